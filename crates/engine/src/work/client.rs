@@ -42,7 +42,32 @@ pub fn run(
     if plan.test.transport == Transport::Udp && plan.test.length == 0 {
         plan.test.length = tests.payload_of_segment.map_or(0, |default| payload_of_segment(&link, default));
     }
-    let mut session = machine(&plan, security, extras, &host, &link)?;
+    let session = machine(&plan, security, extras, &host, &link)?;
+    drive(session, link, (&plan, host), interrupt, sink)
+}
+
+/// Runs one test of our own protocol with the session that `guard` makes of its machine.
+pub(crate) fn run_guarded(
+    plan: &Plan,
+    security: &Security,
+    interrupt: &Interrupt,
+    sink: &mut dyn FnMut(&Event),
+    guard: impl FnOnce(native::Client) -> Box<dyn Session>,
+) -> Result<()> {
+    let link = connect(&plan.target, plan.protocol, &plan.local, security, interrupt)?;
+    let host = host::describe(Some(plan.target.address.ip()));
+    let config = native_config(security, &host, &link)?;
+    let session = guard(native::Client::new(config, plan.test.clone(), plan.local.interval, mono_now()));
+    drive(session, link, (plan, host), interrupt, sink)
+}
+
+fn drive(
+    mut session: Box<dyn Session>,
+    link: Link,
+    (plan, host): (&Plan, Host),
+    interrupt: &Interrupt,
+    sink: &mut dyn FnMut(&Event),
+) -> Result<()> {
     let setting = Setting {
         opener: Opener::Client { target: plan.target.clone() },
         local: plan.local.clone(),

@@ -1,5 +1,6 @@
 //! Which packet sizes a path carries, and why no larger: the run of `pathmeter mtu`, and its part in other runs.
 
+mod early;
 mod foreign;
 mod legs;
 mod native;
@@ -13,8 +14,9 @@ use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
 use crate::session::protocol::UNACKNOWLEDGED;
-use crate::work::probe::{Prober, is_absent};
+use crate::work::probe::{Opened, Prober, is_absent};
 use crate::work::throughput::flows;
+use early::{Early, OpeningProber, Stopping};
 use legs::Legs;
 use linux::clock::{mono_now, wall_now};
 use model::event::{Event, Warning};
@@ -27,7 +29,7 @@ use model::units::Nanos;
 use native::WayFinder;
 use std::sync::mpsc;
 use std::thread::ScopedJoinHandle;
-use tcp::Segments;
+use tcp::{Held, Segments};
 use wire::ProtocolError;
 
 /// A run about packet sizes.
@@ -47,13 +49,30 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
         return alone(job, sink);
     }
     let began = (mono_now(), flows::believed_mtu(job.plan.target.address, &job.plan.local).ok());
+    let stop = Stopping(Interrupt::default());
+    std::thread::scope(|scope| {
+        // What opens early ends before the scope waits for it.
+        let stopping = Stopping(stop.0.clone());
+        let outcome = with_early(job, Early::new(scope, job, &stop.0), began, sink);
+        drop(stopping);
+        outcome
+    })
+}
+
+/// The same. `early`: sessions that open beside the first.
+fn with_early<'scope, 'env: 'scope>(
+    job: &Job<'_>,
+    mut early: Early<'scope, 'env>,
+    began: (MonoTime, Option<u32>),
+    sink: &mut dyn FnMut(&Event),
+) -> Result<()> {
     match job.plan.method {
         PathMethod::Native => {
-            let prober = Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt)?;
-            native(job, prober, began, sink)
+            let prober = open(job, false, &mut |opened| early.note(opened))?;
+            native(job, (prober, early), began, sink)
         }
-        PathMethod::Auto => match open_briefly(job) {
-            Ok(prober) => native(job, prober, began, sink),
+        PathMethod::Auto => match open(job, true, &mut |opened| early.note(opened)) {
+            Ok(prober) => native(job, (prober, early), began, sink),
             // Nothing crosses a first hop that is silent, whatever is asked.
             Err(e) if crate::host::reach::is_dead(job.plan.target.address.ip()) => Err(e),
             Err(e) if is_absent(&e) && !job.interrupt.is_raised() => {
@@ -71,8 +90,10 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     }
 }
 
-fn open_briefly(job: &Job<'_>) -> Result<Prober> {
-    Prober::open_briefly(&job.plan.target, &job.plan.local, job.security, job.interrupt)
+/// The first session. `is_unsure`: whether a pathmeter is there is not known.
+fn open(job: &Job<'_>, is_unsure: bool, report: &mut dyn FnMut(Opened)) -> Result<Prober> {
+    let Job { plan, security, interrupt } = *job;
+    Prober::open_and_report(&plan.target, &plan.local, security, interrupt, (is_unsure, report))
 }
 
 /// Asks a host without a pathmeter.
@@ -108,11 +129,11 @@ fn service_alone(job: &Job<'_>, wanted: &ServicePlan, sink: &mut dyn FnMut(&Even
 /// Asks a pathmeter. `began`, `believed`: when its session was begun, and the path MTU that this host's kernel believed in.
 fn native(
     job: &Job<'_>,
-    mut prober: Prober,
+    (mut prober, early): (Prober, Early<'_, '_>),
     (began, believed): (MonoTime, Option<u32>),
     sink: &mut dyn FnMut(&Event),
 ) -> Result<()> {
-    let Job { plan, interrupt, .. } = *job;
+    let Job { plan, .. } = *job;
     let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
     sink(&Event::PathStarted(Box::new(PathStarted {
         wall: wall_now(),
@@ -120,13 +141,10 @@ fn native(
         host: host::describe(Some(plan.target.address.ip())),
         peer: prober.peer().cloned(),
     })));
-    let outcome = find_all(job, &mut prober, &mut result, sink);
+    let outcome = find_all(job, (&mut prober, early), &mut result, sink);
     if let (Ok(()), Some(up)) = (&outcome, &mut result.up) {
         // What the first packets of the session brought about was not there before.
         up.cached_mtu = believed.or(up.cached_mtu);
-    }
-    if outcome.is_ok() && !interrupt.is_raised() {
-        late_messages(&mut prober, &mut result);
     }
     result.packets += prober.datagrams();
     prober.close();
@@ -166,19 +184,20 @@ fn sink_learnt(plan: &PathPlan, result: &PathResult, sink: &mut dyn FnMut(&Event
 /// take most of a second.
 fn find_all(
     job: &Job<'_>,
-    prober: &mut Prober,
+    (prober, early): (&mut Prober, Early<'_, '_>),
     result: &mut PathResult,
     sink: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     sink(&Event::progress("packet sizes and fragments, both directions"));
+    let Early { down: early_down, legs: early_legs, tcp: held, is_long, .. } = early;
     let [up, down] = tcp::syns(prober)?;
     let of_tcp = |direction| if direction == Direction::Up { up.clone() } else { down.clone() };
     let (report, reports) = mpsc::channel();
     let others = std::thread::scope(|scope| {
         let for_others = report.clone();
-        let beside = scope.spawn(move || down_beside(job, for_others));
+        let beside = scope.spawn(move || down_beside(job, early_down, for_others));
         let syns = [up.clone(), down.clone()];
-        let others = scope.spawn(move || when_known(job, &reports, syns));
+        let others = scope.spawn(move || when_known(job, (early_legs, held), &reports, syns));
         find_direction(prober, Direction::Up, job.plan.largest, result, &report)?;
         wait_for(prober, &beside);
         match beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
@@ -195,6 +214,10 @@ fn find_all(
         }
         drop(report);
         sink(&Event::progress("other flows, and segments of TCP"));
+        if is_long {
+            // What follows takes several round trips, and asking the far end one.
+            late_messages(prober, result);
+        }
         wait_for(prober, &others);
         Ok(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })?;
@@ -207,12 +230,16 @@ fn find_all(
         legs.add_to(result);
         segments.add_to(job, prober, result);
     }
+    if !is_long && !job.interrupt.is_raised() {
+        late_messages(prober, result);
+    }
     Ok(())
 }
 
 /// Looks at other flows and TCP as soon as both directions are known.
 fn when_known(
     job: &Job<'_>,
+    early: (Vec<OpeningProber<'_>>, Vec<Held<'_>>),
     reports: &mpsc::Receiver<(Direction, PathDirection)>,
     [up, down]: [TcpDirection; 2],
 ) -> Option<(Legs, Segments)> {
@@ -222,14 +249,18 @@ fn when_known(
     }
     known.up.as_mut()?.tcp = Some(up);
     known.down.as_mut()?.tcp = Some(down);
-    (!job.interrupt.is_raised()).then(|| other_flows(job, &known))
+    (!job.interrupt.is_raised()).then(|| other_flows(job, early, &known))
 }
 
 /// Further flows and TCP, side by side.
-fn other_flows(job: &Job<'_>, known: &PathResult) -> (Legs, Segments) {
+fn other_flows(
+    job: &Job<'_>,
+    (early, held): (Vec<OpeningProber<'_>>, Vec<Held<'_>>),
+    known: &PathResult,
+) -> (Legs, Segments) {
     std::thread::scope(|scope| {
-        let segments = scope.spawn(|| tcp::segments(job, known));
-        let legs = legs::look(job, known);
+        let segments = scope.spawn(|| tcp::segments(job, held, known));
+        let legs = legs::look(job, early, known);
         (legs, segments.join().unwrap_or_default())
     })
 }
@@ -237,9 +268,10 @@ fn other_flows(job: &Job<'_>, known: &PathResult) -> (Legs, Segments) {
 /// The return path over a session of its own.
 fn down_beside(
     job: &Job<'_>,
+    early: Option<OpeningProber<'_>>,
     report: mpsc::Sender<(Direction, PathDirection)>,
 ) -> Result<(PathDirection, Vec<Unknown>, u64)> {
-    let mut prober = Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt)?;
+    let mut prober = early::prober(early, job)?;
     let mut known = |carried: &PathDirection| {
         // The receiver may have given up.
         report.send((Direction::Down, carried.clone())).ok();

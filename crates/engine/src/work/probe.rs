@@ -41,6 +41,15 @@ pub struct Prober {
     refused: BTreeSet<(Direction, u32)>,
 }
 
+/// How far a session that opens has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Opened {
+    /// The connection is open, after this time.
+    Connected(Nanos),
+    /// A pathmeter has greeted.
+    Greeted,
+}
+
 /// What came of packets with growing TTLs from the far end.
 #[derive(Clone, Debug)]
 pub(crate) struct TracedBack {
@@ -57,7 +66,7 @@ pub(crate) struct TracedBack {
 }
 
 /// Datagrams to send one way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProbeTrain<'a> {
     /// UDP payloads; each goes once before any goes again.
     pub(crate) sizes: &'a [u32],
@@ -83,17 +92,30 @@ impl ProbeTrain<'_> {
     }
 }
 
+/// What came of groups of trains that went one behind the other.
+#[derive(Debug, Default)]
+pub(crate) struct GroupsReport {
+    /// Of each train, group after group.
+    pub(crate) rows: Vec<Vec<SizeCount>>,
+    /// What the receiver knew before the first group, and after each.
+    pub(crate) receiver: Vec<PathObservation>,
+    /// What the far end knew when it got the first request to send; absent where this end sent.
+    pub(crate) sender: Option<PathObservation>,
+}
+
 /// Whether no stragglers are to be waited for: in each train all copies of a size have arrived or none has, and of one size at least all.
-/// Sizes of a train take turns, so that some copies of each would have come.
+/// Sizes of a train take turns, so that some copies of each would have come. Of a train nothing may arrive where something of a later one
+/// does; of a trace some end on their way.
 pub(crate) fn is_settled<'a>(trains: impl Iterator<Item = (&'a ProbeTrain<'a>, &'a [SizeCount])>) -> bool {
+    let mut is_settled = true;
     for (train, rows) in trains.filter(|(train, _)| train.awaited() > 0) {
         let counts = || rows.iter().filter(|row| train.sizes.contains(&row.size)).map(|row| row.count);
-        let has_whole = counts().any(|count| count >= train.count);
-        if train.trace || !has_whole || counts().any(|count| count > 0 && count < train.count) {
+        if !train.trace && counts().any(|count| count > 0 && count < train.count) {
             return false;
         }
+        is_settled = !train.trace && counts().any(|count| count >= train.count);
     }
-    true
+    is_settled
 }
 
 fn count(rows: Option<&Vec<SizeCount>>) -> u64 {
@@ -108,7 +130,7 @@ impl Prober {
         security: &Security,
         interrupt: &Interrupt,
     ) -> Result<Prober> {
-        Prober::open_within(target, local, security, interrupt, |_| OPEN_LIMIT)
+        Prober::open_and_report(target, local, security, interrupt, (false, &mut |_| {}))
     }
 
     /// The same where it is open whether a pathmeter is there: not waited for much longer than the connection took to open.
@@ -121,23 +143,30 @@ impl Prober {
         security: &Security,
         interrupt: &Interrupt,
     ) -> Result<Prober> {
-        let limit =
-            |opened: Nanos| opened.saturating_mul(GREETING_ROUND_TRIPS).clamp(GREETING_WAIT, OPEN_LIMIT);
-        Prober::open_within(target, &briefly(local), security, interrupt, limit)
+        Prober::open_and_report(target, local, security, interrupt, (true, &mut |_| {}))
     }
 
-    /// `limit`: how long a session may take to be ready, by the time that its connection took to open.
-    fn open_within(
+    /// Either of both, as `is_unsure` has it; `report` hears how far it has come.
+    pub(crate) fn open_and_report(
         target: &Target,
         local: &LocalOptions,
         security: &Security,
         interrupt: &Interrupt,
-        limit: impl Fn(Nanos) -> Nanos,
+        (is_unsure, report): (bool, &mut dyn FnMut(Opened)),
     ) -> Result<Prober> {
+        let local = &if is_unsure { briefly(local) } else { local.clone() };
         let mut dialogue = Dialogue::open(target, local, security, interrupt, MESSAGES, ProbeClient::new)?;
-        let deadline = mono_now() + limit(dialogue.pump.link.opened);
+        let opened = dialogue.pump.link.opened;
+        report(Opened::Connected(opened));
+        let greeting = opened.saturating_mul(GREETING_ROUND_TRIPS).clamp(GREETING_WAIT, OPEN_LIMIT);
+        let deadline = mono_now() + if is_unsure { greeting } else { OPEN_LIMIT };
+        let mut is_greeted = false;
         while !dialogue.machine.is_ready() {
             let until = dialogue.advance()?;
+            if !is_greeted && !dialogue.machine.peer_software().is_empty() {
+                is_greeted = true;
+                report(Opened::Greeted);
+            }
             if !dialogue.machine.is_ready() {
                 dialogue.wait(until, deadline, None)?;
             }
@@ -261,26 +290,128 @@ impl Prober {
             self.send_up(*id, *train)?;
         }
         self.pause(Nanos(self.round_trip().0 / 2).min(ORDER))?;
+        Ok(self.arrived(trains, 0)?.0)
+    }
+
+    /// What the far end has received of these trains, with its answers to so many requests about the path.
+    fn arrived(
+        &mut self,
+        trains: &[(u32, ProbeTrain<'_>)],
+        paths: usize,
+    ) -> Result<(Vec<Vec<SizeCount>>, Vec<PathObservation>)> {
         let ids: Vec<u32> =
             trains.iter().filter(|(_, train)| train.awaited() > 0).map(|(id, _)| *id).collect();
-        let mut observed = self.observed(&ids)?;
+        let (mut observed, paths) = self.observed(&ids, paths)?;
         let missing = |(id, train): &&(u32, ProbeTrain<'_>)| count(observed.get(id)) < train.awaited();
         let late: Vec<u32> = trains.iter().filter(missing).map(|(id, _)| *id).collect();
         let trains_of =
             trains.iter().map(|(id, train)| (train, observed.get(id).map_or(&[][..], Vec::as_slice)));
         if !late.is_empty() && !is_settled(trains_of) {
             self.pause(self.settle())?;
-            observed.extend(self.observed(&late)?);
+            observed.extend(self.observed(&late, 0)?.0);
         }
-        Ok(trains.iter().map(|(id, _)| observed.remove(id).unwrap_or_default()).collect())
+        Ok((trains.iter().map(|(id, _)| observed.remove(id).unwrap_or_default()).collect(), paths))
     }
 
-    fn trains_down(&mut self, trains: &[(u32, ProbeTrain<'_>)]) -> Result<Vec<Vec<SizeCount>>> {
+    /// Groups of trains, each behind the one before it, and both ends' knowledge beside: all of it in one round trip, however long.
+    fn groups(&mut self, direction: Direction, groups: &[Vec<ProbeTrain<'_>>]) -> Result<GroupsReport> {
+        let mut numbered: Vec<Vec<(u32, ProbeTrain<'_>)>> = Vec::new();
+        for group in groups {
+            let first = self.next_id;
+            self.next_id += group.len() as u32;
+            self.datagrams += group.iter().map(ProbeTrain::datagrams).sum::<u64>();
+            numbered.push((first..).zip(group.iter().copied()).collect());
+        }
+        match direction {
+            Direction::Up => self.groups_up(&numbered),
+            Direction::Down => self.groups_down(&numbered),
+        }
+    }
+
+    fn groups_up(&mut self, groups: &[Vec<(u32, ProbeTrain<'_>)>]) -> Result<GroupsReport> {
+        self.dialogue.machine.report_path(mono_now(), NO_ORDER)?;
+        for group in groups {
+            for (id, train) in group {
+                self.send_up(*id, *train)?;
+            }
+            self.pause(ORDER)?;
+            self.dialogue.machine.report_path(mono_now(), NO_ORDER)?;
+        }
+        let (rows, receiver) = self.arrived(&groups.concat(), groups.len() + 1)?;
+        Ok(GroupsReport { rows, receiver, sender: None })
+    }
+
+    /// The far end sends a group when the one before it has most likely left, so that it has few orders waiting, and what arrives of one
+    /// group is counted before the next arrives.
+    fn groups_down(&mut self, groups: &[Vec<(u32, ProbeTrain<'_>)>]) -> Result<GroupsReport> {
+        self.dialogue.machine.report_path(mono_now(), 0)?;
+        let mut report =
+            GroupsReport { receiver: vec![self.sender(Direction::Up)?], ..GroupsReport::default() };
+        let (mut due, mut ordered, mut sent) = (mono_now(), 0, BTreeSet::new());
+        let mut counted_at = None;
+        let limit = mono_now() + ANSWER_LIMIT;
+        while report.receiver.len() <= groups.len() {
+            if ordered < groups.len() && mono_now() >= due {
+                due = mono_now() + self.order(&groups[ordered])? + Nanos(ORDER.0 * 2);
+                ordered += 1;
+            }
+            let at = report.receiver.len() - 1;
+            if counted_at.is_none() && at < ordered && groups[at].iter().all(|(id, _)| sent.contains(id)) {
+                counted_at = Some(mono_now() + ORDER);
+            }
+            if counted_at.is_some_and(|time| time <= mono_now()) {
+                counted_at = None;
+                report.receiver.push(self.sender(Direction::Up)?);
+                continue;
+            }
+            let next = Some(due).filter(|_| ordered < groups.len());
+            let until = next.into_iter().chain(counted_at).min().unwrap_or(limit);
+            let waited = self.run_until(until, |p| p.take_sent(&mut sent, &mut report.sender));
+            waited.or_else(|error| if mono_now() < limit { timed_out(error) } else { Err(error) })?;
+        }
+        let trains = groups.concat();
+        let settled = |p: &mut Prober| {
+            let rows: Vec<Vec<SizeCount>> = trains.iter().map(|(id, _)| p.ledger.received(*id)).collect();
+            let is_there = |((_, train), rows): (&(u32, ProbeTrain<'_>), &Vec<SizeCount>)| {
+                count(Some(rows)) >= train.awaited()
+            };
+            trains.iter().zip(&rows).all(is_there)
+                || is_settled(trains.iter().map(|(_, train)| train).zip(rows.iter().map(Vec::as_slice)))
+        };
+        self.run_until(mono_now() + self.settle(), settled).or_else(timed_out)?;
+        report.rows = trains.iter().map(|(id, _)| self.ledger.received(*id)).collect();
+        Ok(report)
+    }
+
+    /// Has the far end send these; how long it takes.
+    fn order(&mut self, trains: &[(u32, ProbeTrain<'_>)]) -> Result<Nanos> {
         for (id, train) in trains {
             let ProbeTrain { sizes, count, cut, trace } = *train;
             let send = ProbeSend { id: *id, sizes: sizes.to_vec(), count, cut, trace, gap: GAP };
             self.dialogue.machine.request(mono_now(), send)?;
         }
+        Ok(GAP.saturating_mul(trains.iter().map(|(_, train)| train.datagrams()).sum()))
+    }
+
+    /// Takes the far end's answers: orders that it has carried out, and what it knows of the path. Whether any came.
+    fn take_sent(&mut self, sent: &mut BTreeSet<u32>, path: &mut Option<PathObservation>) -> bool {
+        let mut has_come = false;
+        while let Some(reply) = self.dialogue.machine.take_reply() {
+            has_come = true;
+            match reply {
+                ProbeReply::Sent { id, too_big } => {
+                    self.refused.extend(too_big.into_iter().map(|size| (Direction::Down, size)));
+                    sent.insert(id);
+                }
+                ProbeReply::Path(observed) => *path = Some(*observed),
+                _ => {}
+            }
+        }
+        has_come
+    }
+
+    fn trains_down(&mut self, trains: &[(u32, ProbeTrain<'_>)]) -> Result<Vec<Vec<SizeCount>>> {
+        self.order(trains)?;
         for (id, train) in trains {
             let too_big = self.sent(*id)?;
             if train.cut.is_none() {
@@ -377,26 +508,32 @@ impl Prober {
         Ok(())
     }
 
-    /// What the far end has received of these trains.
-    fn observed(&mut self, wanted: &[u32]) -> Result<BTreeMap<u32, Vec<SizeCount>>> {
+    /// What the far end has received of these orders, and its answers to so many earlier requests about the path.
+    fn observed(
+        &mut self,
+        wanted: &[u32],
+        paths: usize,
+    ) -> Result<(BTreeMap<u32, Vec<SizeCount>>, Vec<PathObservation>)> {
         for id in wanted {
             self.dialogue.machine.report(mono_now(), *id)?;
         }
-        let mut answers = BTreeMap::new();
-        if wanted.is_empty() {
-            return Ok(answers);
+        let (mut answers, mut of_path) = (BTreeMap::new(), Vec::new());
+        if wanted.is_empty() && paths == 0 {
+            return Ok((answers, of_path));
         }
         self.run_until(mono_now() + ANSWER_LIMIT, |p| {
             while let Some(reply) = p.dialogue.machine.take_reply() {
-                if let ProbeReply::Observation { id, received } = reply
-                    && wanted.contains(&id)
-                {
-                    answers.insert(id, received);
+                match reply {
+                    ProbeReply::Observation { id, received } if wanted.contains(&id) => {
+                        answers.insert(id, received);
+                    }
+                    ProbeReply::Path(observed) => of_path.push(*observed),
+                    _ => {}
                 }
             }
-            answers.len() == wanted.len()
+            answers.len() == wanted.len() && of_path.len() >= paths
         })?;
-        Ok(answers)
+        Ok((answers, of_path))
     }
 
     /// Waits until an order is carried out; the sizes that were refused.
@@ -467,6 +604,10 @@ pub(crate) trait Probes {
         direction: Direction,
         trains: &[ProbeTrain<'_>],
     ) -> Result<Vec<Vec<SizeCount>>>;
+    /// Groups of trains, none of which waits for what came of the one before it.
+    fn probe_groups(&mut self, direction: Direction, groups: &[Vec<ProbeTrain<'_>>]) -> Result<GroupsReport>;
+    /// A round trip takes so long that probes which may turn out to be needless cost less than waiting for what they depend on.
+    fn is_long(&self) -> bool;
     /// The sender's own kernel refused to send a payload of this size in one piece.
     fn is_refused(&self, direction: Direction, payload: u32) -> bool;
 }
@@ -492,6 +633,15 @@ impl Probes for Prober {
         trains: &[ProbeTrain<'_>],
     ) -> Result<Vec<Vec<SizeCount>>> {
         Prober::probe_trains(self, direction, trains)
+    }
+
+    fn probe_groups(&mut self, direction: Direction, groups: &[Vec<ProbeTrain<'_>>]) -> Result<GroupsReport> {
+        self.groups(direction, groups)
+    }
+
+    fn is_long(&self) -> bool {
+        // A server that limits rates carries orders out so slowly that they would wait for one another.
+        self.round_trip() >= LONG_ROUND_TRIP && self.limits().max_rate.is_none()
     }
 
     fn is_refused(&self, direction: Direction, payload: u32) -> bool {
@@ -537,6 +687,10 @@ const GAP: Nanos = Nanos(100_000);
 const ORDER: Nanos = Nanos::from_millis(25);
 /// The longest wait for stragglers: packets of one train differ by queues, and not by the length of the path.
 const STRAGGLERS: Nanos = Nanos::from_millis(150);
+/// From here on a path is long: there probes go before it is known whether they are needed.
+pub(crate) const LONG_ROUND_TRIP: Nanos = Nanos::from_millis(100);
+/// Above the number of every order.
+const NO_ORDER: u32 = u32::MAX;
 /// Least time for stragglers to arrive.
 const SETTLE: Nanos = Nanos(25_000_000);
 const MESSAGES: Messages = Messages { closed: "during the probes", late: "while probing the path" };

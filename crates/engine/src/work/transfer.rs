@@ -2,6 +2,7 @@
 
 mod exchange;
 pub mod mtu;
+mod other_family;
 pub mod source;
 mod trouble;
 mod trust;
@@ -23,6 +24,7 @@ use model::units::Bytes;
 use mtu::Sweep;
 use source::Source;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use trouble::Trouble;
 use url::Url;
 use wire::Setup;
@@ -58,7 +60,7 @@ pub fn run(job: &Job<'_>, emit: &mut dyn FnMut(&Event)) -> Result<()> {
     };
     let setup = Setup {
         socket,
-        tls: trust::config(&plan.trust, https)?,
+        hello: Arc::new(trust::config(&plan.trust, https)?),
         connect_timeout: plan.connect_timeout,
         silence: plan.timeout,
         interrupt: job.interrupt.clone(),
@@ -115,18 +117,29 @@ fn rounds(
                 if !interrupted {
                     emit(&Event::Transfer(Box::new(transfer)));
                 }
+                if let Some(stall) = courier.setup.hello.take_stall() {
+                    emit(&Event::Warning(Warning::new(
+                        "large-client-hello",
+                        format!("{stall}. {LARGE_HELLO}"),
+                    )));
+                }
                 match trouble {
                     None => drop(good.insert(&file.label)),
                     Some(trouble) if !good.contains(&file.label) && is_final(&trouble) => {
                         return Err(failed(file.url.as_str(), &trouble));
                     }
-                    Some(trouble) => last = Some(failed(file.url.as_str(), &trouble)),
+                    Some(trouble) => last = Some((file, source, trouble)),
                 }
             }
         }
         // Nothing came through at any MTU: more of the same tells nothing.
-        if let Some(error) = last.filter(|_| good.is_empty()) {
-            return Err(error);
+        if let Some((file, source, trouble)) = last.filter(|_| good.is_empty()) {
+            if is_stall(&trouble)
+                && let Some(text) = other_family::over_ipv4(courier, file, source)
+            {
+                emit(&Event::Warning(Warning::new("ipv6-stalls", text)));
+            }
+            return Err(failed(file.url.as_str(), &trouble));
         }
     }
     Ok(())
@@ -138,6 +151,7 @@ fn is_final(trouble: &Trouble) -> bool {
         Trouble::Connect(e) => e.errno() != Some(TIMED_OUT),
         Trouble::Broken { .. }
         | Trouble::Silence(_)
+        | Trouble::Unread(_)
         | Trouble::Unacknowledged { .. }
         | Trouble::Handshake { .. }
         | Trouble::Truncated { .. }
@@ -146,6 +160,11 @@ fn is_final(trouble: &Trouble) -> bool {
         }
         _ => true,
     }
+}
+
+/// Nothing moved any more.
+fn is_stall(trouble: &Trouble) -> bool {
+    matches!(trouble, Trouble::Silence(_) | Trouble::Unacknowledged { .. } | Trouble::Handshake { .. })
 }
 
 /// The error that ends a run, with what to try.
@@ -173,6 +192,9 @@ fn failed(url: &str, trouble: &Trouble) -> Error {
         Trouble::Status { .. } => "the server refused; its log may say more",
         Trouble::Redirects { .. } => "give the URL that they lead to, or allow more with --redirects",
         Trouble::Unacknowledged { .. } => UNACKNOWLEDGED,
+        Trouble::Unread(_) => {
+            "look at the program there: it has stopped, waits for something, or takes no uploads"
+        }
         Trouble::Silence(_) | Trouble::Handshake { .. } => {
             return Failure::unreachable(message, sizes(url)).into();
         }
@@ -225,6 +247,8 @@ fn warnings(plan: &TransferPlan) -> Vec<Warning> {
     warnings
 }
 
+const LARGE_HELLO: &str = "Browsers send such large ones for their post-quantum keys, and hang there: a box on the path takes no Client Hello \
+                           in two packets, or large packets vanish up (`pathmeter mtu` shows that). These transfers go on with small ones.";
 /// Smallest MTU of IPv6.
 pub(crate) const IPV6_LEAST: u32 = 1280;
 /// `ETIMEDOUT`.

@@ -195,7 +195,13 @@ fn without_scaling(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         ),
     };
     let limits = filled >= HALF;
+    // One end scales its window and the other takes it as it is: too small to be used (RFC 9293 section 3.8.6.2.1).
+    let is_misread = rows.iter().any(|tcp| tcp.max_send_window.0 < u64::from(tcp.send_mss));
     let effect = match limits {
+        _ if is_misread => format!(
+            ", less than one segment, since only one of the two ends takes the option for agreed on: TCP moves {}",
+            one_way.figures.goodput
+        ),
         true => format!(": with an RTT of {rtt} that sets the rate, {}", one_way.figures.goodput),
         false => String::new(),
     };
@@ -203,7 +209,11 @@ fn without_scaling(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         "TCP {} works without window scaling, as {reason}; its window stays at {window}{effect}",
         one_way.direction
     );
-    let severity = if limits { Severity::Warning } else { Severity::Info };
+    let severity = match limits {
+        _ if is_misread => Severity::Problem,
+        true => Severity::Warning,
+        false => Severity::Info,
+    };
     let finding = Finding::new("window-scaling-removed", severity, one_way.direction, title)
         .with("receive_window_bytes", window.0)
         .with("rtt_ns", rtt.0)

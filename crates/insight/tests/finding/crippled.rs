@@ -3,6 +3,7 @@
 use crate::fixture::{DATAGRAMS, Fixture};
 use crate::rules::{Scenario, raises, spares};
 use model::explain::{Answer, Explanation, Hypothesis};
+use model::finding::Severity;
 use model::plan::Direction;
 use model::run::Run;
 use model::sample::{Silence, TcpCounters};
@@ -155,4 +156,21 @@ fn scaling(agreed: Option<bool>) -> Fixture {
         s.sender.datapath.window_scaling = Some(true);
         s.receive_end().datapath.window_scaling = Some(true);
     })
+}
+
+#[test]
+fn a_window_of_less_than_a_segment_is_a_problem() {
+    let run = Fixture::tcp()
+        .with(|s| {
+            let tcp = s.tcp_counters();
+            (tcp.max_send_window, tcp.window_scaling) = (Bytes(64), Some(false));
+        })
+        .run();
+    let found = run.findings.iter().find(|finding| finding.id == "window-scaling-removed");
+    assert!(
+        found
+            .is_some_and(|found| found.severity == Severity::Problem
+                && found.title.contains("only one of the two ends")),
+        "{found:?}"
+    );
 }

@@ -2,7 +2,7 @@
 
 use super::judge::About::{Back, There};
 use super::judge::{OneWay, Wanted, judge};
-use super::lab::{Lab, Node};
+use super::lab::{Family, Lab, Node, Who};
 
 #[test]
 fn case_c_all_fragments_are_dropped() {
@@ -82,6 +82,29 @@ fn a_smaller_link_and_fragments_that_are_dropped() {
         ];
         Some(Wanted::new(there, back, &findings))
     });
+}
+
+#[test]
+fn pieces_of_some_sizes_alone_are_dropped() {
+    let all = "ip frag-off & 0x3fff != 0 meta length > 1000";
+    let last = "ip frag-off & 0x1fff != 0 meta length < 200";
+    for (rule, title) in [(all, "Large fragments are dropped up"), (last, "Small fragments are dropped up")] {
+        let Some(lab) = Lab::new("pieces_of_some_sizes_alone") else { return };
+        lab.forward(Node::R1, &format!("iifname near {rule} drop"));
+        let _server = lab.serve(Node::S, Who::Root, &[]);
+        let host = Node::S.address(Family::V4);
+        for args in [&["mtu", host][..], &["throughput", host, "--udp", "-l", "4000", "-b", "5M", "-t", "1s"]]
+        {
+            let run = lab.run(Node::C, Who::Root, &[args, &["--json"]].concat()).json();
+            let findings = run["findings"].as_array().unwrap();
+            let has = |id: &str, title: &str| {
+                findings
+                    .iter()
+                    .any(|one| one["id"] == id && one["title"].as_str().unwrap().starts_with(title))
+            };
+            assert!(has("fragments-dropped", title) && !has("outage", ""), "{args:?}: {findings:#?}");
+        }
+    }
 }
 
 /// As Azure's network does: fragments whose first has not been seen are dropped.

@@ -126,3 +126,27 @@ fn an_option_that_is_removed_is_no_clamp() {
     let run = result(&lab, &["throughput", host, "-t", "500ms"]);
     assert!(ids(&run).contains(&"mss-clamped"), "{:#}", run["findings"]);
 }
+
+#[test]
+fn connections_that_open_late_are_named() {
+    let Some(lab) = Lab::new("connections_that_open_late") else { return };
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    // The control connection is let through, and the first SYN of the next second is too.
+    lab.forward(
+        Node::R1,
+        "iifname near tcp flags & (syn | ack) == syn limit rate over 1/second burst 2 packets drop",
+    );
+    let run = result(&lab, &["throughput", Node::S.address(Family::V4), "-P", "4", "-t", "500ms"]);
+    let warnings = run["summary"]["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|one| one["id"] == "syn-retransmitted"), "{warnings:#?}");
+}
+
+#[test]
+fn a_window_that_one_end_misreads_is_a_problem() {
+    let Some(lab) = Lab::new("a_window_that_one_end_misreads") else { return };
+    lab.forward(Node::R1, "iifname far tcp flags & (syn | ack) == (syn | ack) reset tcp option window");
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    let run = result(&lab, &["throughput", Node::S.address(Family::V4), "-t", "500ms", "--no-explain"]);
+    let found = finding(&run, "window-scaling-removed");
+    assert_eq!(found["severity"], "problem", "{found:#}");
+}

@@ -37,6 +37,18 @@ fn a_path_of_86_bytes_is_found_to_the_byte() {
     }
 }
 
+/// The kernel makes no fragments of less than 1280 bytes, the least MTU of IPv6.
+#[test]
+fn a_path_of_less_than_ipv6_needs_is_no_internal_error() {
+    let Some(lab) = Lab::new("foreign_1000") else { return };
+    lab.forward(Node::R1, "iifname near meta length > 1000 drop");
+    for who in [Who::Root, Who::Nobody] {
+        let run = lab.run(Node::C, who, &["mtu", Node::S.address(Family::V6), "--json"]).code(0).json();
+        let up = &run["summary"]["path"]["up"];
+        assert_eq!((&up["path_mtu"], &up["black_hole"]["first"]), (&1000.into(), &1001.into()), "{up:#}");
+    }
+}
+
 /// Some hosts answer large echo requests with short replies, which show that the requests arrive.
 #[test]
 fn replies_that_are_cut_short_show_the_forward_path_alone() {

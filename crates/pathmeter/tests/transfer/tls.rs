@@ -12,6 +12,11 @@ use std::sync::Arc;
 /// A web server with a certificate for these names; answers every request with a text of 100 000 bytes, or with the length
 /// of what came up. Ends with the test's process.
 fn serve(issuer: &CertifiedIssuer<'_, KeyPair>, names: &[&str]) -> u16 {
+    serve_behind(issuer, names, usize::MAX)
+}
+
+/// The same behind a box that drops every Client Hello of more than so many bytes.
+fn serve_behind(issuer: &CertifiedIssuer<'_, KeyPair>, names: &[&str], largest: usize) -> u16 {
     let key = KeyPair::generate().unwrap();
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let certificate = CertificateParams::new(names).unwrap().signed_by(&key, issuer).unwrap();
@@ -31,6 +36,13 @@ fn serve(issuer: &CertifiedIssuer<'_, KeyPair>, names: &[&str]) -> u16 {
             let config = config.clone();
             std::thread::spawn(move || {
                 socket.set_read_timeout(Some(TIMEOUT)).unwrap();
+                // A record begins with its type, its version, and its length.
+                let mut record = [0; 5];
+                while socket.peek(&mut record).is_ok_and(|count| (1..5).contains(&count)) {}
+                if usize::from(u16::from_be_bytes([record[3], record[4]])) > largest {
+                    std::thread::sleep(std::time::Duration::from_secs(10));
+                    return;
+                }
                 let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), socket);
                 let head = head(&mut stream);
                 let length = head.lines().find_map(|line| {
@@ -118,4 +130,26 @@ fn a_port_that_speaks_no_tls_is_said() {
     transfer(&[&format!("https://127.0.0.1:{}/", free_port()), "--insecure"])
         .code(3)
         .says("Connection refused");
+}
+
+#[test]
+fn a_box_that_drops_large_client_hellos_is_named() {
+    let ours = issuer();
+    let scratch = Scratch::new("tls-hello");
+    let file = scratch.file("ca.pem", Some(&ours.pem()));
+    let url = |port: u16| format!("https://127.0.0.1:{port}/file");
+    // Browsers' are of some 1,700 bytes.
+    let passed = url(serve_behind(&ours, &["127.0.0.1"], 2_000));
+    let run = measured(&[&passed, "-n", "1", "--cacert", &file, "--timeout", "4s"]);
+    assert_eq!(run["summary"]["warnings"], serde_json::json!([]));
+    let dropped = url(serve_behind(&ours, &["127.0.0.1"], 1_600));
+    let run = measured(&[&dropped, "-n", "3", "--cacert", &file, "--timeout", "4s"]);
+    let warnings = run["summary"]["warnings"].as_array().unwrap();
+    assert_eq!((warnings.len(), &warnings[0]["id"]), (1, &"large-client-hello".into()), "{warnings:#?}");
+    // One that is known to stall is left out from then on.
+    let times = transfers(&run).iter().map(|one| one["times"]["total_ns"].as_u64().unwrap());
+    assert_eq!(times.filter(|time| *time > 2_000_000_000).count(), 1, "{run:#}");
+    let deaf = url(serve_behind(&ours, &["127.0.0.1"], 100));
+    let ended = transfer(&[&deaf, "-n", "1", "--cacert", &file, "--timeout", "4s", "--no-explain"]).code(3);
+    assert!(ended.stderr.contains("stalled for 4.00 s"), "{}", ended.stderr);
 }

@@ -132,3 +132,19 @@ fn a_transfer_that_is_stopped_before_its_first_result_says_so() {
     let ended = client.end().code(4).says("stopped before anything was measured");
     assert!(!ended.stderr.contains("broke"), "{}", ended.stderr);
 }
+
+#[test]
+fn a_server_that_does_not_read_is_named() {
+    let web = Web::start(|_, _, stream| {
+        // Until the client gives up.
+        std::thread::sleep(std::time::Duration::from_secs(10));
+        drop(stream.write_all(b"x"));
+    });
+    let ended =
+        transfer(&[&web.url("/"), "--size", "50MB", "--timeout", "2s", "-n", "1", "--no-explain"]).code(3);
+    assert!(
+        ended.stderr.contains("its window is closed: the program there does not read"),
+        "{}",
+        ended.stderr
+    );
+}

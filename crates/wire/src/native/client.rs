@@ -25,6 +25,7 @@ pub struct Test {
     state: State,
     spec: TestSpec,
     started: MonoTime,
+    has_clock: bool,
 }
 
 #[derive(Debug)]
@@ -47,7 +48,14 @@ impl Client {
     pub fn new(config: ClientConfig, spec: TestSpec, interval: Nanos, now: MonoTime) -> Client {
         let ask = Ask::Throughput { spec: Box::new(spec.clone()), interval };
         let state = State::Opening { open: false, ready: false, deadline: now };
-        Caller::begin(config, ask, Test { state, spec, started: now }, now)
+        Caller::begin(config, ask, Test { state, spec, started: now, has_clock: true }, now)
+    }
+
+    /// Leaves out the exchanges of clock readings before the test, which take a round trip.
+    #[must_use]
+    pub fn without_clock(mut self) -> Client {
+        self.kind.has_clock = false;
+        self
     }
 }
 
@@ -101,7 +109,7 @@ impl Kind for Test {
         if let Some(test) = test {
             self.spec.clone_from(test);
         }
-        talk.pinger = Pinger::new(now);
+        talk.pinger = if self.has_clock { Pinger::new(now) } else { Pinger::seldom(now) };
         self.state = State::Opening { open: false, ready: false, deadline: now + opening(&self.spec) };
         talk.open(self.spec.clone(), WorkKind::Throughput);
     }

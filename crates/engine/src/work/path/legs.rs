@@ -1,9 +1,10 @@
 //! Further flows between the same two hosts: routers that share packets out over equal paths send each flow one way.
 
 use super::Job;
+use super::early::{OpeningProber, prober};
 use super::native::WayFinder;
 use crate::error::Result;
-use crate::work::probe::{Prober, Probes};
+use crate::work::probe::Probes;
 use model::path::{FlowSize, PathResult, Unknown};
 use model::plan::Direction;
 
@@ -15,10 +16,13 @@ pub(super) struct Legs {
     unknown: Option<Unknown>,
 }
 
-/// Looks at some more flows, all at once, each with ports of its own. `known`: what the first one carries.
-pub(super) fn look(job: &Job<'_>, known: &PathResult) -> Legs {
+/// Looks at some more flows, all at once, each with ports of its own. `known`: what the first one carries; `early`: sessions
+/// that have been opened.
+pub(super) fn look(job: &Job<'_>, early: Vec<OpeningProber<'_>>, known: &PathResult) -> Legs {
+    let mut early = early.into_iter();
     let found: Vec<Result<Leg>> = std::thread::scope(|scope| {
-        let begun: Vec<_> = (0..FLOWS).map(|_| scope.spawn(|| leg(job, known))).collect();
+        let begin = |opening| scope.spawn(move || leg(job, opening, known));
+        let begun: Vec<_> = (0..FLOWS).map(|_| begin(early.next())).collect();
         begun.into_iter().filter_map(|flow| flow.join().ok()).collect()
     });
     let (found, errors): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);
@@ -59,8 +63,8 @@ struct Leg {
     packets: u64,
 }
 
-fn leg(job: &Job<'_>, known: &PathResult) -> Result<Leg> {
-    let mut prober = Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt)?;
+fn leg(job: &Job<'_>, early: Option<OpeningProber<'_>>, known: &PathResult) -> Result<Leg> {
+    let mut prober = prober(early, job)?;
     let mut sizes = Vec::new();
     for direction in [Direction::Up, Direction::Down] {
         let Some(one_way) = known.in_direction(direction) else { continue };
@@ -73,4 +77,4 @@ fn leg(job: &Job<'_>, known: &PathResult) -> Result<Leg> {
 }
 
 /// With the first one five: of two equal paths one is missed by all in one of 16 looks.
-const FLOWS: usize = 4;
+pub(super) const FLOWS: usize = 4;

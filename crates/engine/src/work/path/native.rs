@@ -1,5 +1,6 @@
 //! One direction of a path with a pathmeter at its far end, which says what arrives.
 
+mod ahead;
 mod edge;
 mod holes;
 mod trace;
@@ -7,6 +8,7 @@ mod trace;
 use super::pieces::{pieces, room};
 use crate::error::Result;
 use crate::work::probe::{ProbeTrain, Probes};
+use ahead::Ahead;
 use model::path::{
     BlackHole, BlackHoleCause, Bound, CutDespiteDf, Discovery, FlowSize, FragmentDelivery, FragmentShape,
     FragmentTest, Fragments, HopSource, LimitingHop, PathDirection, Search, SizeProbe, TracedHop, Unknown,
@@ -24,6 +26,9 @@ pub(crate) struct WayFinder<'a> {
     /// What the sender knew before anything was sent.
     sender: PathObservation,
     one_way: PathDirection,
+    /// A round trip takes so long that probes go side by side.
+    is_long: bool,
+    ahead: Ahead,
 }
 
 impl WayFinder<'_> {
@@ -49,8 +54,14 @@ impl WayFinder<'_> {
         let mut finder = WayFinder::begin(prober, direction)?;
         finder.search(largest)?;
         if finder.one_way.path_mtu.is_some() {
-            finder.explain()?;
+            let is_traced = finder.explain()?;
             known(&finder.one_way);
+            if finder.is_long {
+                finder.go_on(is_traced)?;
+            }
+            if is_traced {
+                finder.locate()?;
+            }
             finder.holes(also)?;
             finder.edge(!also.is_empty())?;
             finder.fragments()?;
@@ -69,10 +80,14 @@ impl WayFinder<'_> {
     ) -> Result<Option<FlowSize>> {
         let Some(mtu) = known.path_mtu.filter(|_| known.bound.is_lower()) else { return Ok(None) };
         let flow = prober.flow(direction);
-        if crosses_around(prober, direction, known, mtu, COPIES)? == (true, false) {
+        let tried = around(known, mtu);
+        let train = ProbeTrain { sizes: &tried, count: COPIES, cut: None, trace: false };
+        if crossed(&prober.probe_train(direction, train)?, &tried) == (true, false) {
             return Ok(Some(FlowSize { flow, path_mtu: mtu, bound: known.bound }));
         }
         let mut finder = WayFinder::begin(prober, direction)?;
+        // The search for its size is all that is wanted of it.
+        finder.is_long = false;
         finder.search(None)?;
         let found = finder.one_way.path_mtu;
         Ok(found.map(|path_mtu| FlowSize { flow, path_mtu, bound: finder.one_way.bound }))
@@ -83,7 +98,9 @@ impl WayFinder<'_> {
         let Some(mtu) = self.one_way.path_mtu.filter(|_| self.one_way.bound == Bound::Exact) else {
             return Ok(());
         };
-        let now = match crosses_around(self.prober, self.direction, &self.one_way, mtu, SURE_COPIES)? {
+        let tried = around(&self.one_way, mtu);
+        let rows = self.send(&tried, SURE_COPIES)?;
+        let now = match crossed(&rows, &tried) {
             (true, false) => return Ok(()),
             (_, true) => Bound::AtLeast,
             (false, false) => Bound::AtMost,
@@ -104,7 +121,8 @@ impl WayFinder<'_> {
             route_mtu: sender.route_mtu.clone(),
             ..PathDirection::default()
         };
-        Ok(WayFinder { prober, direction, sender, one_way })
+        let is_long = prober.is_long();
+        Ok(WayFinder { prober, direction, sender, one_way, is_long, ahead: Ahead::default() })
     }
 
     /// The path MTU, to the byte.
@@ -116,9 +134,12 @@ impl WayFinder<'_> {
         let mut hinted = false;
         while let Some(round) = search.round() {
             let sizes: Vec<u32> = round.sizes.iter().map(|size| size.saturating_sub(headers)).collect();
+            if self.is_long && !hinted {
+                self.go_ahead(&sizes, round.copies, most)?;
+            }
             let rows = self.send(&sizes, round.copies)?;
             self.note_cut(&rows);
-            let became: Vec<SizeProbe> = round
+            let mut became: Vec<SizeProbe> = round
                 .sizes
                 .iter()
                 .zip(&sizes)
@@ -128,11 +149,14 @@ impl WayFinder<'_> {
                     received: whole(&rows, payload),
                 })
                 .collect();
+            if !hinted && became.iter().any(|probe| probe.received == 0) {
+                became.extend(self.swept_for_search());
+            }
             search.take(&became);
             if !hinted && search.round().is_some() {
-                hinted = true;
                 self.hint(&mut search, most)?;
             }
+            hinted = true;
         }
         let outcome = search.outcome();
         self.one_way.path_mtu = outcome.path_mtu;
@@ -170,14 +194,13 @@ impl WayFinder<'_> {
 
     /// What routers say of large packets, and in which pieces one arrives that they may cut.
     fn hint(&mut self, search: &mut Search, most: u32) -> Result<()> {
-        self.one_way.too_big = self.prober.sender(self.direction)?.too_big;
+        self.one_way.too_big = self.messages()?.too_big;
         self.one_way.too_big.iter().for_each(|reported| search.hint_mtu(reported.mtu));
         if !self.one_way.ipv6 {
             let payload = most - self.one_way.headers();
-            let mut test = self.planned(FragmentShape::MayBeCut, payload, 1, 3);
+            let mut test = self.planned((FragmentShape::MayBeCut, payload, 1), FEW);
             let cut = Some(test.shape);
-            let train = ProbeTrain { sizes: &[payload], count: test.sent, cut, trace: false };
-            let rows = self.prober.probe_train(self.direction, train)?;
+            let rows = self.train(ProbeTrain { sizes: &[payload], count: test.sent, cut, trace: false })?;
             take(&mut test, &rows);
             test.largest_piece.into_iter().for_each(|piece| search.hint_fragment(piece));
             self.one_way.fragments.tests.push(test);
@@ -185,27 +208,32 @@ impl WayFinder<'_> {
         Ok(())
     }
 
-    /// What becomes of fragments. Datagrams that may arrive go all at once; single fragments show in the receiver's counters alone, and
-    /// so one kind after the other.
+    /// How fragments are handled.
     fn fragments(&mut self) -> Result<()> {
-        let mut together = Vec::new();
-        if let Some((payload, pieces)) = self.kernel_pieces() {
-            together.push(self.planned(FragmentShape::ByKernel, payload, pieces, DATAGRAMS));
-        }
-        let by_hand = self.sender.makes_packets.then(|| self.by_hand());
-        if let Some(payload) = by_hand {
-            together.push(self.planned(FragmentShape::InOrder, payload, 2, DATAGRAMS));
-            together.push(self.planned(FragmentShape::Reversed, payload, 2, DATAGRAMS));
-        }
+        let groups = self.planned_fragments();
+        self.keep_counts_of(&groups);
         let mut before = self.pieces_received()?;
-        before = self.fragment_tests(together, before)?;
-        for shape in [FragmentShape::FirstAlone, FragmentShape::RestAlone] {
-            let Some(payload) = by_hand else { break };
-            before = self.fragment_tests(vec![self.planned(shape, payload, 1, DATAGRAMS)], before)?;
+        for group in groups {
+            before = self.fragment_tests(group, before)?;
         }
         let Fragments { delivery, tests } = &mut self.one_way.fragments;
         *delivery = FragmentDelivery::from_tests(tests);
         Ok(())
+    }
+
+    /// The tests of fragments: shape, payload and pieces. Datagrams that may arrive go all at once; single fragments show in the receiver's
+    /// counters alone, and so one kind after the other.
+    fn planned_fragments(&self) -> Vec<Vec<(FragmentShape, u32, u32)>> {
+        let kernel = self.kernel_pieces().map(|(payload, pieces)| (FragmentShape::ByKernel, payload, pieces));
+        let by_hand = self.sender.makes_packets.then(|| self.by_hand());
+        let in_two = [FragmentShape::InOrder, FragmentShape::Reversed];
+        let alone = [FragmentShape::FirstAlone, FragmentShape::RestAlone];
+        let mut groups = vec![kernel.into_iter().collect::<Vec<_>>()];
+        if let Some(payload) = by_hand {
+            groups[0].extend(in_two.map(|shape| (shape, payload, 2)));
+            groups.extend(alone.map(|shape| vec![(shape, payload, 1)]));
+        }
+        groups
     }
 
     /// A payload that is cut by hand into two pieces, which the path carries.
@@ -226,7 +254,7 @@ impl WayFinder<'_> {
         let interface = self.sender.interface_mtu?;
         let ipv6 = self.one_way.ipv6;
         let own = if ipv6 { crate::work::probe::flow::piece(ipv6) } else { interface };
-        if ipv6 && self.one_way.path_mtu < Some(own) {
+        if ipv6 && self.one_way.path_mtu.is_some_and(|mtu| mtu < own) {
             return None;
         }
         let least = interface.saturating_sub(header::ip(ipv6) as u32);
@@ -236,20 +264,21 @@ impl WayFinder<'_> {
         Some((payload, pieces(ipv6, datagram, own, self.one_way.path_mtu.unwrap_or(own))))
     }
 
-    fn planned(&self, shape: FragmentShape, payload: u32, pieces: u32, sent: u32) -> FragmentTest {
+    fn planned(&self, (shape, payload, pieces): (FragmentShape, u32, u32), sent: u32) -> FragmentTest {
         FragmentTest { shape, payload, pieces, sent, received: 0, pieces_received: None, largest_piece: None }
     }
 
-    /// Fragments that the receiver's kernel has received.
-    fn pieces_received(&mut self) -> Result<Option<u64>> {
-        Ok(self.prober.sender(self.direction.reversed())?.fragments_received)
-    }
-
     /// Carries out tests, all at once. `before`: the fragments that the receiver had counted; returns those that it has since.
-    fn fragment_tests(&mut self, mut tests: Vec<FragmentTest>, before: Option<u64>) -> Result<Option<u64>> {
-        if tests.is_empty() {
+    fn fragment_tests(
+        &mut self,
+        planned: Vec<(FragmentShape, u32, u32)>,
+        before: Option<u64>,
+    ) -> Result<Option<u64>> {
+        if planned.is_empty() {
             return Ok(before);
         }
+        let mut tests: Vec<FragmentTest> =
+            planned.into_iter().map(|test| self.planned(test, DATAGRAMS)).collect();
         let trains: Vec<ProbeTrain<'_>> = tests
             .iter()
             .map(|test| ProbeTrain {
@@ -259,51 +288,48 @@ impl WayFinder<'_> {
                 trace: false,
             })
             .collect();
-        let rows = self.prober.probe_trains(self.direction, &trains)?;
+        let rows = self.trains(&trains)?;
         let after = self.pieces_received()?;
         let counted = before.zip(after).map(|(before, after)| after.saturating_sub(before));
-        let alone = tests.len() == 1;
-        for (test, rows) in tests.iter_mut().zip(rows) {
-            take(test, &rows);
-            // The pieces of several at once are known together, or not at all.
-            test.pieces_received = match counted {
-                Some(counted) if alone || counted == 0 => Some(counted),
-                Some(_) if test.received == test.sent => Some(u64::from(test.sent) * u64::from(test.pieces)),
-                _ => None,
-            };
-        }
+        tests.iter_mut().zip(rows).for_each(|(test, rows)| take(test, &rows));
+        count_pieces(&mut tests, counted);
         self.one_way.fragments.tests.extend(tests);
         Ok(after)
     }
 
-    /// Why larger packets do not cross, and where they end.
-    fn explain(&mut self) -> Result<()> {
-        let Some(mtu) = self.one_way.path_mtu else { return Ok(()) };
+    /// Why larger packets do not cross; whether a trace is to show where they end.
+    fn explain(&mut self) -> Result<bool> {
+        let Some(mtu) = self.one_way.path_mtu else { return Ok(false) };
         let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
-        self.one_way.too_big = self.prober.sender(self.direction)?.too_big;
+        self.one_way.too_big = self.messages()?.too_big;
         if mtu >= interface {
             self.one_way.discovery = needless(&self.one_way, mtu);
-            return Ok(());
+            return Ok(false);
         }
         if self.one_way.bound != Bound::Exact {
-            return Ok(());
+            return Ok(false);
         }
         // They arrive nevertheless: nothing is to be reported, and nothing vanishes.
         if self.one_way.cut_despite_df.is_some() {
-            return Ok(());
+            return Ok(false);
         }
         if self.prober.is_refused(self.direction, mtu + 1 - self.one_way.headers()) {
             self.one_way.discovery = Discovery::NotNeeded;
             self.one_way.limiting_hop =
                 Some(LimitingHop { address: None, ttl: Some(0), found_by: HopSource::Sender });
-            return Ok(());
+            return Ok(false);
         }
-        if let Some(reported) = self.one_way.too_big.iter().find(|reported| reported.mtu == mtu) {
-            let address = reported.from;
-            self.one_way.limiting_hop = Some(LimitingHop { address, ttl: None, found_by: HopSource::TooBig });
-        } else {
-            (self.one_way.limiting_hop, self.one_way.hops) = self.trace(mtu)?;
-        }
+        let reported = self.one_way.too_big.iter().find(|reported| reported.mtu == mtu);
+        self.one_way.limiting_hop =
+            reported.map(|one| LimitingHop { address: one.from, ttl: None, found_by: HopSource::TooBig });
+        self.judge(mtu);
+        Ok(self.one_way.limiting_hop.is_none())
+    }
+
+    /// The hop at which larger packets end.
+    fn locate(&mut self) -> Result<()> {
+        let Some(mtu) = self.one_way.path_mtu else { return Ok(()) };
+        (self.one_way.limiting_hop, self.one_way.hops) = self.trace(mtu)?;
         self.judge(mtu);
         Ok(())
     }
@@ -321,7 +347,7 @@ impl WayFinder<'_> {
     /// Why packets vanish, which is known by fragments too, and by messages that took longer than the probes which they answer.
     fn attribute(&mut self) -> Result<()> {
         if let (Discovery::Silent, Some(mtu)) = (self.one_way.discovery, self.one_way.path_mtu) {
-            let too_big = self.prober.sender(self.direction)?.too_big;
+            let too_big = self.messages()?.too_big;
             if too_big != self.one_way.too_big {
                 self.one_way.too_big = too_big;
                 if let Some(reported) = self.one_way.too_big.iter().find(|reported| reported.mtu == mtu) {
@@ -369,12 +395,12 @@ impl WayFinder<'_> {
         let headers = self.one_way.headers();
         let sizes = [mtu + 1 - headers, mtu - headers];
         let probe_train = ProbeTrain { sizes: &sizes, count: MOST_HOPS, cut: None, trace: true };
-        let rows = self.prober.probe_train(self.direction, probe_train)?;
+        let rows = self.train(probe_train)?;
         let expired = self.prober.sender(self.direction)?.expired;
         let distance = trace::distance(count(&rows, sizes[1]), MOST_HOPS);
         let hops = trace::hops(&expired, sizes, distance);
         // One of them arrived with its last hop, unless their TTL was set.
-        let least = self.prober.sender(self.direction.reversed())?.least_ttl;
+        let least = self.least_ttl()?;
         self.one_way.ttl_rewritten =
             distance.is_some() && least.is_some_and(|ttl| u32::from(ttl) > MOST_HOPS);
         // How many hops there are is not known then.
@@ -414,7 +440,11 @@ impl WayFinder<'_> {
     }
 
     fn send(&mut self, sizes: &[u32], count: u32) -> Result<Vec<SizeCount>> {
-        self.prober.probe_train(self.direction, ProbeTrain { sizes, count, cut: None, trace: false })
+        self.train(ProbeTrain { sizes, count, cut: None, trace: false })
+    }
+
+    fn train(&mut self, train: ProbeTrain<'_>) -> Result<Vec<SizeCount>> {
+        Ok(self.trains(&[train])?.pop().unwrap_or_default())
     }
 }
 
@@ -425,6 +455,23 @@ fn take(test: &mut FragmentTest, rows: &[SizeCount]) {
     test.largest_piece = row.and_then(|row| row.fragment);
 }
 
+/// How many pieces of each test the receiver's kernel has counted, `counted` of all together: of those that arrived all, and of one that did
+/// not what is left. Of several that did not it is not known which pieces were whose.
+fn count_pieces(tests: &mut [FragmentTest], counted: Option<u64>) {
+    let all = |test: &FragmentTest| u64::from(test.sent) * u64::from(test.pieces);
+    let is_whole = |test: &FragmentTest| test.received == test.sent && test.sent > 0;
+    let whole: u64 = tests.iter().filter(|test| is_whole(test)).map(all).sum();
+    let is_one = tests.iter().filter(|test| !is_whole(test)).count() == 1;
+    for test in tests {
+        test.pieces_received = match counted {
+            None | Some(0) => counted,
+            Some(_) if is_whole(test) => Some(all(test)),
+            Some(counted) if is_one => Some(counted.saturating_sub(whole)),
+            Some(_) => None,
+        };
+    }
+}
+
 /// Where the path carries all that the interface sends, a message that refuses what crosses is wrong, unless the path changed
 /// meanwhile.
 fn needless(one_way: &PathDirection, mtu: u32) -> Discovery {
@@ -432,21 +479,17 @@ fn needless(one_way: &PathDirection, mtu: u32) -> Discovery {
     if wrong && !one_way.changed { Discovery::Lies } else { Discovery::NotNeeded }
 }
 
-/// Whether packets of this size cross a way, and whether those of one byte more do. Of one that is not known to the byte, or is
-/// the interface's, no more is tried.
-fn crosses_around(
-    prober: &mut dyn Probes,
-    direction: Direction,
-    one_way: &PathDirection,
-    mtu: u32,
-    copies: u32,
-) -> Result<(bool, bool)> {
+/// Payloads of packets of this size and of one byte more. Of a path MTU that is not known to the byte, or is the interface's, no more is
+/// tried.
+fn around(one_way: &PathDirection, mtu: u32) -> Vec<u32> {
     let more = one_way.bound == Bound::Exact && Some(mtu) < one_way.interface_mtu;
-    let sizes = [mtu, mtu + 1].map(|size| size - one_way.headers());
-    let tried = if more { &sizes[..] } else { &sizes[..1] };
-    let rows =
-        prober.probe_train(direction, ProbeTrain { sizes: tried, count: copies, cut: None, trace: false })?;
-    Ok((whole(&rows, sizes[0]) > 0, more && whole(&rows, sizes[1]) > 0))
+    [mtu, mtu + 1].into_iter().take(1 + usize::from(more)).map(|size| size - one_way.headers()).collect()
+}
+
+/// Whether packets of the first of these sizes cross, and whether those of the second do.
+fn crossed(rows: &[SizeCount], tried: &[u32]) -> (bool, bool) {
+    let crosses = |at: usize| tried.get(at).is_some_and(|payload| whole(rows, *payload) > 0);
+    (crosses(0), crosses(1))
 }
 
 fn count(rows: &[SizeCount], payload: u32) -> u32 {
@@ -464,6 +507,8 @@ const SURE_COPIES: u32 = 8;
 const COPIES: u32 = 3;
 /// Datagrams in each test of fragments.
 const DATAGRAMS: u32 = 5;
+/// Datagrams of the interface's size that routers may cut.
+const FEW: u32 = 3;
 /// Payloads of datagrams cut by hand: two pieces of [`crate::work::probe::flow::piece`].
 const BY_HAND_V4: u32 = 1000;
 const BY_HAND_V6: u32 = 2000;

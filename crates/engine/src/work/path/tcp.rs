@@ -1,11 +1,16 @@
 //! TCP on a path: what each SYN promised and what arrived of it, and whether full segments cross.
 
+mod held;
+
+pub(super) use held::Held;
+
 use super::Job;
 use super::native::WayFinder;
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
 use crate::work::client;
 use crate::work::probe::{Prober, Probes};
+use held::Gate;
 use linux::tcp_info::TcpInfo;
 use model::event::Event;
 use model::path::{Discovery, Flow, PathDirection, PathResult, TcpDirection, Unknown};
@@ -64,9 +69,10 @@ pub(super) struct Segments {
 /// Sends a little over TCP both directions at once, to see the segments that cross. Not where they would teach this host's or the
 /// server's kernel a smaller path MTU that its routers report: that is known to work, and the kernel is to be left as it
 /// was.
-pub(super) fn segments(job: &Job<'_>, known: &PathResult) -> Segments {
+/// `held`: tests that have been opened, and that wait for leave to start.
+pub(super) fn segments(job: &Job<'_>, held: Vec<Held<'_>>, known: &PathResult) -> Segments {
     let (wanted, unknown) = ways_to_try(known);
-    let found = at_once(job, &wanted);
+    let found = if held.is_empty() { at_once(job, &wanted) } else { held::start(job, held, &wanted) };
     Segments { wanted, unknown, found }
 }
 
@@ -126,20 +132,22 @@ fn at_once(job: &Job<'_>, wanted: &[Direction]) -> Vec<(Direction, Option<Exchan
     let begun: Vec<(Direction, Result<Exchanged, Refused>)> = std::thread::scope(|scope| {
         let threads: Vec<_> = wanted
             .iter()
-            .map(|&direction| (direction, scope.spawn(move || exchange(job, direction, None))))
+            .map(|&direction| (direction, scope.spawn(move || exchange(job, direction, None, &Gate::open()))))
             .collect();
         let join = |(direction, thread): (_, std::thread::ScopedJoinHandle<'_, _>)| {
             (direction, thread.join().unwrap_or(Err(Refused::ForGood)))
         };
         threads.into_iter().map(join).collect()
     });
-    begun
-        .into_iter()
-        .map(|(direction, outcome)| match outcome {
-            Err(Refused::ForNow) => (direction, exchange(job, direction, None).ok()),
-            other => (direction, other.ok()),
-        })
-        .collect()
+    begun.into_iter().map(|(direction, outcome)| (direction, or_alone(job, direction, outcome))).collect()
+}
+
+/// The outcome; of a server that granted no place beside the other direction, that of another attempt.
+fn or_alone(job: &Job<'_>, direction: Direction, outcome: Result<Exchanged, Refused>) -> Option<Exchanged> {
+    match outcome {
+        Err(Refused::ForNow) => exchange(job, direction, None, &Gate::open()).ok(),
+        other => other.ok(),
+    }
 }
 
 /// Where TCP does worse than the probes did before it, the path may have changed meanwhile: the first flow is looked at
@@ -165,7 +173,8 @@ fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut 
         result.unknown.extend(unknown);
     } else if stalled
         && let Some(one_way) = result.direction_mut(direction)
-        && exchange(job, direction, Some(SMALL_MSS)).is_ok_and(|exchanged| exchanged.arrived() >= AMOUNT)
+        && exchange(job, direction, Some(SMALL_MSS), &Gate::open())
+            .is_ok_and(|exchanged| exchanged.arrived() >= AMOUNT)
         && let Some(tcp) = &mut one_way.tcp
     {
         tcp.smaller_mss = Some(SMALL_MSS);
@@ -181,8 +190,13 @@ fn would_learn(direction: &PathDirection, mss: Option<u32>) -> bool {
         && direction.path_mtu.is_some_and(|mtu| largest.is_none_or(|largest| largest > mtu))
 }
 
-/// Sends [`AMOUNT`] one way, in segments of this size at most.
-fn exchange(job: &Job<'_>, direction: Direction, mss: Option<u32>) -> Result<Exchanged, Refused> {
+/// Sends [`AMOUNT`] one way, in segments of this size at most, once the gate is open.
+fn exchange(
+    job: &Job<'_>,
+    direction: Direction,
+    mss: Option<u32>,
+    gate: &Gate,
+) -> Result<Exchanged, Refused> {
     let Job { plan, security, interrupt } = *job;
     let directions = if direction == Direction::Up { Directions::Up } else { Directions::Down };
     let test = Plan {
@@ -202,19 +216,23 @@ fn exchange(job: &Job<'_>, direction: Direction, mss: Option<u32>) -> Result<Exc
     let mut is_busy = false;
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let began = linux::clock::mono_now();
+            let mut began = linux::clock::mono_now();
             while !over.load(Ordering::Relaxed) {
-                if interrupt.is_raised() || linux::clock::mono_now().saturating_since(began) > LIMIT {
+                if gate.is_shut() {
+                    began = linux::clock::mono_now();
+                }
+                let is_late = linux::clock::mono_now().saturating_since(began) > LIMIT;
+                if interrupt.is_raised() || gate.is_refused() || is_late {
                     given_up.raise();
                     return;
                 }
                 std::thread::sleep(STEP);
             }
         });
-        let extras = wire::iperf3::Extras::default();
         // How it ended is in the events; an error without any leaves nothing to tell.
+        let mut sink = |event: &Event| events.push(event.clone());
         let outcome =
-            client::run(&test, security, &extras, &given_up, &mut |event| events.push(event.clone()));
+            client::run_guarded(&test, security, &given_up, &mut sink, |session| gate.guard(session));
         over.store(true, Ordering::Relaxed);
         let cause = outcome.as_ref().err().and_then(|error| error.protocol());
         is_busy = matches!(cause, Some(ProtocolError::Busy));
@@ -287,8 +305,8 @@ fn take(direction: &mut PathDirection, exchanged: &Exchanged) {
 
 /// Bytes of TCP's timestamps in a segment.
 const TIMESTAMPS: u32 = 12;
-/// What is sent each way in one write: a dozen segments of Ethernet, which fit every send buffer.
-const AMOUNT: Bytes = Bytes(16 << 10);
+/// What is sent each way in one write: nine segments of Ethernet, which fit every send buffer and the first window (RFC 6928: ten).
+const AMOUNT: Bytes = Bytes(12 << 10);
 /// The receiver waits three seconds for the next byte; this bounds whatever else may stall.
 const LIMIT: Nanos = Nanos::from_secs(10);
 const STEP: std::time::Duration = std::time::Duration::from_millis(5);

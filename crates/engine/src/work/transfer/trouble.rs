@@ -42,6 +42,11 @@ pub(super) enum Trouble {
     /// The far end stalled.
     #[error("stalled: no byte moved for {0} (--timeout gives it longer)")]
     Silence(Nanos),
+    /// The server does not read what is sent.
+    #[error(
+        "stalled for {0}: the server takes no more of the request, its window is closed: the program there does not read"
+    )]
+    Unread(Nanos),
     /// Nothing that was sent after the handshake arrived.
     #[error(
         "stalled for {waited}: the connection opened, and none of the {sent} that this host sent afterwards was acknowledged"

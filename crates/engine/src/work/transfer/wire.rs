@@ -7,13 +7,14 @@ use crate::host::interrupt::Interrupt;
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
 use linux::socket::{TcpOptions, tcp_connect};
-use linux::tcp_info::tcp_info;
+use linux::tcp_info::{TcpInfo, tcp_info};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
@@ -24,12 +25,41 @@ use ureq::unversioned::transport::{
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
     pub(super) socket: TcpOptions,
-    pub(super) tls: Arc<ClientConfig>,
+    pub(super) hello: Arc<Hello>,
     /// Time allowed for each connection to open.
     pub(super) connect_timeout: Nanos,
     /// Longest time in which no byte moves.
     pub(super) silence: Nanos,
     pub(super) interrupt: Interrupt,
+}
+
+/// How TLS is begun.
+#[derive(Debug)]
+pub(super) struct Hello {
+    /// With a Client Hello as large as browsers send for their post-quantum keys.
+    large: Arc<ClientConfig>,
+    /// With a small one.
+    small: Arc<ClientConfig>,
+    /// A large one stalled and a small one did not: why, until somebody takes it.
+    stall: Mutex<Option<String>>,
+    is_small: AtomicBool,
+}
+
+impl Hello {
+    pub(super) fn new([large, small]: [ClientConfig; 2]) -> Hello {
+        let is_small = AtomicBool::new(false);
+        Hello { large: Arc::new(large), small: Arc::new(small), stall: Mutex::default(), is_small }
+    }
+
+    /// Why large ones are not sent any more; only once.
+    pub(super) fn take_stall(&self) -> Option<String> {
+        self.stall.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn keep_small(&self, stall: String) {
+        self.is_small.store(true, Ordering::Relaxed);
+        *self.stall.lock().unwrap_or_else(PoisonError::into_inner) = Some(stall);
+    }
 }
 
 /// What is seen of one connection, also after the HTTP library has dropped it.
@@ -102,6 +132,33 @@ impl Connector<()> for Dial {
 
 impl Dial {
     fn open(&self, address: SocketAddr, tls: Option<&str>) -> Result<Stream, Trouble> {
+        let socket = self.connect(address)?;
+        let (Some(host), hello) = (tls, &self.setup.hello) else { return Ok(Stream::Plain(socket)) };
+        let whole = self.setup.silence;
+        if hello.is_small.load(Ordering::Relaxed) {
+            return self.secure(socket, host, (&hello.small, whole));
+        }
+        let first = Nanos(whole.0 / 4 * 3);
+        let (host, stall) = match self.secure(socket, host, (&hello.large, first)) {
+            Err(Trouble::Handshake { host, stall, .. }) => (host, stall),
+            other => return other,
+        };
+        let again = self.connect(address).and_then(|socket| {
+            let begun = mono_now();
+            let stream = self.secure(socket, &host, (&hello.small, Nanos(whole.0 - first.0)))?;
+            Ok((stream, mono_now() - begun))
+        });
+        match again {
+            Ok((stream, took)) => {
+                hello.keep_small(format!("TLS with {host} stalled for {first}: {stall}; a small Client Hello was answered after {took}"));
+                Ok(stream)
+            }
+            Err(Trouble::Interrupted) => Err(Trouble::Interrupted),
+            Err(_) => Err(Trouble::Handshake { host, waited: whole, stall }),
+        }
+    }
+
+    fn connect(&self, address: SocketAddr) -> Result<TcpStream, Trouble> {
         let begun = mono_now();
         let socket = tcp_connect(address, &self.setup.socket, self.setup.connect_timeout)?;
         self.probe.observed().connect = Some(mono_now() - begun);
@@ -109,26 +166,28 @@ impl Dial {
         socket.set_read_timeout(Some(STEP.to_duration())).map_err(step)?;
         socket.set_write_timeout(Some(STEP.to_duration())).map_err(step)?;
         self.probe.observed().socket = Some(socket.try_clone().map_err(step)?);
-        match tls {
-            None => Ok(Stream::Plain(socket)),
-            Some(host) => self.secure(socket, host),
-        }
+        Ok(socket)
     }
 
     /// TLS's handshake.
-    fn secure(&self, mut socket: TcpStream, host: &str) -> Result<Stream, Trouble> {
+    fn secure(
+        &self,
+        mut socket: TcpStream,
+        host: &str,
+        (config, silence): (&Arc<ClientConfig>, Nanos),
+    ) -> Result<Stream, Trouble> {
         let begun = mono_now();
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| Trouble::Tls { host: host.into(), reason: "this is no host's name".into() })?;
         let reason = |e: &dyn std::fmt::Display| Trouble::Tls { host: host.into(), reason: e.to_string() };
-        let mut tls = ClientConnection::new(self.setup.tls.clone(), name).map_err(|e| reason(&e))?;
+        let mut tls = ClientConnection::new(config.clone(), name).map_err(|e| reason(&e))?;
         while tls.is_handshaking() {
             match tls.complete_io(&mut socket) {
                 Ok((0, 0)) => return Err(reason(&"the server closed the connection")),
                 Ok(_) => {}
                 Err(e) if is_pause(&e) => {
-                    if mono_now() - begun > self.setup.silence {
-                        return Err(stalled(&socket, host, self.setup.silence));
+                    if mono_now() - begun > silence {
+                        return Err(stalled(&socket, host, silence));
                     }
                     if self.setup.interrupt.is_raised() {
                         return Err(Trouble::Interrupted);
@@ -250,6 +309,9 @@ impl Wire {
         let waited = self.setup.silence;
         let observed = self.probe.observed();
         let tcp = observed.socket.as_ref().and_then(|socket| tcp_info(socket).ok());
+        if tcp.as_ref().is_some_and(is_unread) {
+            return Trouble::Unread(waited);
+        }
         let lost = tcp.and_then(|tcp| {
             let sent = tcp.bytes_sent?.0.saturating_sub(tcp.bytes_retransmitted?.0);
             let is_small = (1..=SMALL_REQUEST).contains(&sent);
@@ -258,6 +320,13 @@ impl Wire {
         });
         lost.map_or(Trouble::Silence(waited), |sent| Trouble::Unacknowledged { waited, sent })
     }
+}
+
+/// The peer has no room for more: a window of less than a segment is closed (RFC 9293 section 3.8.6.2.1). A path that loses packets leaves the
+/// last window as it was.
+fn is_unread(tcp: &TcpInfo) -> bool {
+    let is_closed = tcp.send_window.is_some_and(|window| window.0 < tcp.send_mss.0);
+    is_closed && tcp.not_sent.is_some_and(|more| more.0 > 0)
 }
 
 impl Stream {

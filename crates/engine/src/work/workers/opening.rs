@@ -8,6 +8,7 @@ use crate::work::throughput::flows;
 use crate::work::throughput::shared::{Flow, FlowSocket};
 use linux::clock::wall_now;
 use linux::poll::Interest;
+use linux::tcp_info::tcp_info;
 use model::event::{Connected, Event, Warning};
 use model::plan::{Direction, Plan, Target};
 use std::net::TcpStream;
@@ -59,7 +60,14 @@ impl Opening {
             Opener::Worker => Err(fault("flows are asked for that nobody opens")),
         };
         match opened {
-            Ok(progress) => Some(Opening { request, progress }),
+            Ok(progress) => {
+                if let Progress::Connected(Some(flows)) = &progress
+                    && let Some(warning) = lost_syns(flows)
+                {
+                    context.emit(Event::Warning(warning));
+                }
+                Some(Opening { request, progress })
+            }
             Err(error) => {
                 context.fail(sentence(&error));
                 None
@@ -113,6 +121,23 @@ impl Opening {
             }
         }
     }
+}
+
+/// Connections that opened only after their SYN had been retransmitted, a second or more later.
+fn lost_syns(flows: &[Flow]) -> Option<Warning> {
+    let tcp = flows.iter().filter_map(|flow| match &flow.socket {
+        FlowSocket::Tcp(tcp) => tcp_info(tcp.as_ref()).ok(),
+        FlowSocket::Udp(_) => None,
+    });
+    let tcp: Vec<_> = tcp.collect();
+    let (late, all) = (tcp.iter().filter(|tcp| tcp.retransmits > 0).count(), tcp.len());
+    (late > 0).then(|| {
+        let text = format!(
+            "{late} of {all} connections opened only after their SYN was retransmitted: SYNs or the answers to them are lost, by a firewall \
+             that limits new connections, a full queue of the listener (`nstat -az TcpExtListenDrops` there), or a line that loses packets"
+        );
+        Warning::new("syn-retransmitted", text)
+    })
 }
 
 /// The flows that have arrived, as the test wants them.

@@ -97,7 +97,9 @@ impl Probing {
 }
 
 const MAX_BYTES: u64 = 128 << 20;
-const MAX_ORDERS: usize = 4;
+/// On a long path the nine orders of one round trip go one by one and may arrive together, after a retransmit. What they cost is held by their
+/// bytes: each is refused beyond its own limit, and all beyond that of the session.
+const MAX_ORDERS: usize = 12;
 /// Ten times the duration of the probes of `pathmeter measure`, however short tests must be: a busy host pauses now and then.
 const LEAST: Nanos = Nanos::from_secs(60);
 const LONGEST: Nanos = Nanos::from_secs(300);

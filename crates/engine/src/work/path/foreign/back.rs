@@ -5,7 +5,7 @@ use super::facts::Facts;
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
 use linux::options::MtuDiscovery;
-use model::path::{Bound, FragmentShape, FragmentTest, SizeProbe};
+use model::path::{Bound, FragmentShape, FragmentTest, SizeProbe, least_mtu};
 
 /// What replies tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,12 @@ fn leave_to_cut(forward: u32, facts: &Facts) -> (MtuDiscovery, u32) {
 fn over(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Interrupt) -> Result<Option<Row>> {
     let Some(size) = facts.cut_size() else { return Ok(None) };
     if facts.ipv6 {
-        echo.set_fragment_mtu(forward.min(facts.interface))?;
+        let piece = forward.min(facts.interface);
+        // The kernel makes none smaller, and such do not cross.
+        if piece < least_mtu(true) {
+            return Ok(None);
+        }
+        echo.set_fragment_mtu(piece)?;
     }
     let mut row = Row { size, ..Row::default() };
     for _ in 0..TURNS {

@@ -14,7 +14,7 @@ use linux::options::MtuDiscovery;
 use model::event::Event;
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentDelivery, FragmentShape, FragmentTest,
-    HopSource, LimitingHop, Outcome, PathDirection, PathMethod, PathResult, TcpDirection, headers,
+    HopSource, LimitingHop, Outcome, PathDirection, PathMethod, PathResult, TcpDirection, headers, least_mtu,
 };
 use std::net::SocketAddr;
 
@@ -178,7 +178,12 @@ impl Asked<'_> {
         let facts = self.facts;
         let Some(port) = self.port() else { return Ok(None) };
         if facts.ipv6 {
-            port.cut_to(mtu.min(facts.interface))?;
+            let piece = mtu.min(facts.interface);
+            // The kernel makes none smaller, and such do not cross.
+            if piece < least_mtu(true) {
+                return Ok(None);
+            }
+            port.cut_to(piece)?;
         }
         let verdict = port.reaches(size, MtuDiscovery::Omit)?;
         let (sent, received) = match verdict {

@@ -11,19 +11,11 @@ impl WayFinder<'_> {
     /// Compares the path MTU with smaller sizes where larger packets vanish silently, where packets were lost in the search, or where a
     /// test lost some (`suspected`). Packets that differ by few bytes meet a full queue or a bad line alike.
     pub(super) fn edge(&mut self, suspected: bool) -> Result<()> {
-        let has_reason = suspected
-            || self.one_way.discovery == Discovery::Silent
-            || self.one_way.size_dependent_loss.is_some();
-        let Some(mtu) = self.one_way.path_mtu.filter(|_| has_reason && self.one_way.bound.is_lower()) else {
-            return Ok(());
-        };
-        let least = (MIN_SIZE + self.one_way.headers()).max(SMALL.min(mtu));
-        if mtu < least + WIDEST {
-            return Ok(());
-        }
+        let Some(compared) = self.compared(suspected) else { return Ok(()) };
         let mut tried = BTreeMap::new();
-        self.ask(&[least, mtu - WIDEST, mtu], COPIES, &mut tried)?;
-        let [small, near, large] = [least, mtu - WIDEST, mtu].map(|size| lost(&tried[&size]));
+        self.ask(&compared, COPIES, &mut tried)?;
+        let [small, near, large] = compared.map(|size| lost(&tried[&size]));
+        let [.., mtu] = compared;
         if large == 0 || large <= small.min(near) {
             return Ok(());
         }
@@ -42,6 +34,16 @@ impl WayFinder<'_> {
             self.one_way.size_dependent_loss = Some(loss);
         }
         Ok(())
+    }
+
+    /// The sizes that are compared first, where there is a reason to: a small one, one near the path MTU, and it.
+    pub(super) fn compared(&self, suspected: bool) -> Option<[u32; 3]> {
+        let has_reason = suspected
+            || self.one_way.discovery == Discovery::Silent
+            || self.one_way.size_dependent_loss.is_some();
+        let mtu = self.one_way.path_mtu.filter(|_| has_reason && self.one_way.bound.is_lower())?;
+        let least = (MIN_SIZE + self.one_way.headers()).max(SMALL.min(mtu));
+        (mtu >= least + WIDEST).then(|| [least, mtu - WIDEST, mtu])
     }
 }
 
@@ -96,7 +98,7 @@ impl Shares {
 /// RFC 791: every host takes datagrams of 576 bytes.
 const SMALL: u32 = 576;
 /// Copies of each size: of one that loses 5 % some are lost in 95 of 100 looks.
-const COPIES: u32 = 60;
+pub(super) const COPIES: u32 = 60;
 /// Bytes below the path MTU, where the sizes that lose are looked for.
 const STEPS: [u32; 7] = [64, 32, 16, 8, 4, 2, 1];
 /// Bytes below the path MTU of the size that it is compared with first.

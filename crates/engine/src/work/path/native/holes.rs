@@ -14,11 +14,13 @@ impl WayFinder<'_> {
         let Some(mtu) = self.one_way.path_mtu.filter(|_| self.one_way.bound.is_lower()) else {
             return Ok(());
         };
-        let sizes = self.swept(mtu, also);
-        let mut tried = BTreeMap::new();
+        let mut tried = self.swept_ahead(mtu);
+        let mut sizes = self.swept(mtu, also);
+        sizes.retain(|size| !tried.contains_key(size));
         for part in sizes.chunks(MAX_SIZES) {
             self.ask(part, 1, &mut tried)?;
         }
+        let sizes: Vec<u32> = tried.keys().copied().collect();
         let missed = lost(&tried);
         if missed.is_empty() || missed.len() > MAX_SIZES - 1 {
             return Ok(());
@@ -44,7 +46,7 @@ impl WayFinder<'_> {
 
     /// Even steps from the least size that every path is to carry up to the path MTU, finer where tunnels and links have their limits:
     /// there what is eight bytes wide is met, as far as that takes no more than [`MOST_FINE`] packets.
-    fn swept(&self, mtu: u32, also: &[u32]) -> Vec<u32> {
+    pub(super) fn swept(&self, mtu: u32, also: &[u32]) -> Vec<u32> {
         let headers = self.one_way.headers();
         let least = (MIN_SIZE + headers).max(FIRST.min(mtu));
         let dense = DENSE.clamp(least, mtu);

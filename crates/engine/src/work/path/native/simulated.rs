@@ -1,7 +1,7 @@
 //! Paths that are simulated, for tests: two hosts, two routers, and faults at either, of which the truth is known.
 
 use crate::error::Result;
-use crate::work::probe::{ProbeTrain, Probes, is_settled};
+use crate::work::probe::{GroupsReport, ProbeTrain, Probes, is_settled};
 use model::path::{Flow, FragmentShape, TooBig, headers};
 use model::plan::{Direction, Transport};
 use std::collections::BTreeMap;
@@ -42,6 +42,8 @@ pub(super) struct Simulated {
     pub(super) round_trips: u32,
     /// Waits for stragglers.
     pub(super) waits: u32,
+    /// A round trip takes long.
+    pub(super) is_long: bool,
     /// What the next packet of a router that loses some depends on.
     pub(super) random: u64,
 }
@@ -61,7 +63,15 @@ impl Simulated {
             fragments_received: Some(0),
             ..PathObservation::default()
         };
-        Simulated { ipv6, routers, observed: [end.clone(), end], round_trips: 0, waits: 0, random: 1 }
+        Simulated {
+            ipv6,
+            routers,
+            observed: [end.clone(), end],
+            round_trips: 0,
+            waits: 0,
+            is_long: false,
+            random: 1,
+        }
     }
 
     pub(super) fn address(&self, direction: usize, hop: usize) -> IpAddr {
@@ -230,6 +240,28 @@ impl Probes for Simulated {
         };
         self.waits += u32::from(!whole);
         Ok(rows)
+    }
+
+    fn probe_groups(&mut self, direction: Direction, groups: &[Vec<ProbeTrain<'_>>]) -> Result<GroupsReport> {
+        let at = index(direction);
+        let sender = (direction == Direction::Down).then(|| self.observed[at].clone());
+        let mut report =
+            GroupsReport { rows: Vec::new(), receiver: vec![self.observed[1 - at].clone()], sender };
+        for group in groups {
+            report.rows.extend(group.iter().map(|train| self.train(direction, *train)).collect::<Vec<_>>());
+            report.receiver.push(self.observed[1 - at].clone());
+        }
+        let trains = || groups.iter().flatten();
+        let arrived = |rows: &Vec<SizeCount>| rows.iter().map(|row| u64::from(row.count)).sum::<u64>();
+        let whole = trains().zip(&report.rows).all(|(train, rows)| arrived(rows) >= train.awaited())
+            || is_settled(trains().zip(report.rows.iter().map(Vec::as_slice)));
+        self.round_trips += 1 + u32::from(direction == Direction::Up && !whole);
+        self.waits += u32::from(!whole);
+        Ok(report)
+    }
+
+    fn is_long(&self) -> bool {
+        self.is_long
     }
 
     fn is_refused(&self, _: Direction, payload: u32) -> bool {

@@ -62,6 +62,8 @@ struct World {
     /// The router sets the TTL of packets, which hides where they end and changes no reason.
     sets_ttl: bool,
     ipv6: bool,
+    /// A round trip takes long: probes go side by side.
+    is_long: bool,
     /// What a router that loses some loses.
     random: u64,
 }
@@ -132,7 +134,7 @@ impl World {
         }
         router.sets_ttl = self.sets_ttl;
         let mut network = Simulated::new(self.ipv6, routers);
-        network.random = self.random;
+        (network.random, network.is_long) = (self.random, self.is_long);
         if let Fault::Route(mtu) | Fault::RouteBelow(mtu) = self.fault {
             let network_name = "default".to_owned();
             let route =
@@ -337,14 +339,16 @@ fn fault() -> impl Strategy<Value = Fault> {
 fn world() -> impl Strategy<Value = World> {
     let transport = prop_oneof![Just(Transport::Tcp), Just(Transport::Udp)];
     let direction = prop_oneof![Just(Direction::Up), Just(Direction::Down)];
-    let of_world = (fault(), transport, direction, 0_usize..2, prop::bool::weighted(0.1), any::<u64>());
-    of_world.prop_map(|(fault, transport, direction, hop, sets_ttl, random)| World {
+    let of_world =
+        (fault(), transport, direction, 0_usize..2, prop::bool::weighted(0.1), any::<u64>(), any::<bool>());
+    of_world.prop_map(|(fault, transport, direction, hop, sets_ttl, random, is_long)| World {
         fault,
         transport,
         direction,
         hop,
         sets_ttl,
         ipv6: false,
+        is_long,
         random,
     })
 }
@@ -376,7 +380,16 @@ proptest! {
 fn sizes_are_named_to_the_byte() {
     let found = |fault| {
         let (transport, direction) = (Transport::Udp, Direction::Down);
-        let world = World { fault, transport, direction, hop: 1, sets_ttl: false, ipv6: false, random: 7 };
+        let world = World {
+            fault,
+            transport,
+            direction,
+            hop: 1,
+            sets_ttl: false,
+            ipv6: false,
+            is_long: false,
+            random: 7,
+        };
         let run = world.run();
         run.summary.path.and_then(|path| path.down).expect("it was looked at")
     };
@@ -398,7 +411,16 @@ fn sizes_that_lose_some_are_named() {
     let fault = Fault::Partial(1_450, 10);
     let mut near = 0;
     for random in 0..20 {
-        let world = World { fault, transport, direction, hop: 0, sets_ttl: false, ipv6: false, random };
+        let world = World {
+            fault,
+            transport,
+            direction,
+            hop: 0,
+            sets_ttl: false,
+            ipv6: false,
+            is_long: false,
+            random,
+        };
         let one_way = world.run().summary.path.and_then(|path| path.up).expect("it was looked at");
         // In one look of twenty none of 60 packets is lost.
         let Some(loss) = one_way.size_dependent_loss else { continue };
