@@ -9,6 +9,7 @@ pub mod batch;
 pub mod boot;
 pub mod buffer;
 pub mod capture;
+pub mod cgroup;
 pub mod clock;
 pub mod cmsg;
 pub mod counters;

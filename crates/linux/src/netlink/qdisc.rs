@@ -2,7 +2,7 @@
 //!
 //! Sources: `tc(8)`, `tc-tbf(8)`, `tc-netem(8)`; structures of `linux/pkt_sched.h`, `linux/gen_stats.h`.
 
-use super::message::{Attributes, u32_at, u64_at};
+use super::message::{Attributes, Reply, u32_at, u64_at};
 use super::{Message, Network};
 use crate::error::{OsError, Result};
 use std::io;
@@ -62,6 +62,10 @@ pub struct QdiscStatistics {
     pub packets: u64,
     /// Packets dropped.
     pub drops: u64,
+    /// Times it held a packet back to keep its rate.
+    pub overlimits: u64,
+    /// Nothing is above it: its counters are those of all below it, too.
+    pub is_root: bool,
     /// Bytes that wait.
     pub backlog: Bytes,
     /// Packets that wait.
@@ -110,7 +114,11 @@ impl Network {
         let request = Message::new(libc::RTM_GETQDISC, libc::NLM_F_DUMP, &traffic_control(0, 0, 0));
         let replies = self.ask("list the queueing disciplines of", device, request)?;
         let here = replies.iter().filter(|reply| u32_at(&reply.payload, 4) == Some(link));
-        Ok(here.filter_map(|reply| parse(&reply.attributes(TCMSG))).collect())
+        let is_root = |reply: &Reply| u32_at(&reply.payload, 12) == Some(TC_H_ROOT);
+        let read = |reply: &Reply| {
+            Some(QdiscStatistics { is_root: is_root(reply), ..parse(&reply.attributes(TCMSG))? })
+        };
+        Ok(here.filter_map(read).collect())
     }
 
     fn add_qdisc(&mut self, device: &str, link: u32, parent: usize, qdisc: &Qdisc) -> Result<()> {
@@ -226,6 +234,8 @@ pub(super) fn parse(attributes: &Attributes<'_>) -> Option<QdiscStatistics> {
         queued: u32_at(queue, 0)?,
         backlog: Bytes(u32_at(queue, 4)?.into()),
         drops: u32_at(queue, 8)?.into(),
+        overlimits: u32_at(queue, 16)?.into(),
+        is_root: false,
     })
 }
 
