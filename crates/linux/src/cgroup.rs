@@ -29,12 +29,15 @@ impl CpuQuota {
     }
 }
 
-/// The quotas of this process's cgroup and of all above it. Empty where there are none, and where their files are not visible:
-/// `ip netns exec` mounts a `/sys` without them.
+/// The quotas of this process's cgroup and of all above it; empty where there are none, or none is visible. `ip netns exec` mounts a
+/// `/sys` without them: then they are read as the first process sees them, with the right to look into it (`CAP_SYS_PTRACE`).
 #[must_use]
 pub fn cpu_quotas() -> Vec<CpuQuota> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    quotas(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"), Path::new("/"))
+    let groups = read("/proc/self/cgroup");
+    let views = [("/proc/self/mountinfo", "/"), ("/proc/1/mountinfo", "/proc/1/root")];
+    let mut found = views.iter().map(|(mounts, root)| quotas(&groups, &read(mounts), Path::new(root)));
+    found.find(|quotas| !quotas.is_empty()).unwrap_or_default()
 }
 
 /// The quotas that these texts of procfs lead to, with all paths below `root`.
@@ -98,7 +101,9 @@ fn mount(line: &str, version: Version) -> Option<Mount> {
 fn quota(folder: &Path, version: Version, group: String) -> Option<CpuQuota> {
     let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
     let cpus = match version {
-        Version::One => limit(&format!("{} {}", read("cpu.cfs_quota_us")?.trim(), read("cpu.cfs_period_us")?)),
+        Version::One => {
+            limit(&format!("{} {}", read("cpu.cfs_quota_us")?.trim(), read("cpu.cfs_period_us")?))
+        }
         Version::Two => limit(&read("cpu.max")?),
     }?;
     let statistics = read("cpu.stat")?;
@@ -145,8 +150,7 @@ mod tests {
     }
 
     /// As systemd mounts it; the files below are written by hand in the form of `cgroup-v2.rst`.
-    const V2_MOUNT: &str =
-        "35 24 0:30 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
+    const V2_MOUNT: &str = "35 24 0:30 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
     const STAT: &str = "usage_usec 1998513\nuser_usec 1204410\nsystem_usec 794103\nnr_periods 100\nnr_throttled 97\n\
                         throttled_usec 7812034\nnr_bursts 0\nburst_usec 0\n";
 
@@ -176,7 +180,10 @@ mod tests {
             &[
                 ("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "5000\n"),
                 ("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us", "100000\n"),
-                ("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.stat", "nr_periods 12\nnr_throttled 9\nthrottled_time 5\n"),
+                (
+                    "sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.stat",
+                    "nr_periods 12\nnr_throttled 9\nthrottled_time 5\n",
+                ),
                 ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
                 ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
             ],

@@ -43,5 +43,6 @@ pub mod stream;
 pub mod tap;
 pub mod tcp_info;
 pub mod timestamp;
+pub mod tunnel;
 
 pub use error::{OsError, Result};

@@ -410,7 +410,8 @@ mod tests {
             let link = described(|message| {
                 message.nest(libc::IFLA_LINKINFO, |info| {
                     info.string(IFLA_INFO_KIND, "bond").nest(IFLA_INFO_DATA, |data| {
-                        data.attribute(IFLA_BOND_MODE, &[mode]).attribute(IFLA_BOND_XMIT_HASH_POLICY, &[hash]);
+                        data.attribute(IFLA_BOND_MODE, &[mode])
+                            .attribute(IFLA_BOND_XMIT_HASH_POLICY, &[hash]);
                     });
                 });
             });
@@ -418,7 +419,11 @@ mod tests {
         };
         assert_eq!(bond(4, 0), Some("layer2"));
         assert_eq!(bond(2, 1), Some("layer3+4"));
-        assert_eq!((bond(0, 1), bond(4, 99)), (None, None), "round robin has none, and of a new one no name is known");
+        assert_eq!(
+            (bond(0, 1), bond(4, 99)),
+            (None, None),
+            "round robin has none, and of a new one no name is known"
+        );
         assert_eq!(described(|_| {}).bond, None);
     }
 }

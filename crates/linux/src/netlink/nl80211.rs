@@ -84,7 +84,10 @@ mod tests {
     /// machine that tests run on has Wi-Fi.
     fn dumped(narrow: bool) -> Message {
         let mut message = generic(28, 19, 0);
-        message.attribute(ATTR_IFINDEX, &3u32.to_ne_bytes()).attribute(6, &[2, 0, 0, 0, 0, 1]).attribute(46, &[9, 0, 0, 0]);
+        message
+            .attribute(ATTR_IFINDEX, &3u32.to_ne_bytes())
+            .attribute(6, &[2, 0, 0, 0, 0, 1])
+            .attribute(46, &[9, 0, 0, 0]);
         message.nest(ATTR_STA_INFO, |info| {
             info.attribute(1, &120u32.to_ne_bytes()).attribute(SIGNAL, &[(-63i8).cast_unsigned()]);
             info.nest(TX_BITRATE, |rate| {

@@ -82,7 +82,10 @@ mod tests {
         };
         let frames = read(message).expect("they are counted");
         assert_eq!(frames, PauseFrames { received: 812, sent: 7 });
-        assert_eq!(frames.since(PauseFrames { received: 800, sent: 9 }), PauseFrames { received: 12, sent: 0 });
+        assert_eq!(
+            frames.since(PauseFrames { received: 800, sent: 9 }),
+            PauseFrames { received: 12, sent: 0 }
+        );
         let mut without = generic(20, PAUSE_GET + 1, 0);
         without.attribute(2, &[0]);
         assert_eq!(read(without), None);

@@ -64,6 +64,8 @@ pub struct QdiscStatistics {
     pub drops: u64,
     /// Times it held a packet back to keep its rate.
     pub overlimits: u64,
+    /// The rate that it keeps, of a token bucket.
+    pub rate: Option<BitRate>,
     /// Nothing is above it: its counters are those of all below it, too.
     pub is_root: bool,
     /// Bytes that wait.
@@ -235,8 +237,18 @@ pub(super) fn parse(attributes: &Attributes<'_>) -> Option<QdiscStatistics> {
         backlog: Bytes(u32_at(queue, 4)?.into()),
         drops: u32_at(queue, 8)?.into(),
         overlimits: u32_at(queue, 16)?.into(),
+        rate: tbf_rate(attributes),
         is_root: false,
     })
+}
+
+/// Bytes per second of `struct tc_tbf_qopt`, or of the wide field where these are too few bits.
+fn tbf_rate(attributes: &Attributes<'_>) -> Option<BitRate> {
+    attributes.string(TCA_KIND).filter(|kind| kind == "tbf")?;
+    let options = attributes.inside(TCA_OPTIONS);
+    let wide = options.value(TCA_TBF_RATE64).and_then(|value| u64_at(value, 0));
+    let bytes = wide.or_else(|| u32_at(options.value(TCA_TBF_PARMS)?, 8).map(u64::from))?;
+    Some(BitRate(bytes.saturating_mul(8)))
 }
 
 /// The kernel's share of all packets: 0 none, all ones all.
