@@ -113,9 +113,9 @@ fn quota(folder: &Path, version: Version, group: String) -> Option<CpuQuota> {
 
 /// `20000 100000`: 0.2 CPUs. `max 100000` and `-1 100000` are no quota.
 fn limit(text: &str) -> Option<f64> {
-    let mut words = text.split_whitespace();
-    let quota: u64 = words.next()?.parse().ok()?;
-    let period: u64 = words.next()?.parse().ok().filter(|period| *period > 0)?;
+    let mut fields = text.split_whitespace();
+    let quota: u64 = fields.next()?.parse().ok()?;
+    let period: u64 = fields.next()?.parse().ok().filter(|period| *period > 0)?;
     Some(quota as f64 / period as f64)
 }
 

@@ -32,7 +32,7 @@ pub use wireguard::{WireguardPeer, WireguardSpec, configure_wireguard};
 
 pub(crate) use message::{Attributes, Message};
 pub use napi::napi_threads;
-pub use nl80211::{Station, stations};
+pub use nl80211::{WifiPeer, wifi_peers};
 pub use pause::{PauseFrames, pause_frames};
 
 use crate::clock::mono_now;

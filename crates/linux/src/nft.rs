@@ -88,8 +88,8 @@ impl Drop for FragmentFilter {
     }
 }
 
-/// Packets that each counting rule of the calling thread's namespace has dropped, by table and chain; rules without a counter say
-/// nothing. Empty without `CAP_NET_ADMIN`.
+/// Packets that each counting rule of the calling thread's namespace has dropped, by table and chain; rules without a counter are
+/// left out. Empty without `CAP_NET_ADMIN`.
 #[must_use]
 pub fn firewall_drops() -> BTreeMap<String, u64> {
     let read = || {

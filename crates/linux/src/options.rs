@@ -145,7 +145,7 @@ pub fn set_busy_poll(fd: &impl AsFd, span: Nanos) -> Result<()> {
 #[must_use]
 pub fn incoming_cpu(fd: &impl AsFd) -> Option<usize> {
     const INCOMING_CPU: Opt = Opt(libc::SOL_SOCKET, libc::SO_INCOMING_CPU, "SO_INCOMING_CPU");
-    // The kernel says -1 of a socket that received nothing.
+    // The kernel returns -1 for a socket that received nothing.
     get_int(fd, INCOMING_CPU).ok().filter(|cpu| *cpu != u32::MAX).and_then(|cpu| usize::try_from(cpu).ok())
 }
 

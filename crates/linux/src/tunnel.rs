@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn the_time_of_a_thread_stands_behind_its_name() {
         let stat = "71 (a) b (c) S 1 71 71 0 -1 4194304 9 0 0 0 250 30 0 0 20 0 1 0 5 0 0";
-        assert_eq!(cpu_time(stat), Some(Nanos(280 * nanos_per_tick())));
+        assert_eq!(cpu_time(stat), Some(Nanos(nanos_per_tick() * 280)));
         assert_eq!((cpu_time(""), cpu_time("1 (x) S 1")), (None, None));
     }
 

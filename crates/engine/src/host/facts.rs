@@ -6,7 +6,7 @@ mod compare;
 use linux::cgroup::{CpuQuota, cpu_quotas};
 use linux::counters::{Counters, conntrack_drops, softnet};
 use linux::cpu;
-use linux::netlink::{Link, Network, PauseFrames, QdiscStatistics, Station, pause_frames, stations};
+use linux::netlink::{Link, Network, PauseFrames, QdiscStatistics, WifiPeer, pause_frames, wifi_peers};
 use linux::nft::firewall_drops;
 use linux::nic::{Bus, Nic, bus, driver_counters};
 use linux::privilege::setting;
@@ -68,7 +68,7 @@ struct Interface {
     counters: Vec<(String, u64)>,
     pause: Option<PauseFrames>,
     qdiscs: Vec<QdiscStatistics>,
-    stations: Vec<Station>,
+    wifi: Vec<WifiPeer>,
     bus: Option<Bus>,
     /// CPU time of the threads behind it, where it is a tunnel.
     threads: BTreeMap<u32, Nanos>,
@@ -107,7 +107,7 @@ impl Interface {
             counters: driver_counters(&name),
             pause: pause_frames(index).ok().flatten(),
             qdiscs: network.qdiscs(&name).unwrap_or_default(),
-            stations: stations(index).unwrap_or_default(),
+            wifi: wifi_peers(index).unwrap_or_default(),
             bus: bus(&name, index),
             threads: if nic.link.kind.as_deref() == Some("tun") {
                 threads_behind(&name)
@@ -121,11 +121,11 @@ impl Interface {
 
 /// Of the CPUs that this program may use.
 fn slowest(cpus: &[usize]) -> Option<(String, u64, u64)> {
-    let of = |cpu: &usize| {
+    let clocked = |cpu: &usize| {
         let (now, most) = cpu::frequency(*cpu)?;
         Some((cpu::governor(*cpu)?, now, most))
     };
-    cpus.iter().filter_map(of).min_by_key(|(_, now, _)| *now)
+    cpus.iter().filter_map(clocked).min_by_key(|(_, now, _)| *now)
 }
 
 /// The third number of `tcp_rmem` and `tcp_wmem`.

@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bond_says_how_it_shares_out() {
+    fn a_bond_has_its_hash_policy() {
         let bond = |mode: u8, hash: u8| {
             let link = described(|message| {
                 message.nest(libc::IFLA_LINKINFO, |info| {

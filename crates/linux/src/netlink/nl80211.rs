@@ -10,7 +10,7 @@ use units::BitRate;
 
 /// The other end of a Wi-Fi link: the access point, or a station of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Station {
+pub struct WifiPeer {
     /// Strength of the last frame received, dBm.
     pub signal_dbm: Option<i8>,
     /// Bit rate of the last data frame sent, as the radio sends it: payload gets half to two thirds of it.
@@ -19,7 +19,7 @@ pub struct Station {
     pub rx_rate: Option<BitRate>,
     /// Frames sent.
     pub tx_packets: u64,
-    /// Frames sent again because no acknowledgement came.
+    /// Retries: frames repeated because no acknowledgement came.
     pub tx_retries: u64,
     /// Frames given up.
     pub tx_failed: u64,
@@ -29,7 +29,7 @@ pub struct Station {
 ///
 /// # Errors
 /// The kernel has no Wi-Fi at all ([`OsError::is_unsupported`](crate::OsError::is_unsupported)).
-pub fn stations(interface: u32) -> Result<Vec<Station>> {
+pub fn wifi_peers(interface: u32) -> Result<Vec<WifiPeer>> {
     let mut netlink = Netlink::open(libc::NETLINK_GENERIC)?;
     let family = family(&mut netlink, "nl80211")?;
     let mut request = generic(family, GET_STATION, libc::NLM_F_DUMP);
@@ -42,11 +42,11 @@ pub fn stations(interface: u32) -> Result<Vec<Station>> {
     Ok(replies.iter().filter_map(|reply: &Reply| parse(&reply.attributes(GENLMSGHDR))).collect())
 }
 
-pub(super) fn parse(attributes: &Attributes<'_>) -> Option<Station> {
+pub(super) fn parse(attributes: &Attributes<'_>) -> Option<WifiPeer> {
     attributes.value(ATTR_STA_INFO)?;
     let info = attributes.inside(ATTR_STA_INFO);
     let count = |kind: u16| info.u32(kind).map_or(0, u64::from);
-    Some(Station {
+    Some(WifiPeer {
         signal_dbm: info.value(SIGNAL).and_then(|value| value.first()).map(|byte| byte.cast_signed()),
         tx_rate: rate(&info.inside(TX_BITRATE)),
         rx_rate: rate(&info.inside(RX_BITRATE)),
@@ -56,7 +56,7 @@ pub(super) fn parse(attributes: &Attributes<'_>) -> Option<Station> {
     })
 }
 
-/// In units of 100 kbit/s: the wide field, which rates above 6.5 Gbit/s need, or the narrow one of old kernels.
+/// In units of 100 kbit/s: the wide field, which rates above 6.5 Gbit/s need, or the narrow one.
 fn rate(info: &Attributes<'_>) -> Option<BitRate> {
     let narrow = || u16_at(info.value(RATE_BITRATE)?, 0).map(u32::from);
     let units = info.u32(RATE_BITRATE32).or_else(narrow).filter(|units| *units > 0)?;
@@ -106,14 +106,14 @@ mod tests {
         message
     }
 
-    fn read(message: Message) -> Option<Station> {
+    fn read(message: Message) -> Option<WifiPeer> {
         let replies = Reply::parse_all(&message.into_bytes(1));
         parse(&replies[0].attributes(GENLMSGHDR))
     }
 
     #[test]
     fn a_station_has_its_signal_rates_and_retries() {
-        let wanted = Station {
+        let wanted = WifiPeer {
             signal_dbm: Some(-63),
             tx_rate: Some(BitRate(243_000_000)),
             rx_rate: Some(BitRate(6_000_000)),
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn loopback_is_no_wifi() {
-        match stations(1) {
+        match wifi_peers(1) {
             Ok(found) => assert_eq!(found, []),
             Err(error) => assert!(error.is_unsupported(), "{error}"),
         }

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_without_pause_frames_says_so() {
+    fn a_device_without_pause_frames_has_no_counters() {
         let answer = pause_frames(1);
         assert!(!matches!(answer, Ok(Some(_))), "loopback has none: {answer:?}");
     }

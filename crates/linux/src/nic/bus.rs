@@ -13,7 +13,7 @@ pub struct Bus {
     pub name: String,
     /// What it carries.
     pub rate: BitRate,
-    /// What the device could with all of its lanes at full speed; absent: not known.
+    /// What the device could at its full width and speed; absent: not known.
     pub best: Option<BitRate>,
 }
 
@@ -30,10 +30,12 @@ fn read_bus(device: &Path) -> Option<Bus> {
 }
 
 fn pcie(device: &Path) -> Option<Bus> {
-    let lanes = |file: &str| read(device, file)?.parse::<u64>().ok().filter(|lanes| (1..=32).contains(lanes));
+    let width_of =
+        |file: &str| read(device, file)?.parse::<u64>().ok().filter(|width| (1..=32).contains(width));
     let speed = read(device, "current_link_speed")?;
-    let (each, width) = (lane(&speed)?, lanes("current_link_width")?);
-    let best = || Some(BitRate(lane(&read(device, "max_link_speed")?)? * lanes("max_link_width")?));
+    let (each, width) = (bits_per_link(&speed)?, width_of("current_link_width")?);
+    let best =
+        || Some(BitRate(bits_per_link(&read(device, "max_link_speed")?)? * width_of("max_link_width")?));
     Some(Bus {
         name: format!("PCIe {} x{width}", speed.trim_end_matches(" PCIe")),
         rate: BitRate(each * width),
@@ -41,8 +43,8 @@ fn pcie(device: &Path) -> Option<Bus> {
     })
 }
 
-/// Bits per second of one lane: `8.0 GT/s PCIe`, without what the coding takes.
-fn lane(speed: &str) -> Option<u64> {
+/// Bits per second at a width of one: `8.0 GT/s PCIe`, without what the coding takes.
+fn bits_per_link(speed: &str) -> Option<u64> {
     let transfers: f64 = speed.split(' ').next()?.parse().ok()?;
     let tenths = [(2.5, 20.0), (5.0, 40.0), (8.0, 78.77), (16.0, 157.54), (32.0, 315.08), (64.0, 605.0)];
     let (_, tenths) = tenths.into_iter().find(|(wanted, _)| (transfers - wanted).abs() < 0.1)?;
@@ -54,7 +56,7 @@ fn lane(speed: &str) -> Option<u64> {
 fn usb(device: &Path) -> Option<Bus> {
     let above = fs::canonicalize(device).ok()?;
     let above = above.parent()?;
-    // A device of USB says which version it speaks.
+    // A device of USB has its release number.
     read(above, "bcdDevice")?;
     let megabits: u64 = read(above, "speed")?.parse().ok()?;
     Some(Bus { name: format!("USB {megabits} Mbit/s"), rate: BitRate(megabits * 1_000_000), best: None })
@@ -91,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_in_a_slot_with_fewer_lanes_is_seen() {
+    fn a_card_in_a_narrower_slot_is_found() {
         let folder = Folder::new(
             "slot",
             &[

@@ -5,7 +5,7 @@
 use crate::netlink::u32_at;
 use units::BitRate;
 
-/// How a link runs, as its driver says.
+/// How a link runs, as its driver reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkMode {
     /// Its speed.
@@ -25,15 +25,15 @@ impl LinkMode {
             None | Some(0 | u32::MAX) => None,
             Some(megabits) => Some(megabits_per_second(megabits)),
         };
-        let words = settings.get(WORDS).map_or(0, |words| usize::from(words.cast_signed().unsigned_abs()));
+        let length = settings.get(WORDS).map_or(0, |count| usize::from(count.cast_signed().unsigned_abs()));
         let map = |which: usize| -> Vec<u32> {
-            let word = |place: usize| u32_at(settings, MAPS + (which * words + place) * 4).unwrap_or(0);
-            (0..words).map(word).collect()
+            let word = |place: usize| u32_at(settings, MAPS + (which * length + place) * 4).unwrap_or(0);
+            (0..length).map(word).collect()
         };
         let (supported, partner) = (map(0), map(2));
         let negotiates = settings.get(AUTONEG) == Some(&1);
         let common: Vec<u32> = supported.iter().zip(&partner).map(|(one, other)| one & other).collect();
-        // A partner that offers nothing does not negotiate, or its driver does not say.
+        // A partner that offers nothing does not negotiate, or its driver does not report it.
         let best = match (negotiates, fastest(&common)) {
             (true, common) => common,
             (false, _) => fastest(&supported),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_below_what_both_ends_offer_is_seen() {
+    fn a_link_below_what_both_ends_offer_is_found() {
         let pair = LinkMode::read(&settings(100, 1, true, TEN | HUNDRED | GIGABIT | PAUSE_AND_PORT));
         assert_eq!((pair.speed, pair.best), (Some(BitRate(100_000_000)), Some(BitRate(1_000_000_000))));
         let old_switch = LinkMode::read(&settings(100, 1, true, TEN | HUNDRED | PAUSE_AND_PORT));
@@ -125,14 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_speed_and_half_duplex_are_seen() {
+    fn a_fixed_speed_and_half_duplex_are_found() {
         let fixed = LinkMode::read(&settings(10, 0, false, 0));
         assert_eq!((fixed.best, fixed.half_duplex), (Some(BitRate(1_000_000_000)), true));
     }
 
     /// `ETHTOOL_GLINKSETTINGS` of virtio_net, recorded with Linux 6.18: no speed, no duplex, no modes.
     #[test]
-    fn a_port_that_knows_nothing_says_nothing() {
+    fn a_port_that_knows_nothing_has_no_mode() {
         let mut recorded = vec![0; 96];
         recorded[..16].copy_from_slice(&[0x4c, 0, 0, 0, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 4]);
         assert_eq!(LinkMode::read(&recorded), LinkMode::default());

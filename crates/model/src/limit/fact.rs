@@ -72,8 +72,6 @@ pub enum FactName {
     ConntrackTable,
     /// Packets that rules of the host's own firewall dropped.
     FirewallDrops,
-    /// Datagrams with a wrong checksum.
-    UdpChecksums,
     /// Segments with a wrong checksum.
     TcpChecksums,
     /// Packets that an instance's allowance queued or dropped, with the driver's counter as object.
@@ -114,7 +112,7 @@ pub enum FactName {
     WifiSignal,
     /// Bit rate of a Wi-Fi link, bits per second.
     WifiRate,
-    /// Frames of Wi-Fi sent again; whole: those sent.
+    /// Retries of Wi-Fi; whole: frames sent.
     WifiRetries,
     /// One of a newer version.
     #[default]
@@ -130,9 +128,9 @@ mod tests {
     fn a_fact_of_a_newer_version_is_read_and_not_known() {
         let read: HostFact = serde_json::from_str(r#"{"name":"of-next-year","value":3}"#).expect("a fact");
         assert_eq!(read, HostFact { value: 3.0, ..HostFact::default() });
-        let one = HostFact::new(FactName::RingDrops, "eth0", 5.0).of_whole(50.0);
-        let text = serde_json::to_string(&one).expect("it is written");
+        let ring = HostFact::new(FactName::RingDrops, "eth0", 5.0).of_whole(50.0);
+        let text = serde_json::to_string(&ring).expect("it is written");
         assert_eq!(text, r#"{"name":"ring-drops","object":"eth0","value":5.0,"whole":50.0}"#);
-        assert!((one.share() - 0.1).abs() < 1e-9 && HostFact::default().share() == 0.0);
+        assert!((ring.share() - 0.1).abs() < 1e-9 && HostFact::default().share() == 0.0);
     }
 }

@@ -32,7 +32,6 @@ fn of_host(before: &Reading, after: &Reading) -> Vec<HostFact> {
     let mut found = vec![
         HostFact::new(FactName::MemoryPressure, "", counter("TcpExt.TCPMemoryPressures")),
         HostFact::new(FactName::MtuProbesFailed, "", counter("TcpExt.TCPMTUPFail")),
-        HostFact::new(FactName::UdpChecksums, "", counter("Udp.InCsumErrors") + counter("Udp6InCsumErrors")),
         HostFact::new(FactName::TcpChecksums, "", counter("Tcp.InCsumErrors")),
         HostFact::new(FactName::BacklogDrops, "", grown(after.backlog_drops, before.backlog_drops)),
         HostFact::new(FactName::ConntrackDrops, "", grown(after.conntrack_drops, before.conntrack_drops)),
@@ -153,10 +152,10 @@ fn of_bond(before: &Interface, now: &Interface) -> Option<HostFact> {
 
 /// An access point has several stations: which of them the test goes to is not known then.
 fn of_wifi(before: &Interface, now: &Interface) -> Vec<HostFact> {
-    let ([station], name) = (now.stations.as_slice(), &now.nic.link.name) else { return Vec::new() };
-    let earlier = match before.stations.as_slice() {
+    let ([station], name) = (now.wifi.as_slice(), &now.nic.link.name) else { return Vec::new() };
+    let earlier = match before.wifi.as_slice() {
         [earlier] if earlier.tx_packets <= station.tx_packets => *earlier,
-        _ => linux::netlink::Station::default(),
+        _ => linux::netlink::WifiPeer::default(),
     };
     let rate = station.tx_rate.map_or(0.0, |rate| rate.0 as f64);
     let retries = grown(station.tx_retries, earlier.tx_retries);

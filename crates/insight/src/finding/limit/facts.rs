@@ -22,7 +22,7 @@ pub struct FactRow {
     names: Option<LimitKind>,
     /// The kinds it explains.
     explains: &'static [LimitKind],
-    /// What it says of a host.
+    /// Its words about a host.
     sentence: fn(&HostFact, &str) -> String,
     /// The command that repairs it, or what to buy.
     fix: fn(&HostFact) -> String,
@@ -58,6 +58,8 @@ enum Threshold {
     Bus,
     /// The buffer is what a window of this size fills.
     Window,
+    /// The interface of the sender takes larger packets.
+    SmallerMtu,
 }
 
 /// Every fact that counts; of several the first is the cause.
@@ -340,9 +342,7 @@ pub const FACTS: &[FactRow] = &[
             format!("the bus carries {} at most: {}, at {host}", rate(fact.value), fact.of)
         },
         fix: |fact| match fact.whole.is_some_and(|best| best > fact.value) {
-            true => {
-                "a slot with as many lanes as the card has, at its speed (`lspci -vv`: LnkCap, LnkSta)".into()
-            }
+            true => "a slot as wide and as fast as the card (`lspci -vv`: LnkCap, LnkSta)".into(),
             false => "an interface on a faster bus".into(),
         },
     },
@@ -386,6 +386,20 @@ pub const FACTS: &[FactRow] = &[
             format!("TCP of {host} had to make its segments smaller, {} times", fact.value)
         },
         fix: |_| "`pathmeter mtu HOST` finds the size that passes".into(),
+    },
+    FactRow {
+        name: FactName::InterfaceMtu,
+        source: "`IFLA_MTU` of both ends",
+        end: End::Receiver,
+        from: Threshold::SmallerMtu,
+        names: None,
+        explains: &[LimitKind::Mtu],
+        sentence: |fact, host| {
+            format!("{} of {host} has an MTU of {}, less than the other end's", fact.of, fact.value)
+        },
+        fix: |fact| {
+            format!("the same MTU at both ends and between them: `ip link set dev {} mtu N`", fact.of)
+        },
     },
     FactRow {
         name: FactName::Tunnel,
@@ -461,7 +475,7 @@ const fn buffer(end: End, kind: LimitKind) -> FactRow {
     }
 }
 
-/// What a counter of a driver says, and its name without the numbers of queues; `None`: nothing that the table knows.
+/// The fact that a counter of a driver is, and its name without the numbers of queues; `None`: nothing that the table knows.
 #[must_use]
 pub fn driver_counter(driver: &str, counter: &str) -> Option<(FactName, String)> {
     let common = without_numbers(counter);
@@ -576,13 +590,13 @@ pub(super) fn explained(limit: Limit, signs: &Signs<'_>) -> Limit {
     Limit { cause: Some(cause), fix: Some(fix), ..limit }
 }
 
-/// A variable rate is Wi-Fi's where an end says so, with its signal and what it sent again.
+/// A variable rate is Wi-Fi's where an end reports so, with its signal and its retries.
 pub(super) fn wifi(limit: Limit, signs: &Signs<'_>) -> Limit {
-    let of = |end: End| signs.facts(end).any(|fact| fact.name == FactName::WifiRate);
+    let is_wifi = |end: &End| signs.facts(*end).any(|fact| fact.name == FactName::WifiRate);
     if limit.kind != LimitKind::VariableRate {
         return limit;
     }
-    let Some(end) = [End::Sender, End::Receiver].into_iter().find(|end| of(*end)) else { return limit };
+    let Some(end) = [End::Sender, End::Receiver].into_iter().find(is_wifi) else { return limit };
     let fact = |name: FactName| signs.facts(end).find(|fact| fact.name == name);
     let signal = fact(FactName::WifiSignal).map(|fact| format!("signal {} dBm", fact.value));
     let retries = fact(FactName::WifiRetries).filter(|fact| fact.whole.is_some_and(|sent| sent > 0.0));
@@ -630,6 +644,11 @@ impl FactRow {
                 Threshold::Held => is_held(fact, signs),
                 Threshold::Bus => is_bus(fact, signs),
                 Threshold::Window => is_window(fact, limit),
+                Threshold::SmallerMtu => {
+                    let mut sender =
+                        signs.facts(End::Sender).filter(|fact| fact.name == FactName::InterfaceMtu);
+                    sender.any(|sender| sender.value > fact.value)
+                }
             }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use linux::cgroup::CpuQuota;
-use linux::netlink::{Bond, Link, LinkStatistics, PauseFrames, Station};
+use linux::netlink::{Bond, Link, LinkStatistics, PauseFrames, WifiPeer};
 use linux::nic::{Bus, LinkMode, Nic, PacketClock};
 use model::units::BitRate;
 
@@ -24,7 +24,7 @@ fn interface(change: impl FnOnce(&mut Interface)) -> Interface {
         counters: Vec::new(),
         pause: None,
         qdiscs: Vec::new(),
-        stations: Vec::new(),
+        wifi: Vec::new(),
         bus: None,
         threads: BTreeMap::new(),
     };
@@ -169,7 +169,7 @@ fn counters_of_a_drivers_queues_are_added_up_and_unknown_ones_left_out() {
 }
 
 #[test]
-fn hardware_says_how_it_is_set_up() {
+fn hardware_reports_how_it_is_set_up() {
     let found = moved(
         |_| {},
         |one| {
@@ -186,11 +186,11 @@ fn hardware_says_how_it_is_set_up() {
     ];
     assert_eq!(found, wanted);
     let virtual_one = moved(|_| {}, |one| (one.nic.offloads, one.nic.is_virtual) = (Vec::new(), true));
-    assert_eq!(virtual_one, [], "what a virtual device leaves undone costs nobody");
+    assert_eq!(virtual_one, [], "what a virtual device leaves undone costs nothing");
 }
 
 #[test]
-fn bonds_wifi_and_tunnels_are_seen() {
+fn bonds_wifi_and_tunnels_are_found() {
     let member = |index, sent| Link {
         index,
         statistics: LinkStatistics { tx_bytes: sent, ..LinkStatistics::default() },
@@ -205,28 +205,28 @@ fn bonds_wifi_and_tunnels_are_seen() {
 
     let station = |packets, retries| {
         let rate = Some(BitRate(86_000_000));
-        vec![Station {
+        vec![WifiPeer {
             signal_dbm: Some(-71),
             tx_rate: rate,
             tx_packets: packets,
             tx_retries: retries,
-            ..Station::default()
+            ..WifiPeer::default()
         }]
     };
-    let found = moved(|one| one.stations = station(100, 10), |one| one.stations = station(1_100, 310));
+    let found = moved(|one| one.wifi = station(100, 10), |one| one.wifi = station(1_100, 310));
     let wanted = [
         fact(FactName::WifiSignal, "eth0", -71.0),
         fact(FactName::WifiRate, "eth0", 86e6),
         fact(FactName::WifiRetries, "eth0", 300.0).of_whole(1_000.0),
     ];
     assert_eq!(found, wanted);
-    let access_point = moved(|_| {}, |one| one.stations = [station(9, 1), station(8, 2)].concat());
+    let access_point = moved(|_| {}, |one| one.wifi = [station(9, 1), station(8, 2)].concat());
     assert_eq!(access_point, [], "which of the stations it is is not known");
 
     let tunnel = |time: u64| {
-        let mut one = interface(|one| one.nic.link.kind = Some("tun".into()));
-        one.threads = BTreeMap::from([(71, Nanos::from_millis(time)), (72, Nanos(5))]);
-        Reading { at: model::time::MonoTime(1_000_000 * time), ..reading(one) }
+        let mut device = interface(|one| one.nic.link.kind = Some("tun".into()));
+        device.threads = BTreeMap::from([(71, Nanos::from_millis(time)), (72, Nanos::ZERO)]);
+        Reading { at: model::time::MonoTime(1_000_000 * time), ..reading(device) }
     };
     let found = facts(&tunnel(100), &tunnel(1_100));
     let shares: Vec<&HostFact> = found.iter().filter(|fact| fact.name == FactName::Tunnel).collect();

@@ -246,7 +246,7 @@ fn a_window_has_the_setting_that_makes_it_small() {
 }
 
 #[test]
-fn a_variable_rate_is_wifis_where_the_interface_says_so() {
+fn a_variable_rate_is_wifis_where_the_interface_reports_so() {
     let mut evidence = capped(Nanos::from_millis(50));
     let steps = &mut evidence.load.as_mut().expect("a load").steps;
     for (one, rate) in steps.iter_mut().skip(1).zip([30, 55, 38, 60, 44]) {
@@ -278,6 +278,11 @@ fn packets_that_vanish_by_their_size_and_udp_that_is_held_have_their_kinds() {
     assert!(found.cause.is_some_and(|cause| {
         cause.starts_with("packets of 1500 bytes vanish on the path; TCP of the sender")
     }));
+    let mtu = |bytes| vec![fact(FactName::InterfaceMtu, "eth0", bytes, None)];
+    (evidence.host.sender, evidence.host.receiver) = (mtu(9000.0), mtu(1500.0));
+    assert!(limit_of(&evidence).fix.is_some_and(|fix| fix.contains("ip link set dev eth0 mtu")));
+    evidence.host.receiver = mtu(9000.0);
+    assert_eq!(limit_of(&evidence).fix, None);
     let mut held = capped(Nanos::from_micros(1));
     held.rate = BitRate(80_000_000);
     let found = limit_of(&held);
