@@ -112,6 +112,8 @@ pub const RULES: &[Rule] = &[
     Rule::new("random-loss", "Random loss slows TCP down", limits::random_loss).limiting(Severity::Info),
     Rule::new("packet-rate", "The path limits packets per second", limits::packet_rate)
         .limiting(Severity::Info),
+    Rule::new("host-limited", "A host's queue, link, bus or tunnel sets the rate", limits::host_limited)
+        .limiting(Severity::Info),
     Rule::new("path-loss", "The path lost packets", loss::path_loss).in_table(),
     Rule::new("tcp-crippled", "TCP hardly moves", crippled::crippled),
     Rule::new("loss-from-hop", "Packets are lost on the path", hops::loss_from_hop),

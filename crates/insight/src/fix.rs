@@ -32,6 +32,12 @@ pub fn buffer_limit(setting: &str) -> String {
     format!("sudo sysctl -w {setting}={RECEIVE_BUFFER}")
 }
 
+/// Keeps the CPUs at their highest frequency.
+#[must_use]
+pub fn governor() -> String {
+    "sudo cpupower frequency-set --governor performance".into()
+}
+
 /// Asks for the largest receive buffer.
 #[must_use]
 pub fn receive_buffer() -> String {

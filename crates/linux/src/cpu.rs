@@ -103,6 +103,26 @@ pub fn governor(cpu: usize) -> Option<String> {
     fs::read_to_string(path).ok().map(|name| name.trim().to_owned())
 }
 
+/// The frequency of a CPU now and at most, Hz (`scaling_cur_freq`, `cpuinfo_max_freq`); `None` where the kernel does not scale it.
+#[must_use]
+pub fn frequency(cpu: usize) -> Option<(u64, u64)> {
+    let read = |file: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}");
+        fs::read_to_string(path).ok()?.trim().parse::<u64>().ok()
+    };
+    Some((read("scaling_cur_freq")?.saturating_mul(1000), read("cpuinfo_max_freq")?.saturating_mul(1000)))
+}
+
+/// How often heat has slowed these CPUs down since boot; `None` where the kernel does not count it.
+#[must_use]
+pub fn throttle_count(cpus: &[usize]) -> Option<u64> {
+    let read = |cpu: &usize| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/core_throttle_count");
+        fs::read_to_string(path).ok()?.trim().parse::<u64>().ok()
+    };
+    cpus.iter().filter_map(read).reduce(u64::saturating_add)
+}
+
 /// How long a CPU takes at most to wake up from the sleep states that are enabled (`cpuidle/state*/latency`); `None` where
 /// the kernel lists none.
 #[must_use]
@@ -357,7 +377,7 @@ fn parse_stat_line(line: &str, nanos_per_tick: u64) -> Option<CpuTimes> {
     })
 }
 
-fn nanos_per_tick() -> u64 {
+pub(crate) fn nanos_per_tick() -> u64 {
     1_000_000_000 / clock_ticks_per_second().max(1)
 }
 

@@ -9,6 +9,7 @@ pub mod batch;
 pub mod boot;
 pub mod buffer;
 pub mod capture;
+pub mod cgroup;
 pub mod clock;
 pub mod cmsg;
 pub mod counters;
@@ -42,5 +43,6 @@ pub mod stream;
 pub mod tap;
 pub mod tcp_info;
 pub mod timestamp;
+pub mod tunnel;
 
 pub use error::{OsError, Result};

@@ -12,6 +12,8 @@ mod link;
 mod message;
 mod napi;
 mod neighbour;
+mod nl80211;
+mod pause;
 mod qdisc;
 mod route;
 mod route_spec;
@@ -20,7 +22,7 @@ mod wireguard;
 
 pub use address::InterfaceAddress;
 pub use device::VxlanSpec;
-pub use link::{Link, LinkStatistics, OperState};
+pub use link::{Bond, Link, LinkStatistics, OperState};
 pub use neighbour::{Neighbour, NeighbourChanges};
 pub use qdisc::{Netem, Qdisc, QdiscStatistics, Tbf};
 pub use route::{ConfiguredRoute, HostRoute, Route};
@@ -30,12 +32,15 @@ pub use wireguard::{WireguardPeer, WireguardSpec, configure_wireguard};
 
 pub(crate) use message::{Attributes, Message};
 pub use napi::napi_threads;
+pub use nl80211::{WifiPeer, wifi_peers};
+pub use pause::{PauseFrames, pause_frames};
 
 use crate::clock::mono_now;
 use crate::error::{Named, OsError, Result};
 use crate::options::{Opt, set_int, setsockopt};
 use crate::poll::{self, Interest};
-use message::{HEADER, Reply, u32_at};
+use message::{HEADER, Reply};
+pub(crate) use message::{u32_at, u64_at};
 use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};

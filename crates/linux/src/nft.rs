@@ -15,6 +15,7 @@ pub(crate) mod expression;
 use crate::error::Result;
 use crate::netlink::{Message, Netlink};
 use expression::Rule;
+use std::collections::BTreeMap;
 
 /// Where fragments are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,26 @@ impl Drop for FragmentFilter {
         // Nobody is left to hear of it: gone already, or going with its namespace.
         let _ = self.take_away();
     }
+}
+
+/// Packets that each counting rule of the calling thread's namespace has dropped, by table and chain; rules without a counter are
+/// left out. Empty without `CAP_NET_ADMIN`.
+#[must_use]
+pub fn firewall_drops() -> BTreeMap<String, u64> {
+    let read = || {
+        let request = Message::new(kind(GETRULE), libc::NLM_F_DUMP, &header(0, 0));
+        Netlink::open(libc::NETLINK_NETFILTER)?.ask("list", "the rules of nf_tables", vec![request], 1)
+    };
+    let mut drops = BTreeMap::new();
+    for rule in read().unwrap_or_default() {
+        let attributes = rule.attributes(HEADER);
+        let names = (attributes.string(RULE_TABLE), attributes.string(RULE_CHAIN));
+        if let ((Some(table), Some(chain)), Some(packets)) = (names, expression::dropped_packets(&attributes))
+        {
+            *drops.entry(format!("{table} {chain}")).or_default() += packets;
+        }
+    }
+    drops
 }
 
 /// Sends the messages as one transaction: all take effect or none.

@@ -1,6 +1,11 @@
 //! Network interfaces: the one toward a destination, its driver, link speed, offloads, queues and counters.
 
+mod bus;
 mod ethtool;
+mod mode;
+
+pub use bus::{Bus, bus};
+pub use mode::LinkMode;
 
 use crate::error::{Named, OsError, Result};
 use crate::netlink::{Link, Network};
@@ -21,6 +26,8 @@ pub struct Nic {
     /// Speed of the link. `None` when the driver does not know it, and for devices without hardware, whose stated speed
     /// (10 Gbit/s for veth) is nominal and limits nothing.
     pub speed: Option<BitRate>,
+    /// How its link runs; empty of devices without hardware.
+    pub mode: LinkMode,
     /// The offloads that are on.
     pub offloads: Vec<Offload>,
     /// Who can tell when a packet passes.
@@ -123,6 +130,12 @@ pub fn set_offload(interface: &str, offload: Offload, on: bool) -> Result<()> {
     Err(OsError::new(operation, interface, why))
 }
 
+/// The counters of an interface's driver, by its own names; empty where it has none, and where the interface is missing.
+#[must_use]
+pub fn driver_counters(interface: &str) -> Vec<(String, u64)> {
+    Ethtool::open(interface).map(|ethtool| ethtool.counters()).unwrap_or_default()
+}
+
 impl Nic {
     /// The interface through which packets to a destination leave.
     ///
@@ -167,10 +180,12 @@ impl Nic {
         let ethtool = Ethtool::open(&link.name)?;
         let features = ethtool.features();
         let is_on = |offload: &Offload| features.contains(offload.kernel_name());
+        let mode = if is_virtual { LinkMode::default() } else { ethtool.mode() };
         Ok(Self {
             addresses: own.map(|own| own.address).collect(),
             driver: ethtool.driver(),
-            speed: ethtool.speed().filter(|_| !is_virtual),
+            speed: mode.speed,
+            mode,
             offloads: Offload::ALL.iter().copied().filter(is_on).collect(),
             packet_clock: ethtool.packet_clock(),
             coalescing: ethtool.coalescing(),

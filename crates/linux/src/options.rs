@@ -141,6 +141,14 @@ pub fn set_busy_poll(fd: &impl AsFd, span: Nanos) -> Result<()> {
     set_int(fd, SO_BUSY_POLL, u32::try_from(span.0 / 1000).unwrap_or(u32::MAX).min(LARGEST_BUFFER as u32))
 }
 
+/// The CPU that took the last packet of this socket from its interface (`SO_INCOMING_CPU`); `None`: none came.
+#[must_use]
+pub fn incoming_cpu(fd: &impl AsFd) -> Option<usize> {
+    const INCOMING_CPU: Opt = Opt(libc::SOL_SOCKET, libc::SO_INCOMING_CPU, "SO_INCOMING_CPU");
+    // The kernel returns -1 for a socket that received nothing.
+    get_int(fd, INCOMING_CPU).ok().filter(|cpu| *cpu != u32::MAX).and_then(|cpu| usize::try_from(cpu).ok())
+}
+
 /// Packets this socket dropped since it was opened (`SO_MEMINFO`): buffer full or checksum wrong. Wraps at 2³².
 ///
 /// # Errors

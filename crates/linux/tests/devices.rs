@@ -14,6 +14,7 @@ use pathmeter_linux::netlink::{
     Encap, Neighbour, NeighbourChanges, Netem, Network, Qdisc, RouteSpec, Tbf, VxlanSpec, WireguardSpec,
     configure_wireguard,
 };
+use pathmeter_linux::nft::firewall_drops;
 use pathmeter_linux::nic::{self, Nic, Offload};
 use pathmeter_linux::tap::Tap;
 use std::io::Write;
@@ -281,11 +282,16 @@ fn a_token_bucket_holds_and_counts() {
     let found = network.qdiscs("eth0").expect("they are listed");
     let bucket = found.iter().find(|qdisc| qdisc.kind == "tbf").expect("it is there");
     assert!(bucket.drops > 0 && bucket.packets > 0, "{found:?}");
+    assert!(bucket.overlimits > 0 && bucket.is_root, "{found:?}");
+    assert_eq!(bucket.rate, Some(tbf.rate));
 
     // Faster than 32 bits of bytes per second say, and with room in packets.
     let fast = Tbf { rate: BitRate(40_000_000_000), burst: Bytes(100_000), limit: Bytes(1_000_000) };
     network.set_qdiscs("eth0", &[Qdisc::Tbf(fast), Qdisc::Pfifo(17)]).expect("they are set");
     let shown = tool(&cable.here, "tc qdisc show dev eth0");
+    let found = network.qdiscs("eth0").expect("they are listed");
+    let roots = found.iter().filter(|qdisc| qdisc.is_root).map(|qdisc| (qdisc.kind.as_str(), qdisc.rate));
+    assert_eq!(roots.collect::<Vec<_>>(), [("tbf", Some(fast.rate))]);
     assert!(shown.contains("rate 40Gbit") && shown.contains("pfifo 2: parent 1:1 limit 17p"), "{shown}");
     network.set_qdiscs("eth0", &[Qdisc::Bfifo(Bytes(12345))]).expect("it takes their place");
     let shown = tool(&cable.here, "tc qdisc show dev eth0");
@@ -326,6 +332,35 @@ fn what_this_kernel_lacks_is_told_as_that() {
             assert!(!left.contains("tbf"), "nothing is left in place: {left}");
         }
     }
+}
+
+#[test]
+fn a_driver_has_counters_of_its_own() {
+    let Some(cable) = cable() else { return };
+    let counters = |name: &'static str| cable.here.run(move || nic::driver_counters(name)).expect("it opens");
+    let found = counters("eth0");
+    let shown = tool(&cable.here, "ethtool -S eth0");
+    let peer = found.iter().find(|(name, _)| name == "peer_ifindex").expect("veth counts this");
+    assert!(shown.contains(&format!("peer_ifindex: {}\n", peer.1)), "{shown}");
+    assert_eq!(found.len(), shown.lines().skip(1).count(), "{shown}");
+    assert_eq!((counters("lo"), counters("no-such-link")), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn what_the_firewall_drops_is_counted() {
+    let Some(cable) = cable() else { return };
+    for rule in ["table inet lw", "chain inet lw in { type filter hook input priority 0; }"] {
+        tool(&cable.there, &format!("nft add {rule}"));
+    }
+    tool(&cable.there, "nft add rule inet lw in udp dport 9 counter drop");
+    tool(&cable.there, "nft add rule inet lw in udp dport 10 counter accept");
+    let sender = cable.here.run(|| UdpSocket::bind((v4(0, 1), 0))).expect("it opens").expect("it binds");
+    for port in [9, 9, 9, 10] {
+        sender.send_to(&[0; 100], (v4(0, 2), port)).expect("the datagram is taken");
+    }
+    assert!(arrives((&cable.here, v4(0, 1)), (&cable.there, v4(0, 2))));
+    let dropped = cable.there.run(firewall_drops).expect("it opens");
+    assert_eq!(dropped.into_iter().collect::<Vec<_>>(), [("lw in".to_owned(), 3)]);
 }
 
 #[test]

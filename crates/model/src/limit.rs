@@ -2,9 +2,11 @@
 //! signatures; the rules are in `insight`.
 
 mod evidence;
+mod fact;
 mod load;
 
 pub use evidence::{Evidence, HostFacts, TcpSigns};
+pub use fact::{FactName, HostFact};
 pub use load::{Arrival, FLOOD, LoadProbing, LoadStep, Purpose, StepReceived, StepRequest, StepSent};
 
 use crate::units::{BitRate, Bytes, Nanos, PacketRate};
@@ -57,6 +59,9 @@ pub struct Limit {
     /// The fact of a host that explains it, in plain words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// The command that repairs that cause, or what to buy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
     /// The limit that a higher rate would meet next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub also: Option<Box<Limit>>,
@@ -115,6 +120,24 @@ pub enum LimitKind {
     /// Not known.
     #[default]
     NotKnown,
+    /// A queue of the sending host itself holds its packets back.
+    HostQueue,
+    /// The link of an end runs below what it could, or damages frames.
+    Link,
+    /// The neighbour of an end makes it wait with pause frames.
+    Pause,
+    /// The bus between an interface and the memory.
+    Bus,
+    /// The program behind a tunnel device of an end.
+    Tunnel,
+    /// An offload of an end spoils packets.
+    Offload,
+    /// Packets of the test's size do not get through whole.
+    Mtu,
+    /// The path treats one protocol differently from another.
+    Treatment,
+    /// The Wi-Fi link of an end, whose rate changes many times per second.
+    Wifi,
 }
 
 /// Confidence in a limit.
@@ -132,8 +155,8 @@ pub enum Confidence {
 }
 
 impl LimitKind {
-    /// All of them.
-    pub const ALL: [LimitKind; 17] = [
+    /// All of them. New ones come last: stores keep their place as a figure.
+    pub const ALL: [LimitKind; 26] = [
         LimitKind::Application,
         LimitKind::LineRate,
         LimitKind::SenderCpu,
@@ -151,6 +174,15 @@ impl LimitKind {
         LimitKind::AckPath,
         LimitKind::RampUp,
         LimitKind::NotKnown,
+        LimitKind::HostQueue,
+        LimitKind::Link,
+        LimitKind::Pause,
+        LimitKind::Bus,
+        LimitKind::Tunnel,
+        LimitKind::Offload,
+        LimitKind::Mtu,
+        LimitKind::Treatment,
+        LimitKind::Wifi,
     ];
 
     /// The name in documents.
@@ -174,6 +206,15 @@ impl LimitKind {
             LimitKind::AckPath => "ack-path",
             LimitKind::RampUp => "ramp-up",
             LimitKind::NotKnown => "not-known",
+            LimitKind::HostQueue => "host-queue",
+            LimitKind::Link => "link",
+            LimitKind::Pause => "pause",
+            LimitKind::Bus => "bus",
+            LimitKind::Tunnel => "tunnel",
+            LimitKind::Offload => "offload",
+            LimitKind::Mtu => "mtu",
+            LimitKind::Treatment => "treatment",
+            LimitKind::Wifi => "wifi",
         }
     }
 
@@ -196,6 +237,7 @@ impl LimitKind {
                 | LimitKind::VariableRate
                 | LimitKind::Loss
                 | LimitKind::AckPath
+                | LimitKind::Treatment
         )
     }
 }

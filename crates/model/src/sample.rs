@@ -1,5 +1,6 @@
 //! Measurements of one end: of one interval, and of the whole test.
 
+use crate::limit::HostFact;
 use crate::plan::{Direction, Wait};
 use crate::stats::distribution::Distribution;
 use crate::units::{Bytes, Nanos};
@@ -106,6 +107,9 @@ pub struct SideResult {
     pub datapath: DataPath,
     /// Counters of this host's kernel that moved during the counted time.
     pub kernel: KernelCounters,
+    /// Facts of this host that can explain a limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<HostFact>,
 }
 
 /// The whole test of one stream at one end.

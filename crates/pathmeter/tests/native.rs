@@ -5,6 +5,7 @@
 mod native {
     #[cfg(feature = "fleet")]
     mod confined;
+    mod facts;
     mod fake;
     mod figures;
     mod formats;

@@ -153,7 +153,7 @@ fn cpu_frequency(facts: &Facts) -> Check {
             None => "not scaled by this kernel".into(),
         },
         why_it_matters: "a CPU that slows down when idle adds tens of microseconds to latency and scatter to throughput",
-        fix: (!is_steady).then(|| "sudo cpupower frequency-set --governor performance".into()),
+        fix: (!is_steady).then(fix::governor),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A CPU, not the path, set the rate: at the sender or at the receiver.
 
 use super::measured::{MeasuredDirection, measured_directions};
-use super::text::{count, percent};
+use super::text::{capital, count, percent};
 use super::{Finding, Severity, latency};
 use crate::fix;
 use model::framing::LARGEST_UDP_PAYLOAD;
@@ -69,7 +69,7 @@ fn sender_busy(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     {
         return None;
     }
-    let why = bottleneck(one_way, Role::Sender)?;
+    let why = bottleneck(one_way, Role::Sender).or_else(|| by_limit(one_way, LimitKind::SenderCpu))?;
     let title = format!(
         "The sender set the rate {}, {}: {why}, and the path may carry more",
         one_way.direction, one_way.figures.goodput
@@ -112,6 +112,7 @@ fn receiver_busy(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     }
     // Spinning or not, a receiver that loses datagrams already in its host is too slow for them.
     let why = bottleneck(one_way, Role::Receiver)
+        .or_else(|| by_limit(one_way, LimitKind::ReceiverCpu))
         .or_else(|| (one_way.udp() && backlog > 0).then(|| backlog_text(backlog)))?;
     let copy = copy_cost(one_way);
     let title = format!(
@@ -178,7 +179,21 @@ fn cpu_evidence(finding: Finding, direction: &MeasuredDirection<'_>, role: Role)
         .with("cpus_count", end.cpu.cpus)
 }
 
+/// The cause of the limit, where that is a CPU and nothing looks full: a quota.
+fn by_limit(one_way: &MeasuredDirection<'_>, kind: LimitKind) -> Option<String> {
+    one_way.figures.limit.as_ref().filter(|limit| limit.kind == kind)?.cause.clone()
+}
+
+/// The command of the fact that explains the limit.
+fn fix_of_limit(one_way: &MeasuredDirection<'_>, kind: LimitKind) -> Option<String> {
+    let fix = one_way.figures.limit.as_ref().filter(|limit| limit.kind == kind)?.fix.clone();
+    fix.map(|fix| format!("{}.", capital(&fix)))
+}
+
 fn sender_advice(direction: &MeasuredDirection<'_>) -> String {
+    if let Some(advice) = fix_of_limit(direction, LimitKind::SenderCpu) {
+        return advice;
+    }
     let cpus = direction.sender.map_or(1, |end| end.cpu.cpus);
     // What the kernel takes at once (UDP_SEGMENT) is no more than the largest datagram.
     let fits_twice = direction.plan.test.length.saturating_mul(2) <= LARGEST_UDP_PAYLOAD;
@@ -191,6 +206,9 @@ fn sender_advice(direction: &MeasuredDirection<'_>) -> String {
 }
 
 fn receiver_advice(direction: &MeasuredDirection<'_>) -> String {
+    if let Some(advice) = fix_of_limit(direction, LimitKind::ReceiverCpu) {
+        return advice;
+    }
     let Some(end) = direction.receiver else { return String::new() };
     if end.cpu.busiest_softirq >= FULL && end.cpu.cpus > 1 {
         let mask = (1_u128 << end.cpu.cpus.min(64)) - 1;

@@ -2,6 +2,7 @@
 //! evidence. The first row that holds names the limit.
 
 mod evidence;
+pub mod facts;
 mod path;
 mod rows;
 mod signs;
@@ -27,7 +28,7 @@ pub fn limit_of(evidence: &Evidence) -> Limit {
     if evidence.host.busy {
         limit.confidence = signs.lowered(limit.confidence);
     }
-    limit
+    facts::explained(facts::wifi(limit, &signs), &signs)
 }
 
 /// The highest rate, in frames, that a load after the test passed without loss; absent: there was no load, or none passed.

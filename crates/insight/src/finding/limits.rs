@@ -2,7 +2,7 @@
 
 use super::limit::{brief, place};
 use super::measured::{MeasuredDirection, measured_directions};
-use super::text::{option, percent};
+use super::text::{capital, option, percent};
 use super::{Finding, Severity};
 use model::limit::{Confidence, Limit, LimitKind};
 use model::run::Run;
@@ -32,6 +32,41 @@ pub(super) fn packet_rate(run: &Run) -> Vec<Finding> {
         "Send larger packets (a larger MTU), or look for the box on the path that handles each packet slowly: a firewall, a virtual router, a tunnel.".into()
     })
 }
+
+/// A fact of a host sets the rate: its queue, its link, its bus, what it drops or spoils.
+pub(super) fn host_limited(run: &Run) -> Vec<Finding> {
+    let found = |one_way: MeasuredDirection<'_>| {
+        let limit = one_way.figures.limit.as_deref()?;
+        let (cause, fix) = (limit.cause.as_deref()?, limit.fix.as_deref()?);
+        if !OF_HOSTS.contains(&limit.kind) || limit.confidence == Confidence::Low {
+            return None;
+        }
+        let (transport, goodput) = (one_way.figures.transport, one_way.figures.goodput);
+        let title = format!(
+            "{} sets the rate {}: {cause}, {transport} {goodput}",
+            capital(&brief(limit)?),
+            one_way.direction
+        );
+        let finding = Finding::new("host-limited", Severity::Warning, one_way.direction, title)
+            .with("goodput_bps", goodput.0)
+            .with("limit_name", limit.kind.word())
+            .with("confidence_name", limit.confidence.word());
+        Some(finding.advise(format!("{}.", capital(fix))))
+    };
+    measured_directions(run).filter_map(found).collect()
+}
+
+/// Kinds that a fact of a host names; CPUs, windows and sizes of packets have findings of their own.
+const OF_HOSTS: [LimitKind; 8] = [
+    LimitKind::HostQueue,
+    LimitKind::HostDrop,
+    LimitKind::Link,
+    LimitKind::Pause,
+    LimitKind::Bus,
+    LimitKind::Tunnel,
+    LimitKind::Offload,
+    LimitKind::Wifi,
+];
 
 fn of_kind(run: &Run, id: &str, kind: LimitKind, advice: fn(&Limit) -> String) -> Vec<Finding> {
     let found = |one_way: MeasuredDirection<'_>| {

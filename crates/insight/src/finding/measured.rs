@@ -69,7 +69,7 @@ impl<'a> MeasuredDirection<'a> {
     }
 
     /// The largest packets that this direction sent, whole: full segments, or datagrams that no one cut.
-    pub(super) fn full_packet(&self) -> Option<u32> {
+    pub(crate) fn full_packet(&self) -> Option<u32> {
         let ipv6 = self.plan.target.address.is_ipv6();
         let payload = self.figures.mss?;
         if self.udp() {
@@ -81,7 +81,7 @@ impl<'a> MeasuredDirection<'a> {
     }
 
     /// Packets of the size that this direction sent vanish on the path, which another finding names.
-    pub(super) fn is_lost_by_size(&self) -> bool {
+    pub(crate) fn is_lost_by_size(&self) -> bool {
         self.full_packet().is_some_and(|packet| {
             path::loses(self.run, self.direction, packet) || self.is_lost_in_part(packet)
         })

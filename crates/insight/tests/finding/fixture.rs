@@ -232,7 +232,7 @@ fn end(role: Role) -> SideResult {
         ..CpuUse::default()
     };
     let datapath = DataPath { gso_segments: 64, ..DataPath::default() };
-    SideResult { streams: vec![row], cpu, datapath, kernel: KernelCounters::default() }
+    SideResult { streams: vec![row], cpu, datapath, kernel: KernelCounters::default(), facts: Vec::new() }
 }
 
 fn connected(plan: &Plan) -> Connected {

@@ -4,7 +4,7 @@ use crate::fixture::{DATAGRAMS, Fixture, idle_rtt};
 use crate::{crippled, hops, latency, paths, reach};
 use model::event::{Event, Probe, Warning, WithoutCopy};
 use model::finding::{Finding, Severity, Status};
-use model::limit::{LoadProbing, LoadStep, Purpose};
+use model::limit::{FactName, HostFact, LoadProbing, LoadStep, Purpose};
 use model::plan::{Direction, ProtocolName};
 use model::run::Run;
 use model::sample::{IntervalSample, Role, Side, Silence, StreamResult, StreamSample, TcpCounters};
@@ -109,6 +109,16 @@ const SCENARIOS: &[Scenario] = &[
     spares("packet-rate", "small frames pass", || loaded(0, 0.5, false).run()),
     raises("random-loss", "a load loses 1 % at any rate, as TCP did", || loaded(0, 0.01, false).run()),
     spares("random-loss", "a load loses nothing", || loaded(0, 0.0, false).run()),
+    raises("host-limited", "the receiver's ring dropped what TCP lost", || ring(20_000).run()),
+    spares("host-limited", "the ring dropped a tenth of it", || ring(2_000).run()),
+    raises("sender-limited", "a cgroup's quota throttled it", || {
+        let quota = HostFact::new(FactName::CpuQuota, "/a", 0.9).of_whole(0.2);
+        Fixture::tcp().unlimited().with(|s| s.sender.facts = vec![quota]).run()
+    }),
+    spares("sender-limited", "the quota seldom throttled it", || {
+        let quota = HostFact::new(FactName::CpuQuota, "/a", 0.1).of_whole(0.2);
+        Fixture::tcp().unlimited().with(|s| s.sender.facts = vec![quota]).run()
+    }),
     spares("path-loss", "a policer explains the loss", || {
         loaded(0, 0.5, false).with(|s| s.tcp_counters().retransmits = 20_000).run()
     }),
@@ -356,6 +366,15 @@ fn each_scenario_raises_what_it_must_and_nothing_it_must_not() {
         let run = run();
         assert_eq!(find(&run, id).is_some(), *raised, "{id}, {name}: {:#?}", run.findings);
     }
+}
+
+/// TCP that lost 20,000 segments; the ring of the receiver dropped so many frames.
+fn ring(dropped: u32) -> Fixture {
+    let fact = HostFact::new(FactName::RingDrops, "eth0", dropped.into());
+    Fixture::tcp().unlimited().with(|s| {
+        s.tcp_counters().retransmits = 20_000;
+        s.receive_end().facts = vec![fact];
+    })
 }
 
 /// TCP at 1.23 Gbit/s in frames with some losses, then load: twice that rate, of which this share is lost, behind a queue of so many

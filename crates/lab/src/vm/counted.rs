@@ -66,6 +66,7 @@ fn counters(name: String, numbers: [u64; 11]) -> InterfaceCounters {
         rx_dropped,
         tx_dropped,
         rx_missed,
+        ..LinkStatistics::default()
     };
     InterfaceCounters { name, link, queue_drops, queue_bytes }
 }

@@ -1,7 +1,7 @@
 //! The decoders of netlink for `fuzz/`, with what must hold of them.
 
 use super::message::{Attributes, HEADER, Message, Reply};
-use super::{address, link, neighbour, qdisc, route, verdict};
+use super::{address, link, neighbour, nl80211, pause, qdisc, route, verdict};
 
 /// Reads a datagram in every way in which one is read; `rule` reads the attributes of a rule of nf_tables.
 pub(crate) fn netlink(datagram: &[u8], rule: impl Fn(&Attributes<'_>)) {
@@ -17,6 +17,7 @@ pub(crate) fn netlink(datagram: &[u8], rule: impl Fn(&Attributes<'_>)) {
         for body in [0, 4, 8, 12, 16, 20] {
             let attributes = reply.attributes(body);
             let _ = (route::parse(&attributes), qdisc::parse(&attributes));
+            let _ = (nl80211::parse(&attributes), pause::parse(&attributes));
             rule(&attributes);
             again(&attributes, 0);
         }

@@ -25,6 +25,8 @@ pub struct Link {
     pub mac: Option<[u8; 6]>,
     /// The bridge or bond this interface is part of.
     pub master: Option<u32>,
+    /// How it shares packets out, of a bond.
+    pub bond: Option<Bond>,
     /// Set up by the administrator (`IFF_UP`).
     pub is_up: bool,
     /// Its driver sees the other end (`IFF_LOWER_UP`): at once, where the operational state may follow a second later.
@@ -63,6 +65,24 @@ pub enum OperState {
     Up,
 }
 
+/// How a bond shares packets out among its members (`bonding.rst` of the kernel).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bond {
+    /// Number of its mode.
+    pub mode: u8,
+    /// Number of its `xmit_hash_policy`.
+    pub hash: u8,
+}
+
+impl Bond {
+    /// The policy that chooses the member of a packet, where the mode has one: balance-xor, 802.3ad and balance-tlb.
+    #[must_use]
+    pub fn hash_policy(self) -> Option<&'static str> {
+        const NAMES: [&str; 6] = ["layer2", "layer3+4", "layer2+3", "encap2+3", "encap3+4", "vlan+srcmac"];
+        matches!(self.mode, 2 | 4 | 5).then(|| NAMES.get(usize::from(self.hash)).copied()).flatten()
+    }
+}
+
 /// Counters of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkStatistics {
@@ -82,6 +102,12 @@ pub struct LinkStatistics {
     pub rx_dropped: u64,
     /// Packets dropped on sending.
     pub tx_dropped: u64,
+    /// Frames that collided with others: half duplex.
+    pub collisions: u64,
+    /// Frames received with a wrong checksum (FCS).
+    pub rx_crc: u64,
+    /// Frames that overran the device's own memory.
+    pub rx_fifo: u64,
     /// Frames the device dropped for want of buffers in the host.
     pub rx_missed: u64,
 }
@@ -99,6 +125,9 @@ impl LinkStatistics {
             tx_errors: self.tx_errors.saturating_sub(earlier.tx_errors),
             rx_dropped: self.rx_dropped.saturating_sub(earlier.rx_dropped),
             tx_dropped: self.tx_dropped.saturating_sub(earlier.tx_dropped),
+            collisions: self.collisions.saturating_sub(earlier.collisions),
+            rx_crc: self.rx_crc.saturating_sub(earlier.rx_crc),
+            rx_fifo: self.rx_fifo.saturating_sub(earlier.rx_fifo),
             rx_missed: self.rx_missed.saturating_sub(earlier.rx_missed),
         }
     }
@@ -281,6 +310,7 @@ pub(super) fn parse(reply: &Reply) -> Option<Link> {
         lower: lower.filter(|lower| *lower != index),
         mac: attributes.value(libc::IFLA_ADDRESS).and_then(|mac| mac.try_into().ok()),
         master: attributes.u32(libc::IFLA_MASTER),
+        bond: bond(&attributes.inside(libc::IFLA_LINKINFO)),
         is_up: flags & libc::IFF_UP != 0,
         has_carrier: flags & libc::IFF_LOWER_UP != 0,
         carrier_losses: attributes.u32(IFLA_CARRIER_DOWN_COUNT),
@@ -300,6 +330,8 @@ fn mtu_limits(attributes: &Attributes<'_>) -> Option<(u32, u32)> {
 
 /// `linux/if_link.h`.
 const IFLA_CARRIER_DOWN_COUNT: u16 = 48;
+const IFLA_BOND_MODE: u16 = 1;
+const IFLA_BOND_XMIT_HASH_POLICY: u16 = 14;
 
 fn oper_state(value: Option<&[u8]>) -> OperState {
     match value.and_then(<[u8]>::first) {
@@ -326,11 +358,72 @@ fn statistics(attributes: &Attributes<'_>) -> LinkStatistics {
         tx_errors: counter(5),
         rx_dropped: counter(6),
         tx_dropped: counter(7),
-        rx_missed: counter(14),
+        // Between these are multicast (8), length (10), over (11) and frame errors (13).
+        collisions: counter(9),
+        rx_crc: counter(12),
+        rx_fifo: counter(14),
+        rx_missed: counter(15),
     }
+}
+
+fn bond(info: &Attributes<'_>) -> Option<Bond> {
+    let data = info.inside(IFLA_INFO_DATA);
+    let byte = |kind: u16| data.value(kind)?.first().copied();
+    (info.string(IFLA_INFO_KIND)? == "bond").then_some(())?;
+    Some(Bond { mode: byte(IFLA_BOND_MODE)?, hash: byte(IFLA_BOND_XMIT_HASH_POLICY)? })
 }
 
 const IFINFOMSG: usize = 16;
 pub(super) const IFLA_INFO_KIND: u16 = 1;
 pub(super) const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A link as the kernel describes it, with these attributes behind its name and MTU.
+    fn described(fill: impl FnOnce(&mut Message)) -> Link {
+        let mut message = Message::new(libc::RTM_NEWLINK, 0, &interface(4, libc::IFF_UP));
+        message.string(libc::IFLA_IFNAME, "bond0").attribute(libc::IFLA_MTU, &1500u32.to_ne_bytes());
+        fill(&mut message);
+        let replies = Reply::parse_all(&message.into_bytes(1));
+        parse(&replies[0]).expect("a link")
+    }
+
+    /// Each counter of `struct rtnl_link_stats64` has its own place as its value.
+    #[test]
+    fn counters_are_read_where_the_kernel_puts_them() {
+        let block: Vec<u8> = (0..24u64).flat_map(u64::to_ne_bytes).collect();
+        let link = described(|message| {
+            message.attribute(libc::IFLA_STATS64, &block);
+        });
+        let counters = link.statistics;
+        assert_eq!((counters.rx_packets, counters.tx_dropped, counters.collisions), (0, 7, 9));
+        assert_eq!((counters.rx_crc, counters.rx_fifo, counters.rx_missed), (12, 14, 15));
+        assert_eq!(counters.since(&counters), LinkStatistics::default());
+    }
+
+    #[test]
+    fn a_bond_has_its_hash_policy() {
+        let bond = |mode: u8, hash: u8| {
+            let link = described(|message| {
+                message.nest(libc::IFLA_LINKINFO, |info| {
+                    info.string(IFLA_INFO_KIND, "bond").nest(IFLA_INFO_DATA, |data| {
+                        data.attribute(IFLA_BOND_MODE, &[mode])
+                            .attribute(IFLA_BOND_XMIT_HASH_POLICY, &[hash]);
+                    });
+                });
+            });
+            link.bond.and_then(Bond::hash_policy)
+        };
+        assert_eq!(bond(4, 0), Some("layer2"));
+        assert_eq!(bond(2, 1), Some("layer3+4"));
+        assert_eq!(
+            (bond(0, 1), bond(4, 99)),
+            (None, None),
+            "round robin has none, and of a new one no name is known"
+        );
+        assert_eq!(described(|_| {}).bond, None);
+    }
+}

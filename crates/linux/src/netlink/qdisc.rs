@@ -2,7 +2,7 @@
 //!
 //! Sources: `tc(8)`, `tc-tbf(8)`, `tc-netem(8)`; structures of `linux/pkt_sched.h`, `linux/gen_stats.h`.
 
-use super::message::{Attributes, u32_at, u64_at};
+use super::message::{Attributes, Reply, u32_at, u64_at};
 use super::{Message, Network};
 use crate::error::{OsError, Result};
 use std::io;
@@ -62,6 +62,12 @@ pub struct QdiscStatistics {
     pub packets: u64,
     /// Packets dropped.
     pub drops: u64,
+    /// Times it held a packet back to keep its rate.
+    pub overlimits: u64,
+    /// The rate that it keeps, of a token bucket.
+    pub rate: Option<BitRate>,
+    /// Nothing is above it: its counters are those of all below it, too.
+    pub is_root: bool,
     /// Bytes that wait.
     pub backlog: Bytes,
     /// Packets that wait.
@@ -110,7 +116,11 @@ impl Network {
         let request = Message::new(libc::RTM_GETQDISC, libc::NLM_F_DUMP, &traffic_control(0, 0, 0));
         let replies = self.ask("list the queueing disciplines of", device, request)?;
         let here = replies.iter().filter(|reply| u32_at(&reply.payload, 4) == Some(link));
-        Ok(here.filter_map(|reply| parse(&reply.attributes(TCMSG))).collect())
+        let is_root = |reply: &Reply| u32_at(&reply.payload, 12) == Some(TC_H_ROOT);
+        let read = |reply: &Reply| {
+            Some(QdiscStatistics { is_root: is_root(reply), ..parse(&reply.attributes(TCMSG))? })
+        };
+        Ok(here.filter_map(read).collect())
     }
 
     fn add_qdisc(&mut self, device: &str, link: u32, parent: usize, qdisc: &Qdisc) -> Result<()> {
@@ -226,7 +236,19 @@ pub(super) fn parse(attributes: &Attributes<'_>) -> Option<QdiscStatistics> {
         queued: u32_at(queue, 0)?,
         backlog: Bytes(u32_at(queue, 4)?.into()),
         drops: u32_at(queue, 8)?.into(),
+        overlimits: u32_at(queue, 16)?.into(),
+        rate: tbf_rate(attributes),
+        is_root: false,
     })
+}
+
+/// Bytes per second of `struct tc_tbf_qopt`, or of the wide field where these are too few bits.
+fn tbf_rate(attributes: &Attributes<'_>) -> Option<BitRate> {
+    attributes.string(TCA_KIND).filter(|kind| kind == "tbf")?;
+    let options = attributes.inside(TCA_OPTIONS);
+    let wide = options.value(TCA_TBF_RATE64).and_then(|value| u64_at(value, 0));
+    let bytes = wide.or_else(|| u32_at(options.value(TCA_TBF_PARMS)?, 8).map(u64::from))?;
+    Some(BitRate(bytes.saturating_mul(8)))
 }
 
 /// The kernel's share of all packets: 0 none, all ones all.

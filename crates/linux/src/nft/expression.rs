@@ -38,6 +38,18 @@ pub(crate) fn counted_packets(rule: &Attributes<'_>) -> Option<u64> {
     Some(u64::from_be_bytes(packets.try_into().ok()?))
 }
 
+/// The same of a rule that drops what it counts.
+pub(crate) fn dropped_packets(rule: &Attributes<'_>) -> Option<u64> {
+    let mut expressions = rule.inside(RULE_EXPRESSIONS).map(|(_, expression)| Attributes::new(expression));
+    let is_drop = expressions.any(|found| {
+        let verdict = found.inside(EXPRESSION_DATA).inside(IMMEDIATE_DATA).inside(DATA_VERDICT);
+        let code = verdict.value(VERDICT_CODE).and_then(|code| code.try_into().ok());
+        found.string(EXPRESSION_NAME).as_deref() == Some("immediate")
+            && code.map(u32::from_be_bytes) == Some(VERDICT_DROP)
+    });
+    is_drop.then(|| counted_packets(rule)).flatten()
+}
+
 /// More fragments to come, or not the first: the low 14 bits of bytes 6 and 7 but for "don't fragment".
 fn ipv4_fragment(rule: &mut Message) {
     protocol_is(rule, PROTOCOL_IPV4);

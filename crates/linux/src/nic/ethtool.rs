@@ -1,4 +1,4 @@
-//! What drivers tell through the `SIOCETHTOOL` ioctl: driver name, link speed, features.
+//! What drivers report through the `SIOCETHTOOL` ioctl: driver name, link speed, features.
 //!
 //! Source: `include/uapi/linux/ethtool.h`. The ioctl acts in the network namespace of the socket it is made on,
 //! unlike `/sys/class/net`, which shows the namespace in which `/sys` was mounted.
@@ -6,12 +6,14 @@
 //! Through libc: rustix has none of its requests.
 
 use super::PacketClock;
+use super::mode::LinkMode;
 use crate::error::{Named, Result, check};
+use crate::netlink::{u32_at, u64_at};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
-use units::{BitRate, Nanos};
+use units::Nanos;
 
 /// One interface, to be asked.
 #[derive(Debug)]
@@ -36,8 +38,12 @@ impl<'a> Ethtool<'a> {
         Some(String::from_utf8_lossy(name).into_owned()).filter(|name| !name.is_empty())
     }
 
-    /// The speed the driver states; `None` when it has or knows none.
-    pub(super) fn speed(&self) -> Option<BitRate> {
+    /// The speed the driver states, and what the link could do; `None` of what it does not know.
+    pub(super) fn mode(&self) -> LinkMode {
+        self.link_settings().map(|settings| LinkMode::read(&settings)).unwrap_or_default()
+    }
+
+    fn link_settings(&self) -> Option<Vec<u8>> {
         let mut settings = request(GLINKSETTINGS, LINK_SETTINGS);
         self.ask(&mut settings).ok()?;
         // The first answer only says, as a negative number, how many words the bit maps behind need.
@@ -45,24 +51,35 @@ impl<'a> Ethtool<'a> {
         let mut settings = request(GLINKSETTINGS, LINK_SETTINGS + words * 3 * 4);
         settings[LINK_MODE_WORDS] = u8::try_from(words).ok()?;
         self.ask(&mut settings).ok()?;
-        match number(&settings, 4)? {
-            0 | u32::MAX => None,
-            megabits => Some(BitRate(u64::from(megabits) * 1_000_000)),
-        }
+        Some(settings)
+    }
+
+    /// The driver's own counters by their names; empty where it has none.
+    pub(super) fn counters(&self) -> Vec<(String, u64)> {
+        self.read_counters().unwrap_or_default()
+    }
+
+    fn read_counters(&self) -> io::Result<Vec<(String, u64)>> {
+        let names = self.names(SS_STATS)?;
+        let mut values = request(GSTATS, 8 + names.len() * 8);
+        values[4..8].copy_from_slice(&u32::try_from(names.len()).unwrap_or(0).to_ne_bytes());
+        self.ask(&mut values)?;
+        let counter = |(place, name): (usize, String)| Some((name, u64_at(&values, 8 + place * 8)?));
+        Ok(names.into_iter().enumerate().filter_map(counter).collect())
     }
 
     /// Who takes the times of packets (`struct ethtool_ts_info`, `struct hwtstamp_config`).
     pub(super) fn packet_clock(&self) -> PacketClock {
         let mut info = request(GET_TS_INFO, TS_INFO);
         let can = self.ask(&mut info).is_ok()
-            && number(&info, 4).is_some_and(|kinds| kinds & HARDWARE_TIMES == HARDWARE_TIMES);
+            && u32_at(&info, 4).is_some_and(|kinds| kinds & HARDWARE_TIMES == HARDWARE_TIMES);
         if !can {
             return PacketClock::Kernel;
         }
         let mut config = vec![0; HWTSTAMP_CONFIG];
         // Which packets it times: sent, received.
         let reported = self.ioctl(SIOCGHWTSTAMP, &mut config).is_ok();
-        let is_on = |at| number(&config, at).is_some_and(|setting| setting != 0);
+        let is_on = |at| u32_at(&config, at).is_some_and(|setting| setting != 0);
         if reported && is_on(4) && is_on(8) { PacketClock::InterfaceOn } else { PacketClock::InterfaceOff }
     }
 
@@ -70,7 +87,7 @@ impl<'a> Ethtool<'a> {
     pub(super) fn coalescing(&self) -> Option<Nanos> {
         let mut settings = request(GCOALESCE, COALESCE);
         self.ask(&mut settings).ok()?;
-        number(&settings, 4).map(|micros| Nanos::from_micros(micros.into()))
+        u32_at(&settings, 4).map(|micros| Nanos::from_micros(micros.into()))
     }
 
     /// The kernel's names of the features that are on; empty when the kernel does not say.
@@ -89,7 +106,7 @@ impl<'a> Ethtool<'a> {
             let at = 8 + feature / 32 * 8;
             let bit = 1_u32 << (feature % 32);
             for (at, bit) in [(at, bit), (at + 4, if on { bit } else { 0 })] {
-                let bits = number(&request, at).unwrap_or(0) | bit;
+                let bits = u32_at(&request, at).unwrap_or(0) | bit;
                 request[at..at + 4].copy_from_slice(&bits.to_ne_bytes());
             }
         }
@@ -97,23 +114,30 @@ impl<'a> Ethtool<'a> {
     }
 
     fn feature_names(&self) -> io::Result<Vec<String>> {
+        self.names(SS_FEATURES)
+    }
+
+    /// The names of one of the driver's sets.
+    fn names(&self, set: u32) -> io::Result<Vec<String>> {
         let mut sets = request(GSSET_INFO, 20);
-        sets[8..16].copy_from_slice(&(1u64 << SS_FEATURES).to_ne_bytes());
+        sets[8..16].copy_from_slice(&(1u64 << set).to_ne_bytes());
         self.ask(&mut sets)?;
-        let count = number(&sets, 16).unwrap_or(0);
-        // The kernel writes as many names as it has, whatever room it is told of.
-        if count > MOST_FEATURES {
-            return Err(io::Error::other(format!("{count} features")));
+        // A driver without this set leaves its bit out, and nothing stands behind.
+        let count = if u64_at(&sets, 8) == Some(0) { 0 } else { u32_at(&sets, 16).unwrap_or(0) };
+        // The kernel writes as many names as it has, whatever room there is.
+        if count > MOST_NAMES {
+            return Err(io::Error::other(format!("{count} names in a set")));
         }
         let length = usize::try_from(count).unwrap_or(0);
 
         let mut names = request(GSTRINGS, 12 + length * NAME);
-        names[4..8].copy_from_slice(&SS_FEATURES.to_ne_bytes());
+        names[4..8].copy_from_slice(&set.to_ne_bytes());
         names[8..12].copy_from_slice(&count.to_ne_bytes());
         self.ask(&mut names)?;
-        let name = |feature: usize| {
-            let bytes = names.get(12 + feature * NAME..)?.split(|byte| *byte == 0).next()?;
-            Some(String::from_utf8_lossy(bytes).into_owned())
+        let name = |place: usize| {
+            let bytes = names.get(12 + place * NAME..12 + (place + 1) * NAME)?;
+            let text = bytes.split(|byte| *byte == 0).next()?;
+            Some(String::from_utf8_lossy(text).into_owned())
         };
         Ok((0..length).filter_map(name).collect())
     }
@@ -127,7 +151,7 @@ impl<'a> Ethtool<'a> {
 
         let is_on = |feature: usize| {
             // Of each block: available, requested, active, never changed.
-            let active = number(&states, 8 + feature / 32 * FEATURE_BLOCK + 8);
+            let active = u32_at(&states, 8 + feature / 32 * FEATURE_BLOCK + 8);
             active.is_some_and(|bits| bits & (1 << (feature % 32)) != 0)
         };
         let on = names.into_iter().enumerate().filter(|(feature, _)| is_on(*feature));
@@ -159,10 +183,6 @@ fn request(command: u32, length: usize) -> Vec<u8> {
     bytes
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 /// linux/sockios.h; does not exist in a driver without hardware times.
 const SIOCGHWTSTAMP: libc::Ioctl = 0x89b1;
@@ -179,6 +199,8 @@ const GSSET_INFO: u32 = 0x37;
 const GFEATURES: u32 = 0x3a;
 const SFEATURES: u32 = 0x3b;
 const GLINKSETTINGS: u32 = 0x4c;
+const GSTATS: u32 = 0x1d;
+const SS_STATS: u32 = 1;
 const SS_FEATURES: u32 = 4;
 /// Size of `struct ethtool_drvinfo`; the driver's name is its first field behind the command.
 const DRVINFO: usize = 196;
@@ -187,5 +209,5 @@ const LINK_SETTINGS: usize = 48;
 const LINK_MODE_WORDS: usize = 15;
 const FEATURE_BLOCK: usize = 16;
 const NAME: usize = 32;
-/// Today's kernels have about 64; the kernel itself sets the limit of what it writes.
-const MOST_FEATURES: u32 = 4096;
+/// There are about 64 features; drivers with a counter for each of many queues have some thousands.
+const MOST_NAMES: u32 = 65_536;

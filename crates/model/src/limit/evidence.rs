@@ -1,7 +1,7 @@
 //! Everything that the rules about the limit of one direction ask: what TCP shows, what the hosts know, and what the decision
 //! phase found.
 
-use super::LoadProbing;
+use super::{HostFact, LoadProbing};
 use crate::units::{BitRate, Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -81,4 +81,10 @@ pub struct HostFacts {
     pub dropped: f64,
     /// Time that other work took from the hosts: their figures say little.
     pub busy: bool,
+    /// Facts of the end that sends.
+    pub sender: Vec<HostFact>,
+    /// Facts of the end that receives.
+    pub receiver: Vec<HostFact>,
+    /// Packets of this size vanish on the path.
+    pub lost_by_size: Option<u32>,
 }

@@ -32,6 +32,7 @@ fn healthy() -> Facts {
             link: Link { name: "eth0".into(), mtu: 1500, ..Link::default() },
             addresses: Vec::new(),
             driver: Some("ice".into()),
+            mode: linux::nic::LinkMode::default(),
             speed: None,
             offloads: vec![Offload::Tso, Offload::Gso, Offload::Gro],
             packet_clock: PacketClock::InterfaceOn,

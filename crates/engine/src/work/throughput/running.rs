@@ -5,11 +5,12 @@ mod own;
 pub(crate) use own::StreamDetails;
 
 use crate::error::Result;
+use crate::host::facts::FactsBefore;
 use crate::session::protocol::Tests;
 use crate::work::throughput::sampler::{Extremes, Reading, last_advance, last_data, silence};
 use crate::work::throughput::shared::{Counters, Flow, FlowSocket};
 use crate::work::throughput::threads::{self, Stream};
-use crate::work::throughput::usage::HostUsage;
+use crate::work::throughput::usage::{HostUsage, shared_cpu};
 use linux::clock::mono_now;
 use linux::poll::Waker;
 use model::event::Warning;
@@ -45,6 +46,8 @@ pub(crate) struct Running {
     shown: u64,
     extremes: Vec<Extremes>,
     usage: HostUsage,
+    /// What this host knew of itself before.
+    facts: FactsBefore,
     /// When all senders had stopped, and when the session was told.
     senders_finished: Option<MonoTime>,
     senders_ended: Option<MonoTime>,
@@ -76,6 +79,7 @@ impl Running {
             _ => None,
         };
         let protocol = Tests::for_protocol(plan.hello.protocol());
+        let facts = FactsBefore::start(flows.first().map(|flow| flow.info.remote.ip()));
         let usage = HostUsage::start();
         // Before the threads start: what they do from their first moment on counts.
         let readings: Vec<Reading> =
@@ -100,6 +104,7 @@ impl Running {
             closed: None,
             shown: 0,
             usage,
+            facts,
             senders_finished: None,
             senders_ended: None,
             drain: None,
@@ -267,6 +272,7 @@ impl Running {
             cpu: self.usage.cpu(&self.streams, now.saturating_since(self.started), elapsed),
             datapath: threads::data_path(&self.plan, &self.streams),
             kernel: self.usage.kernel(),
+            facts: self.facts.since().into_iter().chain(shared_cpu(&self.streams)).collect(),
         };
         (result, warnings)
     }

@@ -112,6 +112,8 @@ pub(crate) struct Counters {
     pub(crate) timed: Option<Mutex<Timed>>,
     /// What the thread used, set when it ends.
     pub(crate) usage: OnceLock<Usage>,
+    /// The CPU it ran on last, set when it ends.
+    pub(crate) cpu: OnceLock<usize>,
     /// Why it ended early.
     pub(crate) failure: OnceLock<String>,
     /// Facts of the data path, set when the thread starts.

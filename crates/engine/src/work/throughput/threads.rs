@@ -277,6 +277,9 @@ impl Drop for Ending<'_> {
             self.counters.failure.set("a stream's thread failed: an internal error".into()).ok();
         }
         self.counters.usage.set(Usage::of_thread().since(&self.before)).ok();
+        if let Some(cpu) = linux::cpu::current() {
+            self.counters.cpu.set(cpu).ok();
+        }
         self.counters.finished.store(true, Ordering::Release);
         self.control.waker.wake();
     }

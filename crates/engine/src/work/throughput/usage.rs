@@ -1,9 +1,11 @@
 //! What the test cost its host: CPU, softirq, steal, and the kernel counters that moved.
 
+use crate::work::throughput::shared::FlowSocket;
 use crate::work::throughput::threads::Stream;
 use linux::counters::{Counter, Counters, conntrack_drops, softnet, softnet_since};
 use linux::cpu::{CpuSnapshot, CpuTimes, Usage};
-use model::sample::{CpuUse, KernelCounters};
+use model::limit::{FactName, HostFact};
+use model::sample::{CpuUse, KernelCounters, Role};
 use model::units::Nanos;
 
 /// The state of the host at the begin of the counted time.
@@ -92,6 +94,20 @@ impl HostUsage {
         cpu.busiest_cpu = shares.iter().map(|s| 1.0 - s.idle).fold(0.0, f64::max);
         cpu.steal = shares.iter().map(|s| s.steal).sum();
     }
+}
+
+/// The CPU on which a receiving thread ran, where the same one took its packets from the interface.
+pub(crate) fn shared_cpu(streams: &[Stream]) -> Option<HostFact> {
+    let receives = |stream: &&Stream| stream.flow.info.role == Role::Receiver;
+    let both = streams.iter().filter(receives).find_map(|stream| {
+        let own = *stream.counters.cpu.get()?;
+        let incoming = match &stream.flow.socket {
+            FlowSocket::Tcp(socket) => linux::options::incoming_cpu(socket.as_ref()),
+            FlowSocket::Udp(socket) => linux::options::incoming_cpu(socket.as_ref()),
+        };
+        incoming.filter(|incoming| *incoming == own)
+    });
+    both.map(|cpu| HostFact::new(FactName::CpuShared, "", cpu as f64))
 }
 
 /// How much memory this host's fragments may take while they wait for others.

@@ -1,10 +1,10 @@
 //! The evidence of one direction, from the document of its test.
 
 use crate::finding::{Growth, MeasuredDirection, bottleneck, is_noisy, progress};
-use model::limit::{Evidence, HostFacts, LoadProbing, TcpSigns};
+use model::limit::{Evidence, FactName, HostFact, HostFacts, LoadProbing, TcpSigns};
 use model::plan::{Direction, Transport};
 use model::run::Run;
-use model::sample::{Role, TcpCounters};
+use model::sample::{Role, SideResult, TcpCounters};
 use model::units::{BitRate, Bytes, Nanos};
 use model::wire_rate::LINE_RATE;
 
@@ -187,7 +187,17 @@ fn facts(one_way: &MeasuredDirection<'_>) -> HostFacts {
         receiver_full: bottleneck(one_way, Role::Receiver),
         dropped: dropped as f64 / segments.max(1) as f64,
         busy: is_noisy(one_way.run),
+        sender: of_end(one_way.sender),
+        receiver: of_end(one_way.receiver),
+        lost_by_size: one_way.full_packet().filter(|_| one_way.is_lost_by_size()),
     }
+}
+
+/// What an end reports of itself, and what follows from its CPU time.
+fn of_end(end: Option<&SideResult>) -> Vec<HostFact> {
+    let Some(end) = end else { return Vec::new() };
+    let steal = HostFact::new(FactName::CpuSteal, "", end.cpu.steal).of_whole(f64::from(end.cpu.cpus));
+    end.facts.iter().cloned().chain([steal]).collect()
 }
 
 /// A shorter rest of an interval shows little.

@@ -76,6 +76,7 @@ fn shared(signs: &Signs<'_>, hot: &Hot) -> Limit {
 pub(super) fn treated_differently(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
     (hot.rate < BINDING * signs.rate && signs.lost() < 0.02).then(|| Limit {
+        also: Some(Box::new(with_queue(LimitKind::Treatment, signs, &hot, Confidence::Medium))),
         ruled_out: vec![format!(
             "UDP is held to {}, and TCP got {}: they are treated differently",
             BitRate(hot.rate as u64),

@@ -1,6 +1,7 @@
 //! The rows of the decision table, in their order: what the hosts do first, then the reasons of a TCP that gets less than the path
 //! gives, then the path under a load that it does not take.
 
+use super::facts::{self, End};
 use super::path;
 use super::signs::{MILLI, Signs};
 use model::limit::{Confidence, Limit, LimitKind, LoadStep, Purpose};
@@ -20,6 +21,10 @@ const fn row(holds: fn(&Signs<'_>) -> Option<Limit>) -> Row {
 pub(super) const ROWS: &[Row] = &[
     row(application),
     row(line_rate),
+    row(mtu),
+    row(sender_quota),
+    row(receiver_quota),
+    row(facts::named),
     row(host_drop),
     row(sender_cpu),
     row(receiver_cpu),
@@ -55,6 +60,29 @@ fn line_rate(signs: &Signs<'_>) -> Option<Limit> {
     signs.evidence.host.line_share?;
     let confidence = Confidence::High;
     Some(Limit { rate: signs.evidence.host.link, ..limit(LimitKind::LineRate, confidence) })
+}
+
+/// The size search found that packets as large as those of the test vanish.
+fn mtu(signs: &Signs<'_>) -> Option<Limit> {
+    let size = signs.evidence.host.lost_by_size?;
+    Some(Limit {
+        cause: Some(format!("packets of {size} bytes vanish on the path")),
+        ..limit(LimitKind::Mtu, Confidence::High)
+    })
+}
+
+fn sender_quota(signs: &Signs<'_>) -> Option<Limit> {
+    quota(signs, LimitKind::SenderCpu, End::Sender)
+}
+
+fn receiver_quota(signs: &Signs<'_>) -> Option<Limit> {
+    quota(signs, LimitKind::ReceiverCpu, End::Receiver)
+}
+
+/// A throttled end never shows a full CPU, and what it sends or takes of the load is its quota's too.
+fn quota(signs: &Signs<'_>, kind: LimitKind, end: End) -> Option<Limit> {
+    let (cause, fix) = facts::quota(signs, end)?;
+    Some(Limit { cause: Some(cause), fix: Some(fix), ..limit(kind, Confidence::High) })
 }
 
 /// Most of what the load lost was dropped in the kernels of the two hosts.

@@ -1,6 +1,7 @@
 //! What the rows of the decision table ask of the evidence, each reckoned once.
 
-use model::limit::{Confidence, Evidence, LoadProbing, LoadStep, Purpose, TcpSigns};
+use super::facts::End;
+use model::limit::{Confidence, Evidence, HostFact, LoadProbing, LoadStep, Purpose, TcpSigns};
 use model::units::Nanos;
 
 /// The evidence of one direction, and what follows from it.
@@ -63,6 +64,17 @@ impl<'a> Signs<'a> {
 
     pub(super) fn load(&self) -> Option<&'a LoadProbing> {
         self.evidence.load.as_ref()
+    }
+
+    /// The facts of one end, or of both.
+    pub(super) fn facts(&self, end: End) -> impl Iterator<Item = &'a HostFact> + use<'a> {
+        let host = &self.evidence.host;
+        let (sender, receiver) = match end {
+            End::Sender => (host.sender.as_slice(), [].as_slice()),
+            End::Receiver => ([].as_slice(), host.receiver.as_slice()),
+            End::Either => (host.sender.as_slice(), host.receiver.as_slice()),
+        };
+        sender.iter().chain(receiver)
     }
 
     /// TCP's own growth of the round trip under its load, nanoseconds.

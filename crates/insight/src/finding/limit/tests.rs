@@ -6,7 +6,7 @@ use model::units::{BitRate, Bytes, Nanos};
 
 const MBIT: u64 = 1_000_000;
 
-fn step(purpose: Purpose, sent: u64, delivered: u64, growth: Nanos) -> LoadStep {
+pub(super) fn step(purpose: Purpose, sent: u64, delivered: u64, growth: Nanos) -> LoadStep {
     LoadStep {
         purpose,
         size: 1472,
@@ -33,7 +33,7 @@ fn step(purpose: Purpose, sent: u64, delivered: u64, growth: Nanos) -> LoadStep 
 }
 
 /// TCP at 40 Mbit/s of 1514-byte frames over 20 ms, without a mark on it; a load that passed four times that.
-fn clean() -> Evidence {
+pub(super) fn clean() -> Evidence {
     let mut load = LoadProbing::without(Direction::Up, "");
     load.note = None;
     load.steps = vec![
@@ -65,7 +65,7 @@ fn clean() -> Evidence {
 }
 
 /// A load that was capped at 42 Mbit/s with this growth of the delay.
-fn capped(growth: Nanos) -> Evidence {
+pub(super) fn capped(growth: Nanos) -> Evidence {
     let mut evidence = clean();
     let load = evidence.load.as_mut().expect("a load");
     load.saturated = true;
@@ -83,7 +83,7 @@ fn capped(growth: Nanos) -> Evidence {
     evidence
 }
 
-fn tcp(evidence: &mut Evidence) -> &mut TcpSigns {
+pub(super) fn tcp(evidence: &mut Evidence) -> &mut TcpSigns {
     evidence.tcp.as_mut().expect("TCP")
 }
 

@@ -33,6 +33,15 @@ pub fn brief(limit: &Limit) -> Option<String> {
         LimitKind::Loss => format!("random loss of {}", percent(limit.share?)),
         LimitKind::AckPath => "acknowledgements that are delayed".into(),
         LimitKind::RampUp => "TCP that was still growing".into(),
+        LimitKind::HostQueue => format!("a queue of the sender{}", rate()),
+        LimitKind::Link => "a faulty link of an end".into(),
+        LimitKind::Pause => "pause frames".into(),
+        LimitKind::Bus => format!("the bus of an interface{}", rate()),
+        LimitKind::Tunnel => "the program behind a tunnel".into(),
+        LimitKind::Offload => "an offload that spoils packets".into(),
+        LimitKind::Mtu => "the packet size".into(),
+        LimitKind::Treatment => format!("UDP held to {}", limit.rate?),
+        LimitKind::Wifi => format!("Wi-Fi whose rate varies, {} at times", limit.rate?),
         LimitKind::NotKnown => return None,
     })
 }
@@ -81,6 +90,7 @@ pub fn sentence(limit: &Limit) -> String {
         _ => None,
     });
     parts.extend(limit.cause.clone());
+    parts.extend(limit.fix.as_ref().map(|fix| format!("to repair it: {fix}")));
     parts.extend(limit.also.as_deref().and_then(brief).map(|next| format!("next {next}")));
     parts.push(format!("confidence {}", limit.confidence.word()));
     parts.join(", ")

@@ -1,0 +1,143 @@
+//! Facts of this host that can explain a limit: everything that is read before and after a test, and how it moved. The table that
+//! judges the facts is `insight::limit::facts`.
+
+mod compare;
+
+use linux::cgroup::{CpuQuota, cpu_quotas};
+use linux::counters::{Counters, conntrack_drops, softnet};
+use linux::cpu;
+use linux::netlink::{Link, Network, PauseFrames, QdiscStatistics, WifiPeer, pause_frames, wifi_peers};
+use linux::nft::firewall_drops;
+use linux::nic::{Bus, Nic, bus, driver_counters};
+use linux::privilege::setting;
+use linux::tunnel::threads_behind;
+use model::limit::HostFact;
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::thread::{Builder, JoinHandle};
+
+/// What was read before a test. Reading takes a thread of its own, so that the test does not begin later for it.
+#[derive(Debug)]
+pub(crate) struct FactsBefore {
+    toward: Option<IpAddr>,
+    before: Option<JoinHandle<Reading>>,
+}
+
+impl FactsBefore {
+    /// Begins to read. `toward`: the peer, whose interface is meant; absent: the interface is left out.
+    pub(crate) fn start(toward: Option<IpAddr>) -> FactsBefore {
+        let toward = toward.map(|peer| peer.to_canonical()).filter(|peer| !peer.is_loopback());
+        let thread = Builder::new().name("host-facts".into()).spawn(move || Reading::take(toward));
+        FactsBefore { toward, before: thread.ok() }
+    }
+
+    /// The facts of the time since. What cannot be read is no fact.
+    pub(crate) fn since(&mut self) -> Vec<HostFact> {
+        let before = self.before.take().and_then(|thread| thread.join().ok());
+        before.map_or_else(Vec::new, |before| compare::facts(&before, &Reading::take(self.toward)))
+    }
+}
+
+/// Everything that is read at one moment.
+#[derive(Debug, Default)]
+struct Reading {
+    at: MonoTime,
+    quotas: Vec<CpuQuota>,
+    counters: Counters,
+    backlog_drops: u64,
+    conntrack_drops: u64,
+    /// Connections tracked, and how many may be.
+    conntrack: Option<(u64, u64)>,
+    firewall: BTreeMap<String, u64>,
+    /// The governor of the slowest CPU, its frequency and its highest.
+    frequency: Option<(String, u64, u64)>,
+    throttled: Option<u64>,
+    /// The largest buffers of TCP by the name of their setting.
+    buffers: Vec<(&'static str, u64)>,
+    interface: Option<Interface>,
+}
+
+/// The interface towards the peer.
+#[derive(Debug)]
+struct Interface {
+    nic: Nic,
+    /// Those below it, where it is a bond.
+    members: Vec<Link>,
+    counters: Vec<(String, u64)>,
+    pause: Option<PauseFrames>,
+    qdiscs: Vec<QdiscStatistics>,
+    wifi: Vec<WifiPeer>,
+    bus: Option<Bus>,
+    /// CPU time of the threads behind it, where it is a tunnel.
+    threads: BTreeMap<u32, Nanos>,
+}
+
+impl Reading {
+    fn take(toward: Option<IpAddr>) -> Reading {
+        let cpus = cpu::affinity().unwrap_or_default();
+        Reading {
+            at: linux::clock::mono_now(),
+            quotas: cpu_quotas(),
+            counters: Counters::snapshot().unwrap_or_default(),
+            backlog_drops: softnet().unwrap_or_default().iter().map(|row| row.dropped).sum(),
+            conntrack_drops: conntrack_drops(),
+            conntrack: number(CONNTRACK_COUNT).zip(number(CONNTRACK_MAX)),
+            firewall: firewall_drops(),
+            frequency: slowest(&cpus),
+            throttled: cpu::throttle_count(&cpus),
+            buffers: BUFFERS.iter().filter_map(|name| Some((*name, largest_buffer(name)?))).collect(),
+            interface: toward.and_then(Interface::take),
+        }
+    }
+}
+
+impl Interface {
+    fn take(toward: IpAddr) -> Option<Interface> {
+        let nic = Nic::toward(toward).ok()?;
+        let (index, name) = (nic.link.index, nic.link.name.clone());
+        let mut network = Network::open().ok()?;
+        let members = match nic.link.bond {
+            Some(_) => network.links().unwrap_or_default(),
+            None => Vec::new(),
+        };
+        Some(Interface {
+            members: members.into_iter().filter(|link| link.master == Some(index)).collect(),
+            counters: driver_counters(&name),
+            pause: pause_frames(index).ok().flatten(),
+            qdiscs: network.qdiscs(&name).unwrap_or_default(),
+            wifi: wifi_peers(index).unwrap_or_default(),
+            bus: bus(&name, index),
+            threads: if nic.link.kind.as_deref() == Some("tun") {
+                threads_behind(&name)
+            } else {
+                BTreeMap::new()
+            },
+            nic,
+        })
+    }
+}
+
+/// Of the CPUs that this program may use.
+fn slowest(cpus: &[usize]) -> Option<(String, u64, u64)> {
+    let clocked = |cpu: &usize| {
+        let (now, most) = cpu::frequency(*cpu)?;
+        Some((cpu::governor(*cpu)?, now, most))
+    };
+    cpus.iter().filter_map(clocked).min_by_key(|(_, now, _)| *now)
+}
+
+/// The third number of `tcp_rmem` and `tcp_wmem`.
+fn largest_buffer(name: &str) -> Option<u64> {
+    let path = format!("/proc/sys/{}", name.replace('.', "/"));
+    setting(&path)?.split_whitespace().nth(2)?.parse().ok()
+}
+
+fn number(path: &str) -> Option<u64> {
+    setting(path)?.parse().ok()
+}
+
+const BUFFERS: [&str; 2] = ["net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"];
+const CONNTRACK_COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
+const CONNTRACK_MAX: &str = "/proc/sys/net/netfilter/nf_conntrack_max";

@@ -1,0 +1,713 @@
+//! The table of facts of hosts: where each is read, from when on it counts, which kinds of limits it explains or names by itself, in
+//! which words, and with which command it is repaired. `docs/methods/limit.md` has the same table.
+
+use super::signs::Signs;
+use crate::finding::percent;
+use crate::fix;
+use model::limit::{Confidence, FactName, HostFact, Limit, LimitKind};
+use model::units::{BitRate, Bytes};
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct FactRow {
+    /// The fact.
+    pub name: FactName,
+    /// Where it is read.
+    pub source: &'static str,
+    /// The end at which it counts.
+    pub end: End,
+    /// From when on it counts.
+    from: Threshold,
+    /// The kind it names by itself; absent: it explains only.
+    names: Option<LimitKind>,
+    /// The kinds it explains.
+    explains: &'static [LimitKind],
+    /// Its words about a host.
+    sentence: fn(&HostFact, &str) -> String,
+    /// The command that repairs it, or what to buy.
+    fix: fn(&HostFact) -> String,
+}
+
+/// Which end of a direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The sending end.
+    Sender,
+    /// The receiving end.
+    Receiver,
+    /// Both.
+    Either,
+}
+
+/// When a fact counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Threshold {
+    /// The value is so much at least.
+    Value(f64),
+    /// The value is so much of its whole at least.
+    Share(f64),
+    /// The value is less than so much of its whole.
+    Below(f64),
+    /// So many of the packets of the test at least.
+    Packets(f64),
+    /// One in a thousand of the packets of the test, and most of those that TCP lost.
+    Losses,
+    /// It holds back what is more than its rate, which the test reached.
+    Held,
+    /// The test reached what a bus carries in practice, and the link would carry more.
+    Bus,
+    /// The buffer is what a window of this size fills.
+    Window,
+    /// The interface of the sender takes larger packets.
+    SmallerMtu,
+}
+
+/// Every fact that counts; of several the first is the cause.
+pub const FACTS: &[FactRow] = &[
+    FactRow {
+        name: FactName::CpuQuota,
+        source: "`cpu.max` and `cpu.stat` of the cgroups (both versions)",
+        end: End::Either,
+        from: Threshold::Value(MOSTLY),
+        names: None,
+        explains: CPU,
+        sentence: |fact, host| {
+            let cpus = fact.whole.unwrap_or_default();
+            let share = percent(fact.value);
+            format!(
+                "cgroup {} of {host} may use {cpus:.2} CPUs and was throttled in {share} of its periods",
+                fact.of
+            )
+        },
+        fix: |fact| {
+            format!(
+                "raise the CPU quota of cgroup {}: `cpu.max`, a container's CPU limit, or `docker update --cpus`",
+                fact.of
+            )
+        },
+    },
+    FactRow {
+        name: FactName::CpuShared,
+        source: "`SO_INCOMING_CPU` and the CPU of the stream's thread",
+        end: End::Receiver,
+        from: Threshold::Value(0.0),
+        names: None,
+        explains: &[LimitKind::ReceiverCpu],
+        sentence: |fact, host| {
+            format!("CPU {} of {host} takes the packets and runs the program, too", fact.value)
+        },
+        fix: |_| {
+            "keep them apart: `--affinity` with another CPU, or more queues (`ethtool -L INTERFACE combined N`)".into()
+        },
+    },
+    FactRow {
+        name: FactName::CpuSteal,
+        source: "`/proc/stat`",
+        end: End::Either,
+        from: Threshold::Share(0.1),
+        names: None,
+        explains: CPU,
+        sentence: |fact, host| {
+            format!("the hypervisor took {} of the CPU time of {host}", percent(fact.share()))
+        },
+        fix: |_| "a machine whose CPUs are its own".into(),
+    },
+    FactRow {
+        name: FactName::CpuThrottled,
+        source: "`core_throttle_count` of the CPUs",
+        end: End::Either,
+        from: Threshold::Value(1.0),
+        names: None,
+        explains: CPU,
+        sentence: |fact, host| format!("heat slowed the CPUs of {host} down {} times", fact.value),
+        fix: |_| "cool the machine".into(),
+    },
+    FactRow {
+        name: FactName::CpuFrequency,
+        source: "`scaling_governor`, `scaling_cur_freq` and `cpuinfo_max_freq`",
+        end: End::Either,
+        from: Threshold::Below(0.8),
+        names: None,
+        explains: CPU,
+        sentence: |fact, host| {
+            format!(
+                "the governor {} held a CPU of {host} at {} of its frequency",
+                fact.of,
+                percent(fact.share())
+            )
+        },
+        fix: |_| fix::governor(),
+    },
+    FactRow {
+        name: FactName::OffloadsOff,
+        source: "`ETHTOOL_GFEATURES`",
+        end: End::Either,
+        from: Threshold::Value(1.0),
+        names: None,
+        explains: CPU,
+        sentence: |fact, host| format!("offloads are off at {host}: {}", fact.of),
+        fix: |fact| {
+            let (names, interface) = fact.of.split_once(" of ").unwrap_or((&fact.of, "INTERFACE"));
+            let on: Vec<String> = names.split(", ").map(|name| format!("{name} on")).collect();
+            format!("`ethtool -K {interface} {}`", on.join(" "))
+        },
+    },
+    FactRow {
+        name: FactName::TcpChecksums,
+        source: "`Tcp: InCsumErrors`",
+        end: End::Receiver,
+        from: Threshold::Losses,
+        names: Some(LimitKind::Offload),
+        explains: &[LimitKind::Loss],
+        sentence: |fact, host| {
+            format!("{} segments came to {host} with a wrong checksum and were dropped", fact.value)
+        },
+        fix: |_| {
+            "try without checksum offload: `ethtool -K INTERFACE tx off` at the sender and at boxes that forward, `rx off` at the receiver"
+                .into()
+        },
+    },
+    FactRow {
+        name: FactName::QueueHeld,
+        source: "`RTM_GETQDISC` of the interface: `overlimits` and the rate of a token bucket",
+        end: End::Sender,
+        from: Threshold::Held,
+        names: Some(LimitKind::HostQueue),
+        explains: &[],
+        sentence: |fact, host| format!("queueing discipline {} at {host} holds its packets back", fact.of),
+        fix: |fact| {
+            let interface = fact.of.rsplit(' ').next().unwrap_or("INTERFACE");
+            format!(
+                "`tc qdisc show dev {interface}` shows its rate, `tc qdisc del dev {interface} root` removes it"
+            )
+        },
+    },
+    FactRow {
+        name: FactName::QueueDrops,
+        source: "`RTM_GETQDISC` of the interface: `drops`",
+        end: End::Sender,
+        from: Threshold::Losses,
+        names: Some(LimitKind::HostQueue),
+        explains: &[LimitKind::HostQueue],
+        sentence: |fact, host| {
+            format!("queueing discipline {} at {host} dropped {} packets", fact.of, fact.value)
+        },
+        fix: |fact| {
+            let interface = fact.of.rsplit(' ').next().unwrap_or("INTERFACE");
+            format!("a queue of packets for each flow: `tc qdisc replace dev {interface} root fq`")
+        },
+    },
+    FactRow {
+        name: FactName::CloudAllowance,
+        source: "`ethtool -S` of ena",
+        end: End::Either,
+        from: Threshold::Packets(NOTICED),
+        names: Some(LimitKind::HostDrop),
+        explains: &[
+            LimitKind::Shaper,
+            LimitKind::Policer,
+            LimitKind::PacketRate,
+            LimitKind::Loss,
+            LimitKind::Aqm,
+        ],
+        sentence: |fact, host| {
+            format!(
+                "the cloud queued or dropped {} packets beyond the allowance of {host}: {}",
+                fact.value, fact.of
+            )
+        },
+        fix: |fact| allowance_fix(&fact.of).into(),
+    },
+    drops(
+        FactName::DriverDrops,
+        "`ethtool -S` of gve, mana, hv_netvsc, virtio_net, mlx5, ena",
+        |fact, host| format!("the driver of {host} had no buffer for {} packets: {}", fact.value, fact.of),
+        |_| {
+            "longer rings, `ethtool -G INTERFACE rx MAXIMUM`, and more queues, `ethtool -L INTERFACE combined N`".into()
+        },
+    ),
+    drops(
+        FactName::RingDrops,
+        "`IFLA_STATS64`: `rx_missed_errors`, `rx_fifo_errors`",
+        |fact, host| format!("the ring of {} at {host} was full and dropped {} frames", fact.of, fact.value),
+        |fact| {
+            format!("a longer ring: `ethtool -G {} rx MAXIMUM` (`ethtool -g {}` shows it)", fact.of, fact.of)
+        },
+    ),
+    drops(
+        FactName::BacklogDrops,
+        "`/proc/net/softnet_stat`, column 2",
+        |fact, host| format!("the backlog of a CPU of {host} dropped {} packets", fact.value),
+        |_| "`sudo sysctl -w net.core.netdev_max_backlog=10000`".into(),
+    ),
+    drops(
+        FactName::ConntrackDrops,
+        "`/proc/net/stat/nf_conntrack`: insert_failed, drop, early_drop",
+        |fact, host| format!("connection tracking of {host} dropped {} packets", fact.value),
+        |_| {
+            "a larger table, `sudo sysctl -w net.netfilter.nf_conntrack_max=N`, or no tracking of these flows (`notrack`)".into()
+        },
+    ),
+    drops(
+        FactName::FirewallDrops,
+        "rules of nf_tables with a counter (with CAP_NET_ADMIN)",
+        |fact, host| format!("the firewall of {host} dropped {} packets, in {}", fact.value, fact.of),
+        |_| "`nft list ruleset` shows the rule".into(),
+    ),
+    FactRow {
+        name: FactName::ConntrackTable,
+        source: "`nf_conntrack_count` and `nf_conntrack_max`",
+        end: End::Either,
+        from: Threshold::Share(0.95),
+        names: None,
+        explains: &[LimitKind::HostDrop],
+        sentence: |fact, host| {
+            format!("the table of tracked connections of {host} is {} full", percent(fact.share()))
+        },
+        fix: |_| "`sudo sysctl -w net.netfilter.nf_conntrack_max=N`".into(),
+    },
+    FactRow {
+        name: FactName::DriverStops,
+        source: "`ethtool -S`: the driver's queue was full",
+        end: End::Sender,
+        from: Threshold::Packets(NOTICED),
+        names: None,
+        explains: &[LimitKind::HostQueue],
+        sentence: |fact, host| {
+            format!("the driver of {host} stopped its queue {} times: {}", fact.value, fact.of)
+        },
+        fix: |_| {
+            "longer rings (`ethtool -G INTERFACE tx MAXIMUM`); where a hypervisor holds the rate, a larger instance".into()
+        },
+    },
+    FactRow {
+        name: FactName::LinkSpeed,
+        source: "`ETHTOOL_GLINKSETTINGS`: speed, and the best of what both ends offer",
+        end: End::Either,
+        from: Threshold::Below(1.0),
+        names: None,
+        explains: &[LimitKind::LineRate, LimitKind::Link],
+        sentence: |fact, host| {
+            let (speed, best) = (rate(fact.value), rate(fact.whole.unwrap_or_default()));
+            format!("{} of {host} runs at {speed}, though both ends of its link offer {best}", fact.of)
+        },
+        fix: |fact| format!("another cable or port, then `ethtool -s {} autoneg on`", fact.of),
+    },
+    FactRow {
+        name: FactName::HalfDuplex,
+        source: "`IFLA_STATS64`: `collisions`",
+        end: End::Either,
+        from: Threshold::Packets(NOTICED),
+        names: Some(LimitKind::Link),
+        explains: &[LimitKind::LineRate, LimitKind::Loss],
+        sentence: |fact, host| format!("{} of {host} is half duplex: {} collisions", fact.of, fact.value),
+        fix: |fact| format!("the same setting at both ends: `ethtool -s {} autoneg on`", fact.of),
+    },
+    FactRow {
+        name: FactName::LineErrors,
+        source: "`IFLA_STATS64`: `rx_crc_errors`",
+        end: End::Receiver,
+        from: Threshold::Losses,
+        names: Some(LimitKind::Link),
+        explains: &[LimitKind::Loss],
+        sentence: |fact, host| format!("{} frames came to {} of {host} damaged (CRC)", fact.value, fact.of),
+        fix: |_| "another cable, optic or port".into(),
+    },
+    FactRow {
+        name: FactName::CarrierLosses,
+        source: "`IFLA_CARRIER_DOWN_COUNT`",
+        end: End::Either,
+        from: Threshold::Value(1.0),
+        names: None,
+        explains: &[LimitKind::Loss, LimitKind::VariableRate, LimitKind::Link],
+        sentence: |fact, host| {
+            format!("{} of {host} lost its link {} times during the test", fact.of, fact.value)
+        },
+        fix: |_| "another cable, optic or port".into(),
+    },
+    pauses(FactName::PauseReceived, End::Sender, |fact, host| {
+        format!("the neighbour of {} at {host} made it wait with {} pause frames", fact.of, fact.value)
+    }),
+    pauses(FactName::PauseSent, End::Receiver, |fact, host| {
+        format!("{} of {host} made its neighbour wait with {} pause frames", fact.of, fact.value)
+    }),
+    FactRow {
+        name: FactName::Bus,
+        source: "`current_link_speed`, `current_link_width` of PCIe; `speed` of USB",
+        end: End::Either,
+        from: Threshold::Bus,
+        names: Some(LimitKind::Bus),
+        explains: &[],
+        sentence: |fact, host| {
+            format!("the bus carries {} at most: {}, at {host}", rate(fact.value), fact.of)
+        },
+        fix: |fact| match fact.whole.is_some_and(|best| best > fact.value) {
+            true => "a slot as wide and as fast as the card (`lspci -vv`: LnkCap, LnkSta)".into(),
+            false => "an interface on a faster bus".into(),
+        },
+    },
+    FactRow {
+        name: FactName::BondMember,
+        source: "bytes of the members, `IFLA_BOND_XMIT_HASH_POLICY`",
+        end: End::Sender,
+        from: Threshold::Share(0.9),
+        names: None,
+        explains: &[LimitKind::LineRate, LimitKind::Shaper, LimitKind::Policer],
+        sentence: |fact, host| {
+            format!("one member of {} at {host} sent {} of the bytes", fact.of, percent(fact.share()))
+        },
+        fix: |fact| {
+            let name = fact.of.split(' ').next().unwrap_or("BOND");
+            format!(
+                "several flows (`-P 4`), shared out by ports: `ip link set {name} type bond xmit_hash_policy layer3+4`"
+            )
+        },
+    },
+    buffer(End::Receiver, LimitKind::ReceiverWindow),
+    buffer(End::Sender, LimitKind::SenderBuffer),
+    FactRow {
+        name: FactName::MemoryPressure,
+        source: "`TcpExt: TCPMemoryPressures`",
+        end: End::Either,
+        from: Threshold::Value(1.0),
+        names: None,
+        explains: &[LimitKind::ReceiverWindow, LimitKind::SenderBuffer],
+        sentence: |_, host| format!("TCP of {host} ran short of memory"),
+        fix: |_| "more memory for TCP: `net.ipv4.tcp_mem`, or fewer connections that are not read".into(),
+    },
+    FactRow {
+        name: FactName::MtuProbesFailed,
+        source: "`TcpExt: TCPMTUPFail`",
+        end: End::Sender,
+        from: Threshold::Value(1.0),
+        names: None,
+        explains: &[LimitKind::Mtu],
+        sentence: |fact, host| {
+            format!("TCP of {host} had to make its segments smaller, {} times", fact.value)
+        },
+        fix: |_| "`pathmeter mtu HOST` finds the size that passes".into(),
+    },
+    FactRow {
+        name: FactName::InterfaceMtu,
+        source: "`IFLA_MTU` of both ends",
+        end: End::Receiver,
+        from: Threshold::SmallerMtu,
+        names: None,
+        explains: &[LimitKind::Mtu],
+        sentence: |fact, host| {
+            format!("{} of {host} has an MTU of {}, less than the other end's", fact.of, fact.value)
+        },
+        fix: |fact| {
+            format!("the same MTU at both ends and between them: `ip link set dev {} mtu N`", fact.of)
+        },
+    },
+    FactRow {
+        name: FactName::Tunnel,
+        source: "`IFLA_INFO_KIND`; `/proc/PID/fdinfo` and `/proc/PID/task/*/stat` of the program behind a `tun`",
+        end: End::Either,
+        from: Threshold::Value(0.9),
+        names: Some(LimitKind::Tunnel),
+        explains: &[],
+        sentence: |fact, host| {
+            let share = percent(fact.value);
+            format!("a thread of the program behind {} at {host} used {share} of a CPU", fact.of)
+        },
+        fix: |_| "a tunnel that the kernel runs (WireGuard, IPsec), or a test beside it to compare".into(),
+    },
+    FactRow {
+        name: FactName::WifiRate,
+        source: "nl80211: `GET_STATION`",
+        end: End::Either,
+        from: Threshold::Value(1.0),
+        names: None,
+        explains: &[LimitKind::Wifi],
+        sentence: |fact, host| format!("Wi-Fi {} of {host} sent at {}", fact.of, rate(fact.value)),
+        fix: |_| "a place nearer to the access point, another channel or band, or a cable".into(),
+    },
+];
+
+const fn drops(
+    name: FactName,
+    source: &'static str,
+    sentence: fn(&HostFact, &str) -> String,
+    fix: fn(&HostFact) -> String,
+) -> FactRow {
+    let (names, explains) = (Some(LimitKind::HostDrop), &[LimitKind::HostDrop]);
+    FactRow { name, source, end: End::Either, from: Threshold::Losses, names, explains, sentence, fix }
+}
+
+const fn pauses(name: FactName, end: End, sentence: fn(&HostFact, &str) -> String) -> FactRow {
+    FactRow {
+        name,
+        source: "`ETHTOOL_MSG_PAUSE_GET` with statistics",
+        end,
+        from: Threshold::Packets(NOTICED),
+        names: Some(LimitKind::Pause),
+        explains: &[],
+        sentence,
+        fix: |fact| {
+            format!(
+                "find the slower port behind the switch; `ethtool -A {} rx off tx off` drops packets instead",
+                fact.of
+            )
+        },
+    }
+}
+
+const fn buffer(end: End, kind: LimitKind) -> FactRow {
+    let explains: &[LimitKind] = match kind {
+        LimitKind::ReceiverWindow => &[LimitKind::ReceiverWindow],
+        _ => &[LimitKind::SenderBuffer],
+    };
+    FactRow {
+        name: FactName::BufferLimit,
+        source: "the third number of `net.ipv4.tcp_rmem` (receiver) and `net.ipv4.tcp_wmem` (sender)",
+        end,
+        from: Threshold::Window,
+        names: None,
+        explains,
+        sentence: |fact, host| format!("{} of {host} allows {} at most", fact.of, bytes(fact.value)),
+        fix: |fact| {
+            let (default, more) =
+                (if fact.of.ends_with("rmem") { 131_072 } else { 16_384 }, bytes(fact.value * 8.0).0);
+            format!("`sudo sysctl -w {}=\"4096 {default} {}\"`", fact.of, more.next_power_of_two())
+        },
+    }
+}
+
+/// The fact that a counter of a driver is, and its name without the numbers of queues; `None`: nothing that the table knows.
+#[must_use]
+pub fn driver_counter(driver: &str, counter: &str) -> Option<(FactName, String)> {
+    let common = without_numbers(counter);
+    let known = DRIVERS.iter().find(|(name, pattern, _)| *name == driver && *pattern == common);
+    known.map(|(_, pattern, fact)| (*fact, (*pattern).to_owned()))
+}
+
+/// `queue_3_tx_queue_stop` and `tx_stop[3]` become `queue_N_tx_queue_stop` and `tx_stop[N]`, `rx3_drops` `rxN_drops`.
+fn without_numbers(counter: &str) -> String {
+    let mut text = String::new();
+    for letter in counter.chars() {
+        match letter {
+            '0'..='9' if text.ends_with('N') => {}
+            '0'..='9' => text.push('N'),
+            other => text.push(other),
+        }
+    }
+    text
+}
+
+/// Counters of drivers, as their sources in Linux name them (`ena_ethtool.c`, `gve_ethtool.c`, `mana_ethtool.c`, `netvsc_drv.c`,
+/// `virtio_net.c`, `en_stats.c` of mlx5).
+const DRIVERS: &[(&str, &str, FactName)] = &[
+    ("ena", "bw_in_allowance_exceeded", FactName::CloudAllowance),
+    ("ena", "bw_out_allowance_exceeded", FactName::CloudAllowance),
+    ("ena", "pps_allowance_exceeded", FactName::CloudAllowance),
+    ("ena", "conntrack_allowance_exceeded", FactName::CloudAllowance),
+    ("ena", "linklocal_allowance_exceeded", FactName::CloudAllowance),
+    ("ena", "queue_N_rx_empty_rx_ring", FactName::DriverDrops),
+    ("ena", "queue_N_tx_queue_stop", FactName::DriverStops),
+    ("gve", "rx_queue_drop_cnt[N]", FactName::DriverDrops),
+    ("gve", "rx_no_buffers_posted[N]", FactName::DriverDrops),
+    ("gve", "tx_stop[N]", FactName::DriverStops),
+    ("mana", "hc_rx_discards_no_wqe", FactName::DriverDrops),
+    ("mana", "stop_queue", FactName::DriverStops),
+    ("hv_netvsc", "tx_no_memory", FactName::DriverDrops),
+    ("hv_netvsc", "tx_no_space", FactName::DriverDrops),
+    ("hv_netvsc", "rx_no_memory", FactName::DriverDrops),
+    ("hv_netvsc", "tx_busy", FactName::DriverStops),
+    ("hv_netvsc", "tx_send_full", FactName::DriverStops),
+    ("hv_netvsc", "stop_queue", FactName::DriverStops),
+    ("virtio_net", "rxN_drops", FactName::DriverDrops),
+    ("mlx5_core", "rx_out_of_buffer", FactName::DriverDrops),
+    ("mlx5_core", "rx_discards_phy", FactName::DriverDrops),
+    ("mlx5_core", "tx_queue_stopped", FactName::DriverStops),
+];
+
+fn allowance_fix(counter: &str) -> &'static str {
+    if counter.starts_with("conntrack") {
+        "fewer tracked connections: security group rules that need no tracking, or a larger instance"
+    } else if counter.starts_with("linklocal") {
+        "fewer requests to DNS, metadata and time of the instance"
+    } else if counter.starts_with("pps") {
+        "larger packets (an MTU of 9001 within the network), or a larger instance"
+    } else {
+        "a larger instance; for one flow ENA Express or a cluster placement group"
+    }
+}
+
+/// The limit that facts name by themselves: most of what was lost, or what held the rate back.
+pub(super) fn named(signs: &Signs<'_>) -> Option<Limit> {
+    let (row, fact, end) = FACTS.iter().find_map(|row| {
+        let kind = row.names?;
+        let is_brake = kind == LimitKind::Pause || kind == LimitKind::Tunnel;
+        let (fact, end) = row.found(signs, None).filter(|_| !is_brake || is_unexplained(signs))?;
+        Some((row, fact, end))
+    })?;
+    let kind = row.names?;
+    let path = super::path::any(signs);
+    let of_path =
+        path.as_ref().and_then(|limit| limit.rate).or_else(|| Some(BitRate(signs.hot?.rate as u64)));
+    let of_queue = signs.facts(End::Sender).find(|fact| fact.name == FactName::QueueRate);
+    let of_queue = of_queue.filter(|_| row.name == FactName::QueueHeld).map(|fact| rate(fact.value));
+    Some(Limit {
+        rate: of_queue.or(of_path),
+        queue: path.as_ref().and_then(|limit| limit.queue).filter(|_| kind == LimitKind::HostQueue),
+        packets: path.as_ref().and_then(|limit| limit.packets),
+        cause: Some((row.sentence)(fact, end)),
+        fix: Some((row.fix)(fact)),
+        ..super::rows::limit(kind, Confidence::Medium)
+    })
+}
+
+/// No CPU is full and nothing was lost: something made the sender wait.
+fn is_unexplained(signs: &Signs<'_>) -> bool {
+    let host = &signs.evidence.host;
+    host.sender_full.is_none() && host.receiver_full.is_none() && signs.lost() < NOTICED
+}
+
+/// A CPU quota that held an end back most of the time: its words, and its command.
+pub(super) fn quota(signs: &Signs<'_>, end: End) -> Option<(String, String)> {
+    let row = FACTS.iter().find(|row| row.name == FactName::CpuQuota)?;
+    let fact = signs.facts(end).find(|fact| row.counts(fact, signs, None))?;
+    Some(((row.sentence)(fact, host_of(end)), (row.fix)(fact)))
+}
+
+/// The limit with the fact that explains it, where there is one and it has not named the limit by itself.
+pub(super) fn explained(limit: Limit, signs: &Signs<'_>) -> Limit {
+    if limit.fix.is_some() {
+        return limit;
+    }
+    let explains = |row: &&FactRow| row.explains.contains(&limit.kind);
+    let cause = FACTS.iter().filter(explains).find_map(|row| {
+        let (fact, host) = row.found(signs, Some(&limit))?;
+        Some(((row.sentence)(fact, host), (row.fix)(fact)))
+    });
+    let Some((sentence, fix)) = cause else { return limit };
+    let cause = match limit.cause.clone() {
+        Some(before) => format!("{before}; {sentence}"),
+        None => sentence,
+    };
+    Limit { cause: Some(cause), fix: Some(fix), ..limit }
+}
+
+/// A variable rate is Wi-Fi's where an end reports so, with its signal and its retries.
+pub(super) fn wifi(limit: Limit, signs: &Signs<'_>) -> Limit {
+    let is_wifi = |end: &End| signs.facts(*end).any(|fact| fact.name == FactName::WifiRate);
+    if limit.kind != LimitKind::VariableRate {
+        return limit;
+    }
+    let Some(end) = [End::Sender, End::Receiver].into_iter().find(is_wifi) else { return limit };
+    let fact = |name: FactName| signs.facts(end).find(|fact| fact.name == name);
+    let signal = fact(FactName::WifiSignal).map(|fact| format!("signal {} dBm", fact.value));
+    let retries = fact(FactName::WifiRetries).filter(|fact| fact.whole.is_some_and(|sent| sent > 0.0));
+    let retries = retries.map(|fact| format!("{:.0} retries for each 100 frames sent", 100.0 * fact.share()));
+    let signs: Vec<String> = signal.into_iter().chain(retries).collect();
+    let cause = (!signs.is_empty()).then(|| signs.join(", "));
+    Limit { kind: LimitKind::Wifi, cause, ..limit }
+}
+
+impl FactRow {
+    /// The first fact of this row that counts, and the host it is of.
+    fn found<'a>(&self, signs: &Signs<'a>, limit: Option<&Limit>) -> Option<(&'a HostFact, &'static str)> {
+        let ends = [End::Sender, End::Receiver].into_iter().filter(|end| self.is_of(*end, limit));
+        ends.into_iter().find_map(|end| {
+            let fact = signs.facts(end).find(|fact| self.counts(fact, signs, limit))?;
+            Some((fact, host_of(end)))
+        })
+    }
+
+    /// A CPU is that of its own end alone.
+    fn is_of(&self, end: End, limit: Option<&Limit>) -> bool {
+        let other = match limit.map(|limit| limit.kind) {
+            Some(LimitKind::SenderCpu | LimitKind::SenderBuffer) => Some(End::Receiver),
+            Some(LimitKind::ReceiverCpu | LimitKind::ReceiverWindow) => Some(End::Sender),
+            _ => None,
+        };
+        (self.end == End::Either || self.end == end) && other != Some(end)
+    }
+
+    fn counts(&self, fact: &HostFact, signs: &Signs<'_>, limit: Option<&Limit>) -> bool {
+        let packets = signs.tcp().map_or(0.0, |tcp| tcp.segments as f64);
+        let lost = signs.tcp().map_or(0.0, |tcp| tcp.lost as f64);
+        let is_it = fact.name == self.name;
+        is_it
+            && match self.from {
+                Threshold::Value(least) => fact.value >= least,
+                Threshold::Share(least) => fact.share() >= least,
+                Threshold::Below(most) => fact.whole.is_some() && fact.share() < most,
+                Threshold::Packets(least) => packets > 0.0 && fact.value >= least * packets,
+                Threshold::Losses => {
+                    packets > 0.0
+                        && fact.value >= NOTICED * packets
+                        && fact.value >= MOST_DROPS * lost.max(1.0)
+                }
+                Threshold::Held => is_held(fact, signs),
+                Threshold::Bus => is_bus(fact, signs),
+                Threshold::Window => is_window(fact, limit),
+                Threshold::SmallerMtu => {
+                    let mut sender =
+                        signs.facts(End::Sender).filter(|fact| fact.name == FactName::InterfaceMtu);
+                    sender.any(|sender| sender.value > fact.value)
+                }
+            }
+    }
+}
+
+/// A queueing discipline held packets back often, and its rate is what TCP reached.
+fn is_held(fact: &HostFact, signs: &Signs<'_>) -> bool {
+    let rate = signs.facts(End::Sender).find(|fact| fact.name == FactName::QueueRate).map(|fact| fact.value);
+    let is_reached = rate.is_some_and(|rate| (0.85..1.05).contains(&(signs.rate / rate)));
+    is_reached && fact.share() >= HELD
+}
+
+/// The test reached the part of a bus that packets can use, and the link is not what it reached.
+fn is_bus(fact: &HostFact, signs: &Signs<'_>) -> bool {
+    let name = fact.of.rsplit(' ').next().unwrap_or_default();
+    let ends = signs.facts(End::Sender).chain(signs.facts(End::Receiver));
+    let speed =
+        ends.filter(|link| link.name == FactName::LinkSpeed && link.of == name).map(|link| link.value);
+    let is_narrower = speed.reduce(f64::max).is_some_and(|speed| USABLE_BUS * fact.value < speed);
+    is_narrower && (LEAST_BUS * fact.value..=fact.value).contains(&signs.rate)
+}
+
+/// Half of a buffer is window, and the rest room for the kernel's own data; large ones are not the reason.
+fn is_window(fact: &HostFact, limit: Option<&Limit>) -> bool {
+    let setting = match limit.map(|limit| limit.kind) {
+        Some(LimitKind::ReceiverWindow) => "net.ipv4.tcp_rmem",
+        _ => "net.ipv4.tcp_wmem",
+    };
+    let window = limit.and_then(|limit| limit.window).map_or(0.0, |window| window.0 as f64);
+    fact.of == setting && window > 0.0 && fact.value <= 2.5 * window
+}
+
+const fn host_of(end: End) -> &'static str {
+    match end {
+        End::Sender => "the sender",
+        End::Receiver | End::Either => "the receiver",
+    }
+}
+
+fn rate(bits: f64) -> BitRate {
+    BitRate(bits.max(0.0).round() as u64)
+}
+
+fn bytes(value: f64) -> Bytes {
+    Bytes(value.max(0.0).round() as u64)
+}
+
+const CPU: &[LimitKind] = &[LimitKind::SenderCpu, LimitKind::ReceiverCpu];
+/// Of the periods of a quota.
+const MOSTLY: f64 = 0.5;
+/// One packet in a thousand.
+const NOTICED: f64 = 0.001;
+/// Of what TCP lost, as for the load.
+const MOST_DROPS: f64 = 0.3;
+/// Of the packets that a discipline sent, those that it held back: with TSO one stands for up to 44 of them.
+const HELD: f64 = 0.01;
+/// Packets get so much of a bus at most …
+const USABLE_BUS: f64 = 0.8;
+/// … and so much at least when it is full: USB's share is smaller than that of PCIe.
+const LEAST_BUS: f64 = 0.6;
+
+#[cfg(test)]
+mod tests;
