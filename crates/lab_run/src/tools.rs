@@ -25,11 +25,11 @@ pub(super) struct Started {
 /// Why it could not be started, in words.
 pub(super) fn start(lab: &Lab, tool: &Tool, step: &Step) -> Result<Started, String> {
     let topology = lab.topology();
-    let begin = |node: &str, words: &[String]| {
+    let begin = |node: &str, args: &[String]| {
         let args = expanded(topology, args, step.family);
         lab.node(node).and_then(|node| node.start(&args)).map_err(|error| error.to_string())
     };
-    let server = tool.serve.as_ref().map(|words| begin(&topology.to, words)).transpose()?;
+    let server = tool.serve.as_ref().map(|args| begin(&topology.to, args)).transpose()?;
     if server.is_some() {
         // No tool reports when it listens.
         std::thread::sleep(TO_LISTEN);

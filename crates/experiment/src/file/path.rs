@@ -7,7 +7,7 @@ use engine::host::host_port::HostPort;
 use engine::request::Origin;
 use engine::session::connect::Security;
 use lab::shipped;
-use lab::topology::{PathPlace as NodePlace, Topology};
+use lab::topology::{NodePlace, Topology};
 use model::experiment::Sites;
 use model::toml_file::{Table, Value, suggest};
 use std::path::Path as FilePath;

@@ -112,7 +112,7 @@ pub(super) fn translated(sql: &str) -> String {
         (" BLOB", " BYTEA"),
         (" TEXT", " TEXT COLLATE \"C\""),
     ];
-    words.iter().fold(sql.to_owned(), |sql, (word, other)| sql.replace(word, other))
+    replacements.iter().fold(sql.to_owned(), |sql, (from, to)| sql.replace(from, to))
 }
 
 fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
