@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::thread::{Builder, JoinHandle};
 
-/// What was read before a test. Reading takes a thread of its own, so that the test does not begin later for it.
+/// Readings before a test. Reading takes a thread of its own, so that the test does not begin later for it.
 #[derive(Debug)]
 pub(crate) struct FactsBefore {
     toward: Option<IpAddr>,
@@ -119,7 +119,7 @@ impl Interface {
     }
 }
 
-/// Of the CPUs that this program may use.
+/// Facts of the CPUs that this program may use.
 fn slowest(cpus: &[usize]) -> Option<(String, u64, u64)> {
     let clocked = |cpu: &usize| {
         let (now, most) = cpu::frequency(*cpu)?;

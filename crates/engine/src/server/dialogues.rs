@@ -430,7 +430,7 @@ const GIVE_FINGERPRINT: &str = "give --fingerprint HEX, which it printed when it
 const KEEPALIVE: Nanos = Nanos::from_secs(10);
 const KEEPALIVE_STEP: Nanos = Nanos::from_secs(5);
 const KEEPALIVE_TRIES: u8 = 4;
-/// Tests at the same time when nobody says otherwise.
+/// Tests at the same time without an option.
 pub const DEFAULT_TESTS: u32 = 64;
 /// Streams of all tests at the same time: each has a thread and buffers.
 const MOST_STREAMS: u32 = 1024;

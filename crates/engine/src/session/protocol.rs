@@ -53,7 +53,7 @@ pub(crate) enum Hello {
     Foreign,
 }
 
-/// What is sent to an address, and when, while nobody has proved to be there.
+    /// Datagrams sent to an address, and their times, before a client there has proved itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Proof {
     /// There are connections alone, and TCP's handshake is the proof.
@@ -72,9 +72,9 @@ pub(crate) enum Proof {
 pub(crate) struct Tests {
     /// As plans and results name it.
     name: ProtocolName,
-    /// The largest UDP payload that its servers take where nobody says one, over IPv4 and IPv6.
+    /// The largest UDP payload that its servers take without an option, over IPv4 and IPv6.
     largest_payload: [u32; 2],
-    /// Where nobody says one it is a segment of the control connection, or this.
+    /// Without an option it is a segment of the control connection, or this.
     pub(crate) payload_of_segment: Option<u32>,
     /// What to do where nothing listens.
     pub(crate) start: &'static str,
@@ -296,7 +296,7 @@ impl Tests {
         PROTOCOLS.iter().find(|row| row.port == Some(port)).and_then(|row| row.tests.as_ref())
     }
 
-    /// The largest UDP payload that its servers at this address take where nobody says one.
+    /// The largest UDP payload that its servers at this address take without an option.
     pub(crate) fn largest_payload(&self, server: IpAddr) -> u32 {
         self.largest_payload[usize::from(server.is_ipv6())]
     }

@@ -31,7 +31,7 @@ pub(crate) struct Slot<W, F> {
     ticket: u64,
 }
 
-/// The registry while nobody else looks at it, so that a flow finds its session or becomes one in one step.
+/// The registry locked, so that a flow finds its session or becomes one in one step.
 pub(crate) struct Locked<'a, W, F> {
     registry: &'a Arc<FlowRegistry<W, F>>,
     waiting: MutexGuard<'a, Vec<Pending<W, F>>>,

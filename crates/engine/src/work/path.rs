@@ -26,7 +26,7 @@ use model::path::{
 use model::plan::Direction;
 use model::time::MonoTime;
 use model::units::Nanos;
-use native::WayFinder;
+use native::DirectionSearch;
 use std::sync::mpsc;
 use std::thread::ScopedJoinHandle;
 use tcp::{Held, Segments};
@@ -51,7 +51,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     let began = (mono_now(), flows::believed_mtu(job.plan.target.address, &job.plan.local).ok());
     let stop = Stopping(Interrupt::default());
     std::thread::scope(|scope| {
-        // What opens early ends before the scope waits for it.
+        // Sessions that open early end before the scope waits for them.
         let stopping = Stopping(stop.0.clone());
         let outcome = with_early(job, Early::new(scope, job, &stop.0), began, sink);
         drop(stopping);
@@ -160,7 +160,7 @@ fn native(
 fn late_messages(prober: &mut Prober, result: &mut PathResult) {
     for direction in [Direction::Up, Direction::Down] {
         if let Some(carried) = result.direction_mut(direction) {
-            WayFinder::late_messages(prober, direction, carried).ok();
+            DirectionSearch::late_messages(prober, direction, carried).ok();
         }
     }
 }
@@ -215,7 +215,7 @@ fn find_all(
         drop(report);
         sink(&Event::progress("other flows, and segments of TCP"));
         if is_long {
-            // What follows takes several round trips, and asking the far end one.
+            // The next steps take several round trips, and a query of the far end takes one.
             late_messages(prober, result);
         }
         wait_for(prober, &others);
@@ -276,7 +276,8 @@ fn down_beside(
         // The receiver may have given up.
         report.send((Direction::Down, carried.clone())).ok();
     };
-    let found = WayFinder::find_and_report(&mut prober, Direction::Down, job.plan.largest, &[], &mut known)?;
+    let found =
+        DirectionSearch::find_and_report(&mut prober, Direction::Down, job.plan.largest, &[], &mut known)?;
     let packets = prober.datagrams();
     prober.close();
     Ok((found.0, found.1, packets))
@@ -298,7 +299,7 @@ fn find_direction(
     let mut known = |carried: &PathDirection| {
         report.send((direction, carried.clone())).ok();
     };
-    let (carried, unknown) = WayFinder::find_and_report(prober, direction, largest, &[], &mut known)?;
+    let (carried, unknown) = DirectionSearch::find_and_report(prober, direction, largest, &[], &mut known)?;
     result.unknown.extend(unknown);
     *result.direction_mut(direction) = Some(carried);
     Ok(())
@@ -314,7 +315,7 @@ pub fn measure_directions(prober: &mut Prober, directions: &[Direction], also: &
     let (began, before) = (mono_now(), prober.datagrams());
     let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
     for &direction in directions {
-        let (carried, unknown) = WayFinder::find(prober, direction, None, also)?;
+        let (carried, unknown) = DirectionSearch::find(prober, direction, None, also)?;
         result.unknown.extend(unknown);
         *result.direction_mut(direction) = Some(carried);
     }

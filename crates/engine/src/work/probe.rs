@@ -352,7 +352,7 @@ impl Prober {
         let limit = mono_now() + ANSWER_LIMIT;
         while report.receiver.len() <= groups.len() {
             if ordered < groups.len() && mono_now() >= due {
-                due = mono_now() + self.order(&groups[ordered])? + Nanos(ORDER.0 * 2);
+                due = mono_now() + self.send_request(&groups[ordered])? + Nanos(ORDER.0 * 2);
                 ordered += 1;
             }
             let at = report.receiver.len() - 1;
@@ -384,7 +384,7 @@ impl Prober {
     }
 
     /// Has the far end send these; how long it takes.
-    fn order(&mut self, trains: &[(u32, ProbeTrain<'_>)]) -> Result<Nanos> {
+    fn send_request(&mut self, trains: &[(u32, ProbeTrain<'_>)]) -> Result<Nanos> {
         for (id, train) in trains {
             let ProbeTrain { sizes, count, cut, trace } = *train;
             let send = ProbeSend { id: *id, sizes: sizes.to_vec(), count, cut, trace, gap: GAP };
@@ -411,7 +411,7 @@ impl Prober {
     }
 
     fn trains_down(&mut self, trains: &[(u32, ProbeTrain<'_>)]) -> Result<Vec<Vec<SizeCount>>> {
-        self.order(trains)?;
+        self.send_request(trains)?;
         for (id, train) in trains {
             let too_big = self.sent(*id)?;
             if train.cut.is_none() {
@@ -509,11 +509,7 @@ impl Prober {
     }
 
     /// What the far end has received of these orders, and its answers to so many earlier requests about the path.
-    fn observed(
-        &mut self,
-        wanted: &[u32],
-        paths: usize,
-    ) -> Result<(BTreeMap<u32, Vec<SizeCount>>, Vec<PathObservation>)> {
+    fn observed(&mut self, wanted: &[u32], paths: usize) -> Result<(Received, Vec<PathObservation>)> {
         for id in wanted {
             self.dialogue.machine.report(mono_now(), *id)?;
         }
@@ -676,6 +672,9 @@ fn timed_out(error: Error) -> Result<()> {
         _ => Err(error),
     }
 }
+
+/// What the far end has received, by the number of the order.
+type Received = BTreeMap<u32, Vec<SizeCount>>;
 
 const ECHO_SIZE: u32 = 64;
 const ECHO_GAP: Nanos = Nanos(5_000_000);

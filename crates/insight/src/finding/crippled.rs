@@ -165,38 +165,10 @@ fn without_scaling(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let window: Bytes = rows.iter().map(|tcp| tcp.max_send_window).sum();
     let rtt = one_way.figures.loaded_rtt?;
     let filled = one_way.figures.goodput.bytes_in(rtt).0 as f64 / window.0.max(1) as f64;
-    let allows = |role| one_way.end(role).and_then(|end| end.datapath.window_scaling);
-    let off = [(Role::Sender, Direction::Up), (Role::Receiver, Direction::Down)]
-        .into_iter()
-        .find(|(role, _)| allows(*role) == Some(false))
-        .map(|(_, of)| {
-            if (of == Direction::Up) == (one_way.direction == Direction::Up) {
-                "this host"
-            } else {
-                "the far host"
-            }
-        });
-    let both = allows(Role::Sender) == Some(true) && allows(Role::Receiver) == Some(true);
-    let (reason, advice) = match (off, both) {
-        (Some(host), _) => (
-            format!("{host} has it off"),
-            format!("At {host}: `sysctl -w net.ipv4.tcp_window_scaling=1`."),
-        ),
-        (None, true) => (
-            "both hosts offer it, so that a box on the path removes the option from SYNs".into(),
-            "Look for a firewall, proxy or load balancer that rewrites TCP options (\"normalisation\", \"scrub\") and let it pass \
-             window scaling (RFC 7323). Larger buffers do not help."
-                .into(),
-        ),
-        (None, false) => (
-            "one of the hosts or a box on the path does not offer it".into(),
-            "See that `net.ipv4.tcp_window_scaling` is 1 at both hosts, then look for a firewall that removes the option from SYNs."
-                .into(),
-        ),
-    };
+    let (reason, advice) = why_unscaled(one_way);
     let limits = filled >= HALF;
     // One end scales its window and the other takes it as it is: too small to be used (RFC 9293 section 3.8.6.2.1).
-    let is_misread = rows.iter().any(|tcp| tcp.max_send_window.0 < u64::from(tcp.send_mss));
+    let is_misread = rows.iter().any(|tcp| (1..u64::from(tcp.send_mss)).contains(&tcp.max_send_window.0));
     let effect = match limits {
         _ if is_misread => format!(
             ", less than one segment, since only one of the two ends takes the option for agreed on: TCP moves {}",
@@ -220,6 +192,39 @@ fn without_scaling(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         .with("goodput_bps", one_way.figures.goodput.0)
         .with("window_filled_share", filled);
     Some(finding.advise(advice))
+}
+
+/// The reason why window scaling is missing, and what to do.
+fn why_unscaled(one_way: &MeasuredDirection<'_>) -> (String, String) {
+    let allows = |role| one_way.end(role).and_then(|end| end.datapath.window_scaling);
+    let off = [(Role::Sender, Direction::Up), (Role::Receiver, Direction::Down)]
+        .into_iter()
+        .find(|(role, _)| allows(*role) == Some(false))
+        .map(|(_, of)| {
+            if (of == Direction::Up) == (one_way.direction == Direction::Up) {
+                "this host"
+            } else {
+                "the far host"
+            }
+        });
+    let both = allows(Role::Sender) == Some(true) && allows(Role::Receiver) == Some(true);
+    match (off, both) {
+        (Some(host), _) => (
+            format!("{host} has it off"),
+            format!("At {host}: `sysctl -w net.ipv4.tcp_window_scaling=1`."),
+        ),
+        (None, true) => (
+            "both hosts offer it, so that a box on the path removes the option from SYNs".into(),
+            "Look for a firewall, proxy or load balancer that rewrites TCP options (\"normalisation\", \"scrub\") and let it pass \
+             window scaling (RFC 7323). Larger buffers do not help."
+                .into(),
+        ),
+        (None, false) => (
+            "one of the hosts or a box on the path does not offer it".into(),
+            "See that `net.ipv4.tcp_window_scaling` is 1 at both hosts, then look for a firewall that removes the option from SYNs."
+                .into(),
+        ),
+    }
 }
 
 /// Fewer retransmits may be the end of a slow start.

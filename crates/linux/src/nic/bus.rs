@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_bus_or_says_nothing_has_none() {
+    fn devices_without_a_bus_have_none() {
         let unknown = [("current_link_speed", "Unknown\n"), ("current_link_width", "0\n")];
         let folder = Folder::new("unknown", &unknown);
         assert_eq!(read_bus(&folder.0), None);

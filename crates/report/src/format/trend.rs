@@ -477,8 +477,8 @@ mod tests {
         let trends = Trends::from_samples("far", &dropped(), &mark, Rules::new(true));
         assert_eq!((trends.series[0].points.len(), trends.is_worse()), (4, false));
         assert!(trends.conclusion.contains("4 runs: from 11 on"), "{}", trends.conclusion);
-        let one = Trends::from_samples("far", &dropped()[..1], &[], Rules::new(true));
-        assert!(one.conclusion.contains("1 run: from 11 on"), "{}", one.conclusion);
+        let single = Trends::from_samples("far", &dropped()[..1], &[], Rules::new(true));
+        assert!(single.conclusion.contains("1 run: from 11 on"), "{}", single.conclusion);
     }
 
     #[test]

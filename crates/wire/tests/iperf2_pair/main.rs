@@ -514,14 +514,14 @@ proptest! {
 fn a_server_that_hangs_on_its_way_back_is_named() {
     for transport in [Transport::Tcp, Transport::Udp] {
         let amount = Amount::Time(Nanos::from_secs(5));
-        let asked = Request { amount, ..request(transport, Traffic::Tradeoff) };
+        let request = Request { amount, ..request(transport, Traffic::Tradeoff) };
         let setting = troubled([(2_000, Trouble::Vanish(Who::Client))]);
         let mut work = InBand::new(&setting.nature, transport, 1, clock());
         work.expects = Some((Who::Server, 1));
         let mut world = World::new(
             setting.nature,
-            |now| Group::back(std::slice::from_ref(&asked), Policy::default(), clock(), now),
-            |now| Group::listening(&asked, clock(), now),
+            |now| Group::back(std::slice::from_ref(&request), Policy::default(), clock(), now),
+            |now| Group::listening(&request, clock(), now),
             work,
         );
         let took = world.run();

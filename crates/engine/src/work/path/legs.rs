@@ -2,7 +2,7 @@
 
 use super::Job;
 use super::early::{OpeningProber, prober};
-use super::native::WayFinder;
+use super::native::DirectionSearch;
 use crate::error::Result;
 use crate::work::probe::Probes;
 use model::path::{FlowSize, PathResult, Unknown};
@@ -68,7 +68,7 @@ fn leg(job: &Job<'_>, early: Option<OpeningProber<'_>>, known: &PathResult) -> R
     let mut sizes = Vec::new();
     for direction in [Direction::Up, Direction::Down] {
         let Some(one_way) = known.in_direction(direction) else { continue };
-        let size = WayFinder::size(&mut prober as &mut dyn Probes, direction, one_way)?;
+        let size = DirectionSearch::size(&mut prober as &mut dyn Probes, direction, one_way)?;
         sizes.extend(size.map(|size| (direction, size)));
     }
     let packets = prober.datagrams();

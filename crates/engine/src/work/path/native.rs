@@ -20,7 +20,7 @@ use wire::native::PathObservation;
 use wire::native::probe::{MAX_SIZE, MIN_SIZE, SizeCount};
 
 /// Finds out what a direction carries.
-pub(crate) struct WayFinder<'a> {
+pub(crate) struct DirectionSearch<'a> {
     prober: &'a mut dyn Probes,
     direction: Direction,
     /// What the sender knew before anything was sent.
@@ -31,7 +31,7 @@ pub(crate) struct WayFinder<'a> {
     ahead: Ahead,
 }
 
-impl WayFinder<'_> {
+impl DirectionSearch<'_> {
     /// Finds it out, and what could not be found out. `largest`: no larger packet is tried; `also`: packets of these sizes are
     /// probed whatever is found, such as those of a test that lost them.
     pub(crate) fn find(
@@ -40,7 +40,7 @@ impl WayFinder<'_> {
         largest: Option<u32>,
         also: &[u32],
     ) -> Result<(PathDirection, Vec<Unknown>)> {
-        WayFinder::find_and_report(prober, direction, largest, also, &mut |_| {})
+        DirectionSearch::find_and_report(prober, direction, largest, also, &mut |_| {})
     }
 
     /// The same; `known` gets it as soon as the size is known and what limits it, which other flows need.
@@ -51,7 +51,7 @@ impl WayFinder<'_> {
         also: &[u32],
         known: &mut dyn FnMut(&PathDirection),
     ) -> Result<(PathDirection, Vec<Unknown>)> {
-        let mut finder = WayFinder::begin(prober, direction)?;
+        let mut finder = DirectionSearch::begin(prober, direction)?;
         finder.search(largest)?;
         if finder.one_way.path_mtu.is_some() {
             let is_traced = finder.explain()?;
@@ -85,7 +85,7 @@ impl WayFinder<'_> {
         if crossed(&prober.probe_train(direction, train)?, &tried) == (true, false) {
             return Ok(Some(FlowSize { flow, path_mtu: mtu, bound: known.bound }));
         }
-        let mut finder = WayFinder::begin(prober, direction)?;
+        let mut finder = DirectionSearch::begin(prober, direction)?;
         // The search for its size is all that is wanted of it.
         finder.is_long = false;
         finder.search(None)?;
@@ -109,7 +109,7 @@ impl WayFinder<'_> {
         Ok(())
     }
 
-    fn begin(prober: &mut dyn Probes, direction: Direction) -> Result<WayFinder<'_>> {
+    fn begin(prober: &mut dyn Probes, direction: Direction) -> Result<DirectionSearch<'_>> {
         let mut sender = prober.sender(direction)?;
         let ipv6 = prober.is_ipv6();
         sender.interface_mtu = sender.interface_mtu.map(|mtu| mtu.max(least_mtu(ipv6)));
@@ -122,7 +122,7 @@ impl WayFinder<'_> {
             ..PathDirection::default()
         };
         let is_long = prober.is_long();
-        Ok(WayFinder { prober, direction, sender, one_way, is_long, ahead: Ahead::default() })
+        Ok(DirectionSearch { prober, direction, sender, one_way, is_long, ahead: Ahead::default() })
     }
 
     /// The path MTU, to the byte.

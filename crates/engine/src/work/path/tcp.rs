@@ -5,7 +5,7 @@ mod held;
 pub(super) use held::Held;
 
 use super::Job;
-use super::native::WayFinder;
+use super::native::DirectionSearch;
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
 use crate::work::client;
@@ -160,9 +160,9 @@ fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut 
         return Ok(());
     }
     let before = prober.datagrams();
-    let again = WayFinder::size(prober as &mut dyn Probes, direction, one_way)?;
+    let again = DirectionSearch::size(prober as &mut dyn Probes, direction, one_way)?;
     if again.is_some_and(|again| Some(again.path_mtu) != mtu) {
-        let (later, unknown) = WayFinder::find(prober, direction, job.plan.largest, &[])?;
+        let (later, unknown) = DirectionSearch::find(prober, direction, job.plan.largest, &[])?;
         let earlier = result.direction_mut(direction).replace(later);
         if let (Some(one_way), Some(earlier)) = (result.direction_mut(direction), earlier) {
             let (tcp, cached_mtu, other_flows) = (earlier.tcp, earlier.cached_mtu, earlier.other_flows);
@@ -305,7 +305,7 @@ fn take(direction: &mut PathDirection, exchanged: &Exchanged) {
 
 /// Bytes of TCP's timestamps in a segment.
 const TIMESTAMPS: u32 = 12;
-/// What is sent each way in one write: nine segments of Ethernet, which fit every send buffer and the first window (RFC 6928: ten).
+/// Bytes sent in each direction in one write: nine segments of Ethernet, which fit every send buffer and the first window (RFC 6928: ten).
 const AMOUNT: Bytes = Bytes(12 << 10);
 /// The receiver waits three seconds for the next byte; this bounds whatever else may stall.
 const LIMIT: Nanos = Nanos::from_secs(10);

@@ -1,6 +1,6 @@
 //! Probes that go before what would have called for them is known: on a path whose round trips are long they cost less than the wait.
 
-use super::{DATAGRAMS, FEW, MOST_HOPS, SURE_COPIES, WayFinder, around, edge, whole};
+use super::{DATAGRAMS, DirectionSearch, FEW, MOST_HOPS, SURE_COPIES, around, edge, whole};
 use crate::error::Result;
 use crate::work::probe::ProbeTrain;
 use model::path::{Bound, FragmentShape, SizeProbe};
@@ -23,7 +23,7 @@ struct Planned {
     trace: bool,
 }
 
-/// What came of probes that went ahead, until somebody wants it.
+/// Results of probes that went ahead, kept until a step needs them.
 #[derive(Default)]
 pub(super) struct Ahead {
     trains: Vec<Done>,
@@ -59,7 +59,7 @@ impl Ahead {
     }
 }
 
-impl WayFinder<'_> {
+impl DirectionSearch<'_> {
     /// The first round of the search, and beside it what is wanted whatever comes of it: the sweep for holes and the tests of fragments.
     pub(super) fn go_ahead(&mut self, sizes: &[u32], copies: u32, most: u32) -> Result<()> {
         let headers = self.one_way.headers();

@@ -1,13 +1,13 @@
 //! Sizes just below the path MTU that are lost more often than smaller ones, without being all lost: tunnels that cut some packets, links
 //! that carry their largest packets badly.
 
-use super::WayFinder;
+use super::DirectionSearch;
 use crate::error::Result;
 use model::path::{Discovery, SizeLoss, SizeProbe};
 use std::collections::BTreeMap;
 use wire::native::probe::MIN_SIZE;
 
-impl WayFinder<'_> {
+impl DirectionSearch<'_> {
     /// Compares the path MTU with smaller sizes where larger packets vanish silently, where packets were lost in the search, or where a
     /// test lost some (`suspected`). Packets that differ by few bytes meet a full queue or a bad line alike.
     pub(super) fn edge(&mut self, suspected: bool) -> Result<()> {

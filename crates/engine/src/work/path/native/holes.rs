@@ -1,12 +1,12 @@
 //! Sizes that vanish between sizes that cross: a sweep in even steps after the search, which looked at few of them.
 
-use super::{SURE_COPIES, WayFinder, whole};
+use super::{DirectionSearch, SURE_COPIES, whole};
 use crate::error::Result;
 use model::path::{SizeHole, SizeProbe};
 use std::collections::BTreeMap;
 use wire::native::probe::{MAX_SIZES, MIN_SIZE};
 
-impl WayFinder<'_> {
+impl DirectionSearch<'_> {
     /// Looks for sizes that vanish below the path MTU. `also`: sizes to be probed in any case, larger ones too.
     ///
     /// Each size goes once; those of which nothing came go again, beside one that crosses, until chance is out of the question.

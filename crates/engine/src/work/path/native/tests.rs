@@ -76,7 +76,7 @@ impl Faults {
         path.is_long = self.is_long;
         let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
         for (at, direction) in [Direction::Up, Direction::Down].into_iter().enumerate() {
-            let (mut one_way, unknown) = WayFinder::find(&mut path, direction, None, &[]).unwrap();
+            let (mut one_way, unknown) = DirectionSearch::find(&mut path, direction, None, &[]).unwrap();
             one_way.tcp = Some(self.tcp(at));
             *result.direction_mut(direction) = Some(one_way);
             result.unknown.extend(unknown);
@@ -239,9 +239,9 @@ fn a_further_flow_is_searched_only_where_it_differs() {
         let router = Router { limit: Some(limit), ..Router::default() };
         Simulated::new(false, [[router, Router::default()]; 2])
     };
-    let (known, _) = WayFinder::find(&mut limited(1400), Direction::Up, None, &[]).unwrap();
+    let (known, _) = DirectionSearch::find(&mut limited(1400), Direction::Up, None, &[]).unwrap();
     for limit in [1400, 1399, 1450, 576] {
-        let size = WayFinder::size(&mut limited(limit), Direction::Up, &known).unwrap().unwrap();
+        let size = DirectionSearch::size(&mut limited(limit), Direction::Up, &known).unwrap().unwrap();
         assert_eq!((size.path_mtu, size.bound), (limit, Bound::Exact));
     }
 }
@@ -273,7 +273,7 @@ fn a_long_path_is_looked_at_in_few_round_trips() {
             for direction in [Direction::Up, Direction::Down] {
                 let mut path = Simulated::new(ipv6, [[router, Router::default()]; 2]);
                 path.is_long = true;
-                let (found, _) = WayFinder::find(&mut path, direction, None, &[]).unwrap();
+                let (found, _) = DirectionSearch::find(&mut path, direction, None, &[]).unwrap();
                 assert_eq!(found.path_mtu, Some(limit.unwrap_or(INTERFACE)));
                 // The far end as the sender is asked what it knows before and after.
                 let most = most + 2 * u32::from(direction == Direction::Down);
@@ -300,7 +300,8 @@ fn a_long_path_is_judged_as_a_short_one() {
                 let found = [false, true].map(|is_long| {
                     let mut path = Simulated::new(ipv6, [[router, Router::default()]; 2]);
                     path.is_long = is_long;
-                    let (mut found, unknown) = WayFinder::find(&mut path, direction, None, &[]).unwrap();
+                    let (mut found, unknown) =
+                        DirectionSearch::find(&mut path, direction, None, &[]).unwrap();
                     found.sizes.clear();
                     found.too_big.clear();
                     (found, unknown)

@@ -1,6 +1,6 @@
 //! Random worlds on a simulated path: the findings after a test name the reason that was built in, and no other.
 
-use super::WayFinder;
+use super::DirectionSearch;
 use super::simulated::{INTERFACE, Router, Simulated};
 use model::event::{Connected, EndResult, Event, Finished, Outcome};
 use model::explain::{Answer, Explanation, Hypothesis};
@@ -278,7 +278,7 @@ impl World {
         let mut network = self.network();
         let packet = self.packet();
         let (one_way, unknown) =
-            WayFinder::find(&mut network, self.direction, None, &[packet]).expect("it is simulated");
+            DirectionSearch::find(&mut network, self.direction, None, &[packet]).expect("it is simulated");
         let mut path = PathResult { method: PathMethod::Native, unknown, ..PathResult::default() };
         *path.direction_mut(self.direction) = Some(one_way);
         let [sender, receiver] = self.ends();
