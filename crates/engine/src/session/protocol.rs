@@ -53,7 +53,7 @@ pub(crate) enum Hello {
     Foreign,
 }
 
-    /// Datagrams sent to an address, and their times, before a client there has proved itself.
+/// Datagrams sent to an address, and their times, before a client there has proved itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Proof {
     /// There are connections alone, and TCP's handshake is the proof.
