@@ -296,6 +296,21 @@ fn messages_lost_in_an_outage_are_no_path_loss() {
 }
 
 #[test]
+fn silence_after_a_single_reply_is_an_outage() {
+    let silence =
+        Silence { at: Nanos::from_secs(1), length: Nanos::from_secs(8), ended: false, missing: Some(15) };
+    let run = Ways::lan().with(|run| {
+        let egress = run.first();
+        (egress.silence, egress.elapsed) = (Some(silence), Nanos::from_secs(9));
+        (egress.counted.asked, egress.counted.sent, egress.counted.received, egress.counted.lost) =
+            (16, 16, 1, 15);
+    });
+    let run = run.run();
+    assert_eq!(find(&run, "outage").unwrap().severity, Severity::Problem);
+    assert_eq!(run.verdict.status, Status::Problem);
+}
+
+#[test]
 fn several_outages_are_one_finding_with_their_sum() {
     let at = |second| Silence {
         at: Nanos::from_secs(second),

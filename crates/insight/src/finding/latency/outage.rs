@@ -26,11 +26,11 @@ pub(super) fn outages(egress: &EgressResult) -> Vec<Silence> {
     };
     let worth = |one: &&Silence| one.length >= shortest(egress) && one.missing > Some(0);
     let candidates: Vec<Silence> = all.iter().filter(worth).copied().collect();
-    // Of the other messages, one at least: of none nothing is known.
+    // The share of the other messages that is usually lost, by the rule of succession: a single reply does not make it 100 %.
     let within: u64 = candidates.iter().filter_map(|one| one.missing).fold(0, u64::saturating_add);
     let (sent, lost) =
         (egress.counted.asked.saturating_sub(within), egress.counted.lost.saturating_sub(within));
-    let usual = (lost.max(1) as f64 / sent.max(1) as f64).min(1.0);
+    let usual = (lost as f64 + 1.0) / (sent as f64 + 2.0);
     let is_chance = |one: &Silence| usual.powf(one.missing.unwrap_or(0) as f64) * sent as f64 > CHANCE;
     candidates.into_iter().filter(|one| !is_chance(one)).collect()
 }
