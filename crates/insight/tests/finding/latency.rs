@@ -299,7 +299,7 @@ fn messages_lost_in_an_outage_are_no_path_loss() {
 fn silence_after_a_single_reply_is_an_outage() {
     let silence =
         Silence { at: Nanos::from_secs(1), length: Nanos::from_secs(8), ended: false, missing: Some(15) };
-    let run = Ways::lan().with(|run| {
+    let run = mute(8_000, 15).with(|run| {
         let egress = run.first();
         (egress.silence, egress.elapsed) = (Some(silence), Nanos::from_secs(9));
         (egress.counted.asked, egress.counted.sent, egress.counted.received, egress.counted.lost) =
