@@ -158,7 +158,7 @@ impl Play {
                 4 => Reply::Flow(flow, FlowUpdate::SenderDone(sent_all(*length))).into(),
                 5 => Reply::Flow(flow, FlowUpdate::Measured(ServerReport::default())).into(),
                 6 => Reply::Flow(flow, FlowUpdate::Progress(u64::from(*length))).into(),
-                7 => Reply::Flow(flow, FlowUpdate::Lost(Loss::Unanswered)).into(),
+                7 => Reply::Flow(flow, FlowUpdate::Lost(Loss::Unanswered((*length > 9).then_some(Nanos::from_secs(u64::from(*length)))))).into(),
                 8 if *length > 250 => Input::Interrupt("Ctrl-C"),
                 9 if self.connects > 0 => {
                     self.connects -= 1;
