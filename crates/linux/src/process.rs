@@ -296,6 +296,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_process_with_other_threads_is_not_forked() {
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || stopped.recv());
+        let enclosed = enclose(|| ()).expect_err("threads run").to_string();
+        let detached = detach().expect_err("threads run").to_string();
+        drop(stop);
+        let _ = other.join();
+        for text in [enclosed, detached] {
+            assert!(text.contains("threads run, and one alone may be there"), "{text}");
+        }
+    }
+
+    #[test]
     fn a_process_is_known_by_its_number_and_its_beginning() {
         let mut child =
             Command::new("sleep").arg("600").process_group(0).spawn().expect("sleep is everywhere");
