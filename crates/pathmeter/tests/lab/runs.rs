@@ -165,7 +165,7 @@ fn foreign_tools_are_measured_beside_us_and_links_recorded() {
 fn what_cannot_be_is_refused_before_anything_is_built() {
     for (args, said) in [
         (&["forward", "--chart", "chart.gif"][..], "neither an .svg nor a .png"),
-        (&["forward", "forward"], "asked for twice"),
+        (&["forward", "forward"], "is given twice"),
         (&["foward"], "did you mean `forward`"),
         (&["forward", "-t", "1ms"], "too short"),
         (&["forward", "--capture", "switch:eth0", "--pcap", "x"], "has no node switch"),

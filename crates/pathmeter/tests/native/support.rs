@@ -120,12 +120,17 @@ impl Running {
 
     /// Waits for its end. A process that goes on beyond the limit fails the test.
     #[track_caller]
-    pub(super) fn end(mut self) -> Ended {
-        let deadline = Instant::now() + LIMIT;
+    pub(super) fn end(self) -> Ended {
+        self.end_within(LIMIT)
+    }
+
+    /// The same, for what takes longer.
+    pub(super) fn end_within(mut self, limit: Duration) -> Ended {
+        let deadline = Instant::now() + limit;
         while self.child.try_wait().expect("it is our child").is_none() {
             if Instant::now() > deadline {
                 self.child.kill().ok();
-                panic!("did not end in {LIMIT:?}\n{}\n{}", self.out.so_far(), self.err.so_far());
+                panic!("did not end in {limit:?}\n{}\n{}", self.out.so_far(), self.err.so_far());
             }
             std::thread::sleep(STEP);
         }

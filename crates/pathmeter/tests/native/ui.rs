@@ -201,9 +201,12 @@ fn a_page_outlives_its_server_in_a_browser() {
     let mut looked = Command::new("node");
     looked.arg(front.join("test/lasting.mjs")).arg(env!("CARGO_BIN_EXE_pathmeter")).args([&store, &host]);
     looked.env("CHROMIUM", browser);
-    let ended = Running::start(looked).end();
+    let ended = Running::start(looked).end_within(LASTING);
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);
 }
+
+/// Its forty views take about 70 s of a quiet machine, and three times as long beside other tests.
+const LASTING: Duration = Duration::from_secs(300);
 
 /// Documents of another store: the same run many times, and under names that would steer a browser, hide others, or be wider than
 /// any window.

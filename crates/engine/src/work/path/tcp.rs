@@ -13,7 +13,7 @@ use crate::work::probe::{Prober, Probes};
 use held::Gate;
 use linux::tcp_info::TcpInfo;
 use model::event::Event;
-use model::path::{Discovery, Flow, PathDirection, PathResult, TcpDirection, Unknown};
+use model::path::{Bound, Discovery, Flow, PathDirection, PathResult, TcpDirection, Unknown};
 use model::plan::{Direction, Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport};
 use model::sample::{Role, SideResult, StreamInfo, StreamResult, TcpCounters};
 use model::summary::Summary;
@@ -156,12 +156,14 @@ fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut 
     let Some(one_way) = result.in_direction(direction) else { return Ok(()) };
     let (mtu, Some(tcp)) = (one_way.crosses(), &one_way.tcp) else { return Ok(()) };
     let stalled = tcp.stalled && one_way.black_hole.is_none();
-    if mtu.is_none() || !(stalled || tcp.path_mtu < mtu) {
+    // The last look at the sizes came while TCP ran, and found that the path had shrunk.
+    let has_shrunk = one_way.changed && one_way.bound == Bound::AtMost;
+    if !has_shrunk && (mtu.is_none() || !(stalled || tcp.path_mtu < mtu)) {
         return Ok(());
     }
     let before = prober.datagrams();
     let again = DirectionSearch::size(prober as &mut dyn Probes, direction, one_way)?;
-    if again.is_some_and(|again| Some(again.path_mtu) != mtu) {
+    if has_shrunk || again.is_some_and(|again| Some(again.path_mtu) != mtu) {
         let (later, unknown) = DirectionSearch::find(prober, direction, job.plan.largest, &[])?;
         let earlier = result.direction_mut(direction).replace(later);
         if let (Some(one_way), Some(earlier)) = (result.direction_mut(direction), earlier) {
