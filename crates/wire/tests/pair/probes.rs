@@ -260,7 +260,7 @@ fn requests_out_of_range_are_refused_by_both_ends() {
 #[test]
 fn too_many_requests_at_once_are_a_violation() {
     let mut world = ready();
-    for id in 0..5 {
+    for id in 0..13 {
         world.client.session.request(world.now, request_to_send(id, &[100], 100, None)).unwrap();
     }
     world.take_outputs(Who::Client);
