@@ -42,7 +42,7 @@ pub fn gain() -> Result<(), Unprivileged> {
 /// lab end with it, and so the lab vanishes. Interfaces that it had taken from the host are restored.
 ///
 /// # Errors
-/// As for [`gain`].
+/// The errors are those of [`gain`].
 pub fn gain_and_enclose() -> Result<(), Unprivileged> {
     gain()?;
     process::enclose(put_back_all).map_err(|source| Unprivileged { source })

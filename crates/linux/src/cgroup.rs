@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// As systemd mounts it; the files below are written by hand in the form of `cgroup-v2.rst`.
+    /// Mounts in the form of systemd; the files below are written by hand in the form of `cgroup-v2.rst`.
     const V2_MOUNT: &str = "35 24 0:30 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
     const STAT: &str = "usage_usec 1998513\nuser_usec 1204410\nsystem_usec 794103\nnr_periods 100\nnr_throttled 97\n\
                         throttled_usec 7812034\nnr_bursts 0\nburst_usec 0\n";

@@ -95,7 +95,7 @@ impl ProbeTrain<'_> {
 /// What came of groups of trains that went one behind the other.
 #[derive(Debug, Default)]
 pub(crate) struct GroupsReport {
-    /// Of each train, group after group.
+    /// The counts of each train, group after group.
     pub(crate) rows: Vec<Vec<SizeCount>>,
     /// What the receiver knew before the first group, and after each.
     pub(crate) receiver: Vec<PathObservation>,

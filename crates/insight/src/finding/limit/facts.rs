@@ -48,7 +48,7 @@ enum Threshold {
     Share(f64),
     /// The value is less than so much of its whole.
     Below(f64),
-    /// So many of the packets of the test at least.
+    /// The value is at least this share of the packets of the test.
     Packets(f64),
     /// One in a thousand of the packets of the test, and most of those that TCP lost.
     Losses,
@@ -696,13 +696,13 @@ fn bytes(value: f64) -> Bytes {
 }
 
 const CPU: &[LimitKind] = &[LimitKind::SenderCpu, LimitKind::ReceiverCpu];
-/// Of the periods of a quota.
+/// Share of the periods of a quota in which it throttled.
 const MOSTLY: f64 = 0.5;
 /// One packet in a thousand.
 const NOTICED: f64 = 0.001;
-/// Of what TCP lost, as for the load.
+/// Share of the packets that TCP lost, as for the load.
 const MOST_DROPS: f64 = 0.3;
-/// Of the packets that a discipline sent, those that it held back: with TSO one stands for up to 44 of them.
+/// Share of its packets that a discipline held back: with TSO one counts for up to 44 packets.
 const HELD: f64 = 0.01;
 /// Packets get so much of a bus at most …
 const USABLE_BUS: f64 = 0.8;

@@ -196,7 +196,8 @@ impl DirectionSearch<'_> {
     }
 }
 
-/// As many sizes as one order takes, small and large ones in each: so some of each arrive where large ones vanish.
+/// Splits the sizes into as many as one order takes, with small and large ones in each: where large ones vanish, some of each
+/// order still arrive.
 fn in_parts(sizes: &[u32]) -> Vec<Vec<u32>> {
     let parts = sizes.len().div_ceil(MAX_SIZES);
     (0..parts).map(|part| sizes.iter().copied().skip(part).step_by(parts).collect()).collect()
