@@ -138,6 +138,8 @@ pub enum LimitKind {
     Treatment,
     /// The Wi-Fi link of an end, whose rate changes many times per second.
     Wifi,
+    /// Packets overtake each other on the path.
+    Reordering,
 }
 
 /// Confidence in a limit.
@@ -156,7 +158,7 @@ pub enum Confidence {
 
 impl LimitKind {
     /// All of them. New ones come last: stores keep their place as a figure.
-    pub const ALL: [LimitKind; 26] = [
+    pub const ALL: [LimitKind; 27] = [
         LimitKind::Application,
         LimitKind::LineRate,
         LimitKind::SenderCpu,
@@ -183,6 +185,7 @@ impl LimitKind {
         LimitKind::Mtu,
         LimitKind::Treatment,
         LimitKind::Wifi,
+        LimitKind::Reordering,
     ];
 
     /// The name in documents.
@@ -215,6 +218,7 @@ impl LimitKind {
             LimitKind::Mtu => "mtu",
             LimitKind::Treatment => "treatment",
             LimitKind::Wifi => "wifi",
+            LimitKind::Reordering => "reordering",
         }
     }
 
@@ -238,6 +242,7 @@ impl LimitKind {
                 | LimitKind::Loss
                 | LimitKind::AckPath
                 | LimitKind::Treatment
+                | LimitKind::Reordering
         )
     }
 }

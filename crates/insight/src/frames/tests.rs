@@ -134,6 +134,7 @@ fn capped() -> LoadProbing {
         sparse: 0,
         ahead: Bytes(0),
         marked: 0.0,
+        reordered: 0.0,
         stalled: 0.0,
         links: None,
     };

@@ -37,6 +37,8 @@ pub struct TcpSigns {
     pub segments: u64,
     /// Retransmitted segments that were really lost.
     pub lost: u64,
+    /// Largest distance, in segments, by which TCP saw one overtake another; it begins at 3.
+    pub reordering: u32,
     /// The test grew still when it ended.
     pub growing: bool,
     /// Shortest round trip that anything saw.

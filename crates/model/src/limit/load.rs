@@ -84,6 +84,8 @@ pub struct StepReceived {
     pub ahead: u64,
     /// Share of the late ones that arrived marked.
     pub marked: f64,
+    /// Share of those that are not sparse that arrived after one with a higher number.
+    pub reordered: f64,
     /// Smallest transit of all.
     pub transit_min: i64,
     /// Median of the first ten.
@@ -131,6 +133,7 @@ impl StepReceived {
             late_time,
             ahead: ahead(arrivals, late().count(), late_time),
             marked,
+            reordered: reordered(&main),
             transit_min: arrivals.iter().map(|one| one.transit).min().unwrap_or(0),
             transit_first: quantile(&first, 0.5),
             transit_p10: quantile(&late_main, 0.1),
@@ -143,6 +146,19 @@ impl StepReceived {
             sparse_p50: enough(&late_sparse),
         }
     }
+}
+
+/// The share of datagrams that another one, sent after them, overtook.
+fn reordered(main: &[&Arrival]) -> f64 {
+    let mut in_time: Vec<(i64, u32)> = main.iter().map(|one| (one.came, one.index)).collect();
+    in_time.sort_unstable();
+    let mut highest = 0;
+    let overtaken = in_time.iter().filter(|(_, index)| {
+        let is_behind = *index < highest;
+        highest = highest.max(*index);
+        is_behind
+    });
+    overtaken.count() as f64 / in_time.len().max(1) as f64
 }
 
 /// By how many datagrams the arrivals were at most ahead of a steady rate: that of the late ones.
@@ -260,6 +276,9 @@ pub struct LoadStep {
     pub ahead: Bytes,
     /// Share that came marked (CE).
     pub marked: f64,
+    /// Share that arrived after one which was sent later; of several flows this says nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reordered: f64,
     /// Share of the step's time in which the sender was delayed.
     pub stalled: f64,
     /// Number of links that the load crossed, when it ends at a hop; 0: the sparse ones alone were sent, 255: all links.
@@ -319,6 +338,10 @@ impl LoadProbing {
     }
 }
 
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
+}
+
 /// Datagrams at the begin of a step.
 const FIRST: usize = 10;
 /// Fewer make no median.
@@ -351,7 +374,16 @@ mod tests {
         assert_eq!((step.transit_min, step.transit_max), (5_000, 5_099));
         assert_eq!(step.transit_at_loss, None, "numbers of sparse datagrams are no gaps");
         assert_eq!(step.sparse_first, Some(5_025));
+        assert_eq!(step.reordered, 0.0);
         assert_eq!(StepReceived::from_arrivals(&[]), StepReceived::default());
+    }
+
+    #[test]
+    fn a_datagram_that_is_overtaken_counts() {
+        // Each tenth is late by 2.5 intervals, so that the next two overtake it.
+        let transit = |index: u32| if index % 10 == 3 { 2_500_000 } else { 0 };
+        let all: Vec<Arrival> = (0..100).map(|index| arrival(index, transit(index))).collect();
+        assert_eq!(StepReceived::from_arrivals(&all).reordered, 10.0 / 90.0);
     }
 
     #[test]

@@ -44,13 +44,16 @@ pub(crate) fn played_until(
     rows: Rows,
 ) -> Played {
     let port = free_port();
+    let both_real = [server, client] == [Tool::Real; 2];
     let server = Server::start(server, server_words, port);
     let client = client_run(client, client_words, port);
     let good = client.status == Some(0) && client.errors.is_empty();
     assert!(good, "{client_words}: {client:#?}, of the server {}", server.running.said());
     let served = server.stop_after(rows);
-    // 2.1.8 goes on listening to a UDP client for a while after its end.
-    let complaints = served.errors.replace(STILL_LISTENING, "");
+    // 2.1.8 goes on listening to a UDP client for a while after its end, and may find its own client's socket closed.
+    let lines = served.errors.replace(STILL_LISTENING, "");
+    let complaints: Vec<&str> =
+        lines.lines().filter(|line| !(both_real && line.ends_with(NO_LAST_ACKNOWLEDGEMENT))).collect();
     assert!(complaints.is_empty(), "{server_words}: {served:#?}, of the client {client:#?}");
     Played { server: served.text, client: client.text }
 }
@@ -243,4 +246,5 @@ fn read_along(mut from: impl Read + Send + 'static, said: Arc<Mutex<String>>) ->
 const TIMEOUT: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(1);
 const STEP: Duration = Duration::from_millis(10);
+const NO_LAST_ACKNOWLEDGEMENT: &str = "WARNING: ack of last datagram failed.";
 const STILL_LISTENING: &str = "Waiting for server threads to complete. Interrupt again to force quit.\n";

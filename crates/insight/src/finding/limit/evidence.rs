@@ -131,6 +131,7 @@ fn signs(one_way: &MeasuredDirection<'_>) -> TcpSigns {
         mss: one_way.figures.mss.unwrap_or(0),
         segments: sum(|tcp| tcp.data_segments),
         lost: one_way.figures.retransmits.unwrap_or(0).saturating_sub(spurious),
+        reordering: rows().map(|tcp| tcp.reordering).max().unwrap_or(0),
         growing: one_way.unlimited()
             && Growth::from_steps(&steps).is_some_and(|growth| growth.goes_on(one_way)),
         idle_rtt: one_way.idle_rtt().into_iter().chain(shortest(one_way)).min(),

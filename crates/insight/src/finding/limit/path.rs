@@ -7,7 +7,7 @@ use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 /// The limit of the path whether TCP met it or not.
 pub(super) fn any(signs: &Signs<'_>) -> Option<Limit> {
-    [short_queue, variable, packet_rate, controlled, queue_of_another, shaper, policer]
+    [short_queue, forwarder, variable, packet_rate, controlled, queue_of_another, shaper, policer]
         .into_iter()
         .find_map(|row| row(signs))
 }
@@ -131,7 +131,7 @@ fn saturated_rates(signs: &Signs<'_>, hot: &Hot) -> Vec<f64> {
         matches!(step.purpose, Purpose::Hot | Purpose::Lower | Purpose::Higher)
             && step.delivered.0 > 0
             // Sparse datagrams over another flow may overtake: the time from the first to the last is not this flow's then.
-            && step.other_growth.is_none_or(|other| other.0 >= step.growth.0 / 2)
+            && (step.sparse == 0 || step.other_growth.is_some_and(|other| other.0 >= step.growth.0 / 2))
             && step.stalled < STALLED
             && (step.loss > 0.03 || step.growth.0 as f64 > hot.visible)
     });
@@ -150,6 +150,21 @@ pub(super) fn packet_rate(signs: &Signs<'_>) -> Option<Limit> {
     ((0.7..=1.4).contains(&(delivered / packets)) && is_capped && sent > 1.3 * packets).then(|| Limit {
         packets: Some(PacketRate(packets.round() as u64)),
         ..with_queue(LimitKind::PacketRate, signs, &hot, signs.confidence())
+    })
+}
+
+/// A CPU that forwards no more: full frames vary with the load, and small ones, sent at a rate of bits that the path takes, are
+/// lost at a like number per second. Before a variable rate, which full frames alone would show.
+pub(super) fn forwarder(signs: &Signs<'_>) -> Option<Limit> {
+    let hot = signs.hot?;
+    let small = signs.step(Purpose::Small)?;
+    let packets = hot.rate / (f64::from(signs.evidence.frame) * 8.0);
+    let bits = f64::from(signs.evidence.frame.saturating_sub(frame_payload(signs)) + small.size) * 8.0;
+    let delivered = small.delivered.0 as f64 / bits;
+    let is_capped = small.loss > 0.2 && (0.7..=MOST_OF_SMALL).contains(&(delivered / packets));
+    (packets >= OF_A_CPU && is_capped && (small.sent.0 as f64) < 0.6 * hot.rate).then(|| Limit {
+        packets: Some(PacketRate(packets.round() as u64)),
+        ..with_queue(LimitKind::PacketRate, signs, &hot, signs.confidence().min(Confidence::Medium))
     })
 }
 
@@ -303,6 +318,10 @@ fn frame_payload(signs: &Signs<'_>) -> u32 {
     full.map_or(0, |step| step.size).min(signs.evidence.frame)
 }
 
+/// Packets per second from which on a CPU that forwards is what gives up first.
+const OF_A_CPU: f64 = 40_000.0;
+/// Small frames cost such a CPU somewhat less than full ones.
+const MOST_OF_SMALL: f64 = 1.7;
 /// TCP that gets less of what the path gives, and shows no sign of the path, is held back by something else.
 const NOT_MET: f64 = 0.7;
 /// Above this share of the path TCP has it for itself, whatever waits there.

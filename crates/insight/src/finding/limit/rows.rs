@@ -33,8 +33,10 @@ pub(super) const ROWS: &[Row] = &[
     row(receiver_window),
     row(sender_buffer),
     row(loss),
+    row(reordering),
     row(ack_path),
     row(path::short_queue),
+    row(path::forwarder),
     row(path::variable),
     row(path::competing),
     row(path::treated_differently),
@@ -121,8 +123,11 @@ fn ramp_up(signs: &Signs<'_>) -> Option<Limit> {
     // A window of the receiver that grows slowly is what holds TCP back to the end.
     let by_window = signs.tcp()?.late_receive_window >= STOPPED;
     let is_growing = signs.tcp()?.growing && !reached && !by_window;
+    // TCP that loses packets all the time over hundreds of round trips grows and falls; it will not reach more.
+    let is_losing =
+        signs.lost() >= LOSING && signs.round_trips().is_some_and(|count| count > MANY_ROUND_TRIPS);
     // Acknowledgements that wait let TCP grow slowly, and it goes on to the end.
-    (is_growing && ack_path(signs).is_none()).then(|| Limit {
+    (is_growing && !is_losing && ack_path(signs).is_none()).then(|| Limit {
         also: path::any(signs).map(Box::new),
         ..limit(LimitKind::RampUp, Confidence::Medium)
     })
@@ -226,6 +231,22 @@ fn loss(signs: &Signs<'_>) -> Option<Limit> {
     })
 }
 
+/// Packets overtake each other: TCP takes some for lost, and waits for others. A queue or a window that binds is named before.
+fn reordering(signs: &Signs<'_>) -> Option<Limit> {
+    let tcp = signs.tcp().filter(|tcp| tcp.reordering >= FAR)?;
+    let steps = signs.load()?.steps.iter();
+    let of_one_flow =
+        steps.filter(|step| matches!(step.purpose, Purpose::Ladder | Purpose::Hot) && step.sparse == 0);
+    let share =
+        of_one_flow.map(|step| step.reordered).reduce(f64::max).filter(|share| *share >= REORDERED)?;
+    let is_it = signs.passes() && signs.is_below() && signs.lost() < 0.001 && tcp.segments > 0;
+    is_it.then(|| Limit {
+        share: Some(share),
+        also: path::any(signs).map(Box::new),
+        ..limit(LimitKind::Reordering, Confidence::Medium)
+    })
+}
+
 /// Nothing is named: what it is not.
 pub(super) fn not_known(signs: &Signs<'_>) -> Limit {
     let mut ruled_out = Vec::new();
@@ -260,6 +281,13 @@ pub(super) fn not_known(signs: &Signs<'_>) -> Limit {
     Limit { ruled_out, ..Limit::default() }
 }
 
+/// Segments lost, of all: in slow start alone it is less over so long a time.
+const LOSING: f64 = 0.02;
+const MANY_ROUND_TRIPS: f64 = 200.0;
+/// Segments by which one overtook another: far beyond the three that Linux begins with.
+const FAR: u32 = 10;
+/// Share of datagrams of one flow that were overtaken.
+const REORDERED: f64 = 0.003;
 /// Of an asked rate.
 const ASKED: f64 = 0.97;
 /// Of the losses of a load, those that a host's kernel counted.

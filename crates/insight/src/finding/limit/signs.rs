@@ -83,6 +83,12 @@ impl<'a> Signs<'a> {
         Some(tcp.loaded_rtt?.0 as f64 - tcp.idle_rtt?.0 as f64)
     }
 
+    /// Round trips in the time that TCP was busy, as long as they were under its load.
+    pub(super) fn round_trips(&self) -> Option<f64> {
+        let tcp = self.tcp()?;
+        Some(tcp.busy.0 as f64 / tcp.loaded_rtt.filter(|rtt| rtt.0 > 0)?.0 as f64)
+    }
+
     /// Share of TCP's segments that were lost.
     pub(super) fn lost(&self) -> f64 {
         self.tcp().map_or(0.0, |tcp| tcp.lost as f64 / tcp.segments.max(1) as f64)

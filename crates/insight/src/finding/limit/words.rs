@@ -41,6 +41,7 @@ pub fn brief(limit: &Limit) -> Option<String> {
         LimitKind::Offload => "an offload that spoils packets".into(),
         LimitKind::Mtu => "the packet size".into(),
         LimitKind::Treatment => format!("UDP held to {}", limit.rate?),
+        LimitKind::Reordering => format!("packets out of order, {} of them", percent(limit.share?)),
         LimitKind::Wifi => format!("Wi-Fi whose rate varies, {} at times", limit.rate?),
         LimitKind::NotKnown => return None,
     })

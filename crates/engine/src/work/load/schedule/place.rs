@@ -54,9 +54,10 @@ pub(super) fn look(phase: &mut Phase<'_>, rate: f64) -> Result<()> {
 fn reach(phase: &Phase<'_>, per_sparse: f64, time: Nanos) -> Reach {
     let steps = phase.reading.steps();
     let Some(last) = steps.last() else { return Reach::Unclear };
-    let hot_loss = phase.reading.loss();
+    // The hot steps may have lost more: a policer's bucket for each flow, or a sender that was faster then.
+    let whole = steps.iter().rev().find(|step| step.links == Some(255)).map_or(0.0, |step| step.loss);
     let by_loss = match last.sparse_loss {
-        Some(loss) if hot_loss > SURE_LOSS && last.sparse >= SPARSE as u64 / 2 => score(loss / hot_loss),
+        Some(loss) if whole > SURE_LOSS && last.sparse >= SPARSE as u64 / 2 => score(loss / whole),
         _ => Reach::Unclear,
     };
     // A queue that is not filled any more drains while a part of its rate still comes.

@@ -98,13 +98,6 @@ impl Reading {
         rates.get(rates.len() / 2).copied()
     }
 
-    /// The share of a hot load that is lost.
-    pub(super) fn loss(&self) -> f64 {
-        let mut loss: Vec<f64> = self.hot().map(|taken| taken.rates(self.overhead).loss).collect();
-        loss.sort_by(f64::total_cmp);
-        loss.get(loss.len() / 2).copied().unwrap_or(0.0)
-    }
-
     /// How long the queue is that is to drain.
     pub(super) fn queue(&self) -> Nanos {
         let least = self.least();
@@ -182,6 +175,7 @@ impl Taken {
             sparse: sent.late_sparse,
             ahead: Bytes(received.ahead * u64::from(self.request.size + overhead)),
             marked: received.marked,
+            reordered: received.reordered,
             stalled: (sent.stalled.0 as f64 / time).min(1.0),
             links: self.links,
         }
