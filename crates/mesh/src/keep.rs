@@ -39,7 +39,7 @@ impl Sink for KeptResults {
         self.file.attempts(run)
     }
 
-    /// First into the store: what the file has is never asked for again.
+    /// Writes to the store first: a run that is in the file is never requested again.
     fn store(&mut self, outcome: &Outcome) -> std::result::Result<(), String> {
         let kept = match outcome.unmeasured {
             // A row without a result, as of one that was missed.
