@@ -200,7 +200,7 @@ impl<'a> Agent<'a> {
     /// Waits for a command, at most until `due` and a second.
     ///
     /// # Errors
-    /// As [`Agent::step`].
+    /// Those of [`Agent::step`].
     pub fn rest(&mut self, due: MonoTime) -> Result<()> {
         let wait = (due - self.clock.mono()).min(LONGEST_REST);
         match self.obey(wait) {

@@ -219,7 +219,7 @@ impl<'a> Coordinator<'a> {
     /// Waits for an outcome, at most until `due`.
     ///
     /// # Errors
-    /// As [`Coordinator::step`].
+    /// Those of [`Coordinator::step`].
     pub fn rest(&mut self, due: MonoTime) -> Result<()> {
         let wait = due - self.clock.mono();
         let waited = match self.leadership {

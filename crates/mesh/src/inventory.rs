@@ -129,7 +129,7 @@ pub fn everyone(broker: &dyn Broker) -> Result<BTreeMap<String, KnownReport>> {
 /// The agents that are there, with what they report.
 ///
 /// # Errors
-/// As [`everyone`].
+/// Those of [`everyone`].
 pub fn agents(broker: &dyn Broker) -> Result<BTreeMap<String, AgentReport>> {
     let there = everyone(broker)?.into_iter().filter(|(_, known)| known.is_there);
     Ok(there.map(|(name, known)| (name, known.report)).collect())
@@ -177,7 +177,7 @@ pub(crate) fn wrong_clock(agent: &str, is_ahead: bool, span: Nanos) -> String {
 /// The agents that are there, as plans know them.
 ///
 /// # Errors
-/// As [`agents`].
+/// Those of [`agents`].
 pub fn known_agents(broker: &dyn Broker) -> Result<BTreeMap<String, KnownAgent>> {
     let known = |report: AgentReport| {
         let port = Some(report.port).filter(|port| *port > 0);

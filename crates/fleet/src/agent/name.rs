@@ -144,7 +144,7 @@ pub fn is_there(broker: &dyn Broker, name: &str) -> Result<bool> {
 /// The names of all agents that are at work.
 ///
 /// # Errors
-/// As [`is_there`].
+/// Those of [`is_there`].
 pub fn at_work(broker: &dyn Broker) -> Result<Vec<String>> {
     let keys = broker.keys(Bucket::Leases)?;
     Ok(keys.iter().filter_map(|key| Some(key.strip_prefix(PREFIX)?.to_owned())).collect())

@@ -103,7 +103,7 @@ impl Nats {
     /// Has the streams that are there keep so many replicas.
     ///
     /// # Errors
-    /// As [`Nats::make_streams`]; one server alone keeps no more than one.
+    /// Those of [`Nats::make_streams`]; one server alone keeps no more than one.
     pub fn set_replicas(&self, replicas: usize) -> Result<()> {
         for config in streams::configurations(replicas) {
             let name = config.name.clone();

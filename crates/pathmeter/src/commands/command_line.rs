@@ -69,7 +69,7 @@ impl Ran {
     /// The same of a command that measures a path.
     ///
     /// # Errors
-    /// As [`Ran::measured`].
+    /// Those of [`Ran::measured`].
     #[cfg(feature = "store")]
     pub(super) fn run(&self) -> Result<(Run, Exit)> {
         match self.measured()? {

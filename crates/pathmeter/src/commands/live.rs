@@ -27,7 +27,7 @@ use std::sync::atomic::Ordering;
 /// Carries a plan out, keeps what happens and shows it, in the way the format asks for.
 ///
 /// # Errors
-/// As [`run::run`].
+/// Those of [`run::run`].
 pub(crate) fn carry_out(plan: &Plan, options: Options, keep: &mut Keep, global: &Common) -> Result<Measured> {
     // A text without details has no intervals, and events have shown them.
     let is_seen = match global.format().live {

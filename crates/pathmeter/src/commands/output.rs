@@ -11,7 +11,7 @@ use std::io::{BufWriter, ErrorKind, IsTerminal, Stdout, Write, stdout};
 /// Writes documents in the format asked for, and then draws them where that is asked for, too.
 ///
 /// # Errors
-/// As [`deliver`] and [`chart::write`].
+/// Those of [`deliver`] and [`chart::write`].
 pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> {
     let text = global.format().write(documents, &Screen::from_options(global).style());
     deliver(global, text.as_bytes())?;

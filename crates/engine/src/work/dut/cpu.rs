@@ -29,7 +29,7 @@ impl Cpus {
     /// Shares out the CPUs that this process may use: [`Cpus::places`]. A topology may name the CPUs of its device.
     ///
     /// # Errors
-    /// As [`Cpus::places`].
+    /// Those of [`Cpus::places`].
     pub(crate) fn on_this_host(&self, device: &Device, both_ways: bool) -> Result<Places> {
         let available: Vec<u32> = affinity()?.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect();
         let named = match device {

@@ -53,7 +53,7 @@ impl Hops {
     /// Takes what moved since `before`, unless a trial before this one offered more.
     ///
     /// # Errors
-    /// As [`Hops::read`].
+    /// Those of [`Hops::read`].
     pub(crate) fn take(
         &mut self,
         before: &Reading,

@@ -41,7 +41,7 @@ impl UdpListener {
     /// Opens it on a bound socket that shares its port (`SO_REUSEADDR`).
     ///
     /// # Errors
-    /// What `setsockopt(2)` gives.
+    /// The errors of `setsockopt(2)`.
     pub(super) fn new(socket: UdpSocket, policy: Policy) -> Result<UdpListener> {
         socket.set_nonblocking(true)?;
         linux::message::set_receive_notes(&socket)?;

@@ -60,7 +60,7 @@ impl Tester {
     /// Carries out an order.
     ///
     /// # Errors
-    /// As [`super::Bench::execute`].
+    /// Those of [`super::Bench::execute`].
     pub(super) fn execute(&mut self, order: &Order, reset: &Reset) -> Result<Observation> {
         match order.action {
             Action::Flood(time) => self.flood(order, time),

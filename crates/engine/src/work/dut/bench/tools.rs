@@ -38,7 +38,7 @@ impl Chosen {
     /// trial says that these do not come.
     ///
     /// # Errors
-    /// As [`choose`].
+    /// Those of [`choose`].
     pub(super) fn pair(
         &mut self,
         ports: &mut [Box<dyn Port>; 2],

@@ -38,7 +38,7 @@ impl Job {
     /// Starts the thread, and waits until it has all that it needs.
     ///
     /// # Errors
-    /// What the kernel refuses.
+    /// The kernel's refusal.
     pub(super) fn start(self) -> Result<Sender> {
         let (ready, opened) = sync_channel(1);
         let (finished, done) = sync_channel(1);

@@ -129,7 +129,7 @@ impl Claim {
     /// Opens the interface as it is wished for. `stop` ends what is being sent.
     ///
     /// # Errors
-    /// As [`LocalPort::open`]; an address that is wished for is a public one.
+    /// Those of [`LocalPort::open`]; an address that is wished for is a public one.
     pub(super) fn open(&self, wish: &FramesWish, stop: &Stop) -> Result<LocalPort> {
         let port = &self.offers.ports[self.place].port;
         let all = [&wish.addressing, &wish.fallback];
