@@ -116,7 +116,7 @@ fn measure(run: &Run) -> Option<Again> {
 fn throughput(plan: &Plan) -> Option<Again> {
     let test = &plan.test;
     let End::Time(time) = test.end else { return None };
-    // Whatever else differs from the usual was asked for, and the form cannot ask for it.
+    // Any other difference from the defaults was requested, and the form has no field for it.
     let usual = TestSpec {
         directions: test.directions,
         streams: test.streams,
@@ -191,7 +191,7 @@ fn hops(plan: &HopsPlan) -> Option<Again> {
 const SECOND: u64 = 1_000_000_000;
 /// Where `pathmeter serve` listens.
 const PORT: u16 = 5210;
-/// Streams of a load where no others are asked for.
+/// Streams of a load by default.
 const LOAD_STREAMS: u32 = 4;
 /// Messages per second beside a load, likewise.
 const LOAD_RATE: PacketRate = PacketRate(100);
