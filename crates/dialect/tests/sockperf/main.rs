@@ -64,7 +64,7 @@ fn again(asked: &Asked, capture: &Capture) -> Report {
         0 => Err(NoWindow::Silence),
         _ => Ok(capture.window()),
     };
-    // That nothing came stands in the text alone.
+    // Only the text reports that no reply came.
     let totals = Totals { sent: capture.totals().sent.max(1), ..capture.totals() };
     report(asked, &totals, &[window], None)
 }

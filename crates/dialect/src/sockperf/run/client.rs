@@ -92,7 +92,7 @@ fn vanished(egress_paths: &[EgressResult]) -> Option<String> {
     ))
 }
 
-/// As long as that is no loss by chance.
+/// A silence of this length is no loss by chance.
 const VANISHED: Nanos = Nanos::from_secs(1);
 
 /// All sockets together.
@@ -191,7 +191,7 @@ fn counted(asked: &Asked, direction: &Sum, records: &[Record]) -> Result<Window,
     window(records, direction.counted.duplicates, cut)
 }
 
-/// What sockperf's text has no place for.
+/// Prints remarks that sockperf's text has no place for.
 fn remarks(asked: &Asked, counted: &Counted) -> Stepped<()> {
     if asked.rate.is_some() && counted.behind * 2 > counted.sent {
         say(banner::TOO_FAST)?;
@@ -207,10 +207,10 @@ fn remarks(asked: &Asked, counted: &Counted) -> Stepped<()> {
     Ok(())
 }
 
-/// Columns of the terminal that standard output is, where the shell tells.
+/// Columns of the terminal that standard output is, where the shell reports them.
 fn width() -> Option<u16> {
     std::env::var("COLUMNS").ok()?.parse().ok()
 }
 
-/// The engine's warning that the way to the server has ended before the test.
+/// The engine's warning that the path to the server has ended before the test.
 const WAY_ENDED: &str = "way-ended";
