@@ -1,5 +1,5 @@
-//! A file of JSON lines, each on the disk before the call that wrote it returns. A line that a crash cut off is left out: what it
-//! says was not yet promised to anybody.
+//! A file of JSON lines, each on the disk before the call that wrote it returns. A line that a crash cut off is left out: its
+//! content was not yet confirmed to any caller.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -96,7 +96,7 @@ impl LineFile {
     }
 }
 
-/// What the whole lines of a file say, which may be being written.
+/// The whole lines of a file, which another process may be writing.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Lines<T>> {
     Ok(parse(whole(&std::fs::read(path)?)))
 }

@@ -57,7 +57,7 @@ enum Phase {
     Prove(List),
     /// The resource's key was written.
     Enter,
-    /// All are entered: the heartbeat is renewed, which proves that nobody took this claim off meanwhile.
+    /// All are entered: the heartbeat is renewed, which proves that this claim was not removed meanwhile.
     Confirm,
     /// Another holds it: what was entered is given back.
     Undo(Box<Release>, Outcome),

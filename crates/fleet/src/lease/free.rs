@@ -76,7 +76,7 @@ pub fn free(broker: &dyn Broker, resource: &str, reason: &str) -> Result<Vec<Hol
             revoke(broker, &holder)?;
         }
         match broker.remove(Bucket::Leases, &key, entry.revision) {
-            // It was given back meanwhile.
+            // The holder released it meanwhile.
             Err(FleetError::Conflict { .. }) => {}
             outcome => outcome?,
         }

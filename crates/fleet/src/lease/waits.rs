@@ -15,7 +15,7 @@ pub(crate) fn wait(broker: &dyn Broker, name: &str, waiting: &WaitingRun, lifeti
     broker.put(Bucket::Leases, &key(name), &value, Expected::Anything, Some(lifetime))
 }
 
-/// It waits no more. What cannot be removed vanishes by itself.
+/// Ends the wait. A key that cannot be removed vanishes by itself.
 pub(crate) fn stop_waiting(broker: &dyn Broker, name: &str, revision: u64) {
     let _ = broker.remove(Bucket::Leases, &key(name), revision);
 }
