@@ -44,7 +44,7 @@ fn ports(asked: &Device) -> Result<(), Failure> {
     }
 }
 
-/// What a topology says itself.
+/// Refuses options that a topology sets itself.
 fn lab(asked: &Device) -> Result<(), Failure> {
     if asked.lab.is_empty() {
         return Ok(());
