@@ -157,8 +157,7 @@ impl From<Measured> for Ended {
 /// Carries a plan out. Events go to `sink` as they happen, also before an error.
 ///
 /// # Errors
-/// Nothing was measured: the far end cannot be reached, refuses, or vanishes; [`crate::error::Error::kind`] says which kind it
-/// is.
+/// Nothing was measured: the far end cannot be reached, refuses, or vanishes; [`crate::error::Error::kind`] has the kind.
 pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Ended> {
     let measured = match plan {
         Plan::Throughput(plan) => throughput::run(plan, options, sink),

@@ -6,10 +6,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// What is in the file.
+/// Reads the content of the file.
 ///
 /// # Errors
-/// It cannot be read, or others than its owner may read it.
+/// The file cannot be read, or others than its owner may read it.
 pub fn read(file: &Path) -> Result<Vec<u8>> {
     let named = || format!("read {}", file.display());
     let open = File::open(file).with_context(named)?;

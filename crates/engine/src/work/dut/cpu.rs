@@ -10,13 +10,13 @@ use linux::cpu::affinity;
 /// CPUs, as the user asks for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpus {
-    /// Of the generators: one for each port, or one for both; empty: chosen here.
+    /// CPUs of the generators: one for each port, or one for both; empty: chosen here.
     pub generators: Vec<u32>,
-    /// Of the device, where it is a lab's; absent: chosen here.
+    /// CPU of the device, where it is a lab's; absent: chosen here.
     pub device: Option<u32>,
 }
 
-/// Who runs where.
+/// The CPUs of generators and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Places {
     /// The generator of each port.
@@ -46,11 +46,10 @@ impl Cpus {
         Ok(cpus.places(&available, both_ways)?)
     }
 
-    /// Shares out these CPUs. Where `both_ways` is not asked for, the two generators never run at the same time
-    /// and take turns on one.
+    /// Assigns these CPUs. Without `both_ways`, the two generators never run at the same time and take turns on one.
     ///
     /// # Errors
-    /// `Kind::Usage` when a CPU that was asked for is not there.
+    /// `Kind::Usage` when a requested CPU is not there.
     pub(crate) fn places(&self, available: &[u32], both_ways: bool) -> Result<Places, Failure> {
         let asked = self.generators.iter().chain(&self.device);
         if let Some(missing) = asked.into_iter().find(|cpu| !available.contains(cpu)) {

@@ -37,9 +37,9 @@ pub(crate) struct LocalOptions {
     pub(crate) name: Option<PortSpec>,
     /// The CPU that its sending thread is pinned to.
     pub(crate) cpu: Option<u32>,
-    /// What the interface is to have in any case.
+    /// Addresses that the interface gets in any case.
     pub(crate) addressing: Addressing,
-    /// What it is given in a family of which it has no address, unless others use it.
+    /// Addresses that it gets in a family of which it has none, unless others use them.
     pub(crate) fallback: Addressing,
     /// The namespace is of a lab of ours: nothing else is there that could be disturbed.
     pub(crate) is_lab: bool,
@@ -63,7 +63,7 @@ pub(crate) struct LocalPort {
     added: Added,
 }
 
-/// What counts, and up to which number.
+/// A running count, and its highest number.
 struct Counting {
     sink: Box<dyn Sink>,
     frames: u64,
@@ -74,7 +74,7 @@ impl LocalPort {
     ///
     /// # Errors
     /// `Kind::Usage` where there is no such interface or it is none of Ethernet; `Kind::Unreachable` where it is down or
-    /// without carrier, or this process has no privilege for it: with the command that mends it.
+    /// without carrier, or this process has no privilege for it: with the command that fixes it.
     pub(crate) fn open(namespace: Namespace, interface: &str, options: &LocalOptions) -> Result<LocalPort> {
         let name = options.name.clone().unwrap_or_else(|| PortSpec::here(interface));
         let inside = || -> Result<_> {
@@ -106,12 +106,12 @@ impl LocalPort {
         })
     }
 
-    /// What could be disturbed through this port: for [`super::safety::check`].
+    /// The hosts that could be disturbed through this port: for [`super::safety::check`].
     pub(crate) fn exposure(&self) -> &Exposure {
         &self.exposure
     }
 
-    /// What was done to the interface for the test, in sentences.
+    /// Changes to the interface for the test, in sentences.
     pub(crate) fn notes(&self) -> &[String] {
         self.added.notes()
     }

@@ -1,5 +1,5 @@
 //! Echo requests to the far end beside probes of another protocol: hosts limit the errors that they send, not echo replies, so
-//! these tell whether packets arrive where the far end leaves probes unanswered.
+//! these show whether packets arrive where the far end leaves probes unanswered.
 
 use super::icmp::Echoes;
 use super::{Channel, Heard};
@@ -54,7 +54,7 @@ impl Companion {
         self.echoes.socket()
     }
 
-    /// What was sent and answered.
+    /// The numbers of sent and of answered requests.
     pub(super) fn counted(&self) -> Counted {
         let sent = self.sent.min(self.kept);
         Counted { sent, answered: u32::try_from(self.answered.len()).unwrap_or(u32::MAX) }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wire::native::Refusal;
 use wire::native::frames::FramesWish;
 
-/// What is offered.
+/// The ports on offer.
 #[derive(Debug, Default)]
 pub struct Offers {
     ports: Vec<Offer>,
@@ -78,7 +78,7 @@ impl Offers {
         Offers { networks: networks.to_vec(), ..self }
     }
 
-    /// Opens an interface and closes it again; tells what could be disturbed.
+    /// Opens an interface and closes it again; an error names what could be disturbed.
     fn look_at(&self, port: &PortSpec) -> Result<()> {
         let options = LocalOptions { name: Some(port.clone()), ..LocalOptions::default() };
         let opened = LocalPort::open(port.open_namespace()?, &port.interface, &options)?;
@@ -248,7 +248,7 @@ fn overlap((one, one_prefix): (IpAddr, u8), (two, two_prefix): (IpAddr, u8)) -> 
     }
 }
 
-/// A refusal for a client, with the way out.
+/// A refusal for a client, with advice.
 pub(super) fn refusal(code: &str, reason: impl Into<String>, advice: impl Into<String>) -> Refusal {
     Refusal { code: code.into(), reason: reason.into(), advice: advice.into() }
 }

@@ -1,4 +1,4 @@
-//! The user's command that resets the device: run to its end, but for no longer than there is patience.
+//! The user's command that resets the device: run to its end, but for no longer than its timeout.
 
 use crate::error::{Context, Failure, Kind, Result};
 use linux::process::{Process, Signal, signal_group};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Runs it by `sh -c`, without input.
 ///
 /// # Errors
-/// `Kind::Void` when it ends with another code than 0, with what it said last, or does not end: then it is killed with all it has
+/// `Kind::Void` when it ends with another code than 0, with its last output, or does not end: then it is killed with all it has
 /// started.
 pub(super) fn run(command: &str, timeout: Duration) -> Result<()> {
     let mut said = memory_file()?;
@@ -24,7 +24,7 @@ pub(super) fn run(command: &str, timeout: Duration) -> Result<()> {
         Failure { kind: Kind::Void, message, advice: Some(advice.into()) }
     };
     if !Process::of_child(&child)?.wait(timeout) {
-        // It may have ended just now.
+        // The command may have ended just now.
         signal_group(child.id(), Signal::Kill).ok();
         child.wait()?;
         let seconds = timeout.as_secs();
