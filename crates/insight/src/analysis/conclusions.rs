@@ -1,4 +1,4 @@
-//! What follows from the tables, in sentences.
+//! Conclusions from the tables, in sentences.
 
 use super::{Analysis, Flow, PathBound, Trips};
 use model::pairs::{PairsDirection, Together};

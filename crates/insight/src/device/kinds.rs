@@ -1,5 +1,5 @@
-//! What set the rate of each row, in the kinds of `throughput`: the link, the generator, loss by chance, or the device, of which rows of
-//! several sizes show whether it counts packets or bits.
+//! The limit of each row's rate, in the kinds of `throughput`: the link, the generator, loss by chance, or the device, of which
+//! rows of several sizes show whether it counts packets or bits.
 
 use super::random::{is_chance, lost_share};
 use model::dut::{DeviceReport, LoadLimit, RateReport, Setup, StreamReport};
@@ -108,5 +108,5 @@ impl Figures {
 const SAME_PACKETS: f64 = 0.15;
 /// Rates in bits that differ by no more are one.
 const SAME_BITS: f64 = 0.05;
-/// Sizes that tell packets from bits.
+/// Ratio of sizes that distinguishes packets from bits.
 const OTHER_SIZE: f64 = 1.5;
