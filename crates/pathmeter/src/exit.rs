@@ -1,4 +1,4 @@
-//! How a run ends: what is said of an error, and the panic that becomes code 70.
+//! How a run ends: the text of an error, and the panic that becomes code 70.
 
 pub(crate) use cli::exit::Exit;
 
@@ -39,7 +39,7 @@ fn broken(text: &str, width: usize) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What stderr says of an error: the chain of causes on one line, and the advice on the next.
+/// The text of an error on stderr: the chain of causes on one line, and the advice on the next.
 struct ErrorMessage<'a>(pub(crate) &'a Error);
 
 impl Display for ErrorMessage<'_> {
@@ -96,7 +96,7 @@ mod tests {
             std::thread::Builder::new().name(name.into()).spawn(move || panic!("{said}")).unwrap().join()
         };
         assert!(panics("stream 0", "in a thread of its own").is_err(), "the others go on");
-        // What runs a test is not the main thread, but for the hook its name decides.
+        // A test does not run on the main thread, but the hook decides by the thread's name.
         panics("main", "on purpose").ok();
     }
 

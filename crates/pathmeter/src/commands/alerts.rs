@@ -37,7 +37,7 @@ impl<'a> Alerts<'a> {
         repeating.map(Receiver::key).collect()
     }
 
-    /// Notes that a change is told now; false: it was told before.
+    /// Notes that a change is reported now; false: it was reported before.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -56,8 +56,8 @@ impl<'a> Alerts<'a> {
         self.outbox.send(alert);
     }
 
-    /// Writes how paths stand into the file that is asked for, and that `of` was measured now. One that cannot be written is
-    /// named, and measuring goes on.
+    /// Writes the states of paths into the requested file, and that `of` was measured now. An error is printed, and measuring
+    /// goes on.
     pub(crate) fn note(&self, states: &[PathState], of: &str) {
         self.settle();
         let Some(file) = &self.args.alert_metrics else { return };
@@ -80,7 +80,7 @@ impl<'a> Alerts<'a> {
         }
     }
 
-    /// What a program before did not deliver, but for what is older than a week.
+    /// Delivers the alerts that an earlier process left, except those older than a week.
     fn deliver_left(&self) -> Result<()> {
         for (number, receiver) in self.outbox.receivers().iter().enumerate() {
             for left in self.store.undelivered(&receiver.key()).map_err(failed)? {
@@ -133,7 +133,7 @@ fn receivers(args: &AlertArgs) -> Result<Vec<Receiver>> {
     Ok(receivers)
 }
 
-/// What a program that ends waits for its receivers.
+/// Longest wait of an ending process for its receivers.
 const LONGEST: Duration = Duration::from_secs(60);
-/// What is not delivered by then is given up.
+/// An alert that is not delivered by then is given up.
 const OLDEST: Nanos = Nanos::from_secs(7 * 86_400);

@@ -51,10 +51,10 @@ impl Ran {
         Ok(Ran { text, output })
     }
 
-    /// What it measured, and how it ended.
+    /// Returns the measurement of the command, and how it ended.
     ///
     /// # Errors
-    /// It measured nothing: why, and of the same kind as there.
+    /// The command measured nothing; the error has its reason and kind.
     pub(super) fn measured(&self) -> Result<(Kept, Exit)> {
         let code = self.code();
         let exit = if code == 0 { Exit::Done } else { kind(code).into() };

@@ -37,7 +37,7 @@ pub(super) fn find(name: &str, store: &StoreArgs) -> Result<Set> {
 }
 
 impl Set {
-    /// What comparisons need of it; of a store without reading documents.
+    /// The samples for comparisons; those of a store are read without its documents.
     pub(super) fn samples(&self) -> Result<Vec<Sample>> {
         match self {
             Set::Read(all) => Ok(all.iter().map(|one| sample(one.measured())).collect()),
