@@ -1,5 +1,5 @@
-//! iPerf2's command line: the options of 2.1 and 2.2, read as iPerf2 reads them. What it takes for 0 or passes over in
-//! silence is refused, and so is by name what this program does not do.
+//! iPerf2's command line: the options of 2.1 and 2.2, read as iPerf2 reads them. Values that iPerf2 reads as 0 or ignores
+//! silently are refused, and so are, by name, options that this program does not support.
 
 mod check;
 mod help;

@@ -185,9 +185,9 @@ pub trait Broker: Send + Sync {
     /// Those of all calls.
     fn keys(&self, bucket: Bucket) -> Result<Vec<String>>;
 
-    /// The keys of a pattern, in which `*` stands for one word, that were written after the write with this number (0: all), with what
-    /// they hold, at most 1,000. What is listed may be gone since; what came in since, a write that expects [`Expected::LastOf`]
-    /// refuses.
+    /// The keys of a pattern, in which `*` stands for one word, that were written after the write with this number (0: all),
+    /// with what they hold, at most 1,000. A listed key may be gone since; a key written since makes a write that expects
+    /// [`Expected::LastOf`] fail.
     ///
     /// # Errors
     /// The errors of all calls.
@@ -237,7 +237,7 @@ pub trait Broker: Send + Sync {
     /// Those of all calls; it may be delivered again then.
     fn done(&self, delivery: &Delivery) -> Result<()>;
 
-    /// Makes anew what is missing of the store, as after the server lost its disk. What is there stays.
+    /// Makes anew what is missing of the store, as after the server lost its disk. Existing parts stay.
     ///
     /// # Errors
     /// The errors of all calls; an agent's key has no right to it.

@@ -1,7 +1,7 @@
 //! The coordinator's loop: it hands out rounds, takes outcomes, and lets no run vanish in silence.
 //!
-//! It keeps nothing that it cannot find again: what is to be run follows from the plan, what was run from the sink, and who of
-//! several coordinators is at work from a lease. So one that is killed is simply started anew.
+//! The coordinator keeps no state that it cannot find again: the runs to make follow from the plan, the ended ones from the
+//! sink, and a lease decides which of several coordinators is at work. So one that is killed is simply started anew.
 
 mod attempts;
 mod forgery;
@@ -31,7 +31,7 @@ use model::units::Nanos;
 use outcomes::FORWARD;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Where outcomes stay. What it has stored it never forgets, and storing the same run again changes nothing.
+/// Where outcomes stay. A stored outcome is never removed, and storing the same run again changes nothing.
 pub trait Sink {
     /// The latest attempt at a run that ended, as far as it is stored.
     fn stored(&self, run: &str) -> Option<Stored>;

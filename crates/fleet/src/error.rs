@@ -94,7 +94,7 @@ pub enum FleetError {
         /// The key, subject or stream.
         object: String,
     },
-    /// The server's disk or a limit of its storage is full. What was tried is not done.
+    /// The server's disk or a limit of its storage is full. The operation was not carried out.
     #[error("the storage of the NATS server {server} is full: {operation} `{object}`: {why}")]
     Full {
         /// The attempted operation.

@@ -5,7 +5,7 @@ use model::time::WallTime;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// A run for one agent. What is measured stands in `body`, which only the agent's program understands.
+/// A run for one agent. The test is in `body`, which only the agent's program understands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentJob {
     /// The run's name, which no other run ever has: [`crate::name::run_name`].

@@ -174,14 +174,14 @@ impl Ledger {
         self.rows.entry(run.to_owned()).or_insert(row);
     }
 
-    /// Notes why a run has not begun. What has ended is left alone.
+    /// Notes why a run has not begun. A run that has ended is left alone.
     pub fn note(&mut self, run: &str, note: &str) {
         if let Some(row) = self.rows.get_mut(run).filter(|row| !row.state.is_final()) {
             row.state = RunState::Expected { note: note.to_owned() };
         }
     }
 
-    /// An agent works on a run. What has ended is left alone.
+    /// An agent works on a run. A run that has ended is left alone.
     pub fn running(&mut self, run: &str, agent: &str) {
         if let Some(row) = self.rows.get_mut(run).filter(|row| !row.state.is_final()) {
             row.state = RunState::Running { agent: agent.to_owned() };

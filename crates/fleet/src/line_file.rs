@@ -65,7 +65,7 @@ impl LineFile {
         LineFile(file)
     }
 
-    /// Writes one line. Of a line that could not be written nothing stays before the next one.
+    /// Writes one line. A line that could not be written leaves nothing before the next one.
     pub(crate) fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');

@@ -77,7 +77,7 @@ impl ResultFile {
     /// Opens the file, or makes an empty one.
     ///
     /// # Errors
-    /// It cannot be opened, or another program has it open.
+    /// The file cannot be opened, or another program has it open.
     pub fn open(path: &Path) -> Result<ResultFile> {
         let fault =
             |source| FleetError::File { operation: "open the results", file: path.to_owned(), source };
@@ -214,7 +214,7 @@ impl Results {
     /// Reads a file, also one that is being written. A run whose outcome came late is not missed.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn read(path: &Path) -> Result<Results> {
         let lines = line_file::read(path);
         lines.map(|lines| Results::from_lines(path, lines)).map_err(|source| FleetError::File {

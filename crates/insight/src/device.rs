@@ -40,7 +40,7 @@ pub const RULES: &[Rule] = &[
     Rule { id: "at-line-rate", find: limits::at_line_rate },
 ];
 
-/// Fills in a device's findings, the worst first, and its verdict. What stood there is replaced.
+/// Fills in a device's findings, the worst first, and its verdict. Earlier values are replaced.
 pub fn conclude(device: &mut DeviceReport, setup: &Setup) {
     kinds::fill(device, setup);
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.find)(device, setup)).collect();

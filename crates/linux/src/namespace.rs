@@ -140,8 +140,8 @@ impl Namespace {
 }
 
 impl From<File> for Namespace {
-    /// A namespace that another process has open, as `/proc/PID/ns/net` or a descriptor of it under `/proc/PID/fd`. What
-    /// is no network namespace is refused when it is entered.
+    /// A namespace that another process has open, as `/proc/PID/ns/net` or a descriptor of it under `/proc/PID/fd`. Any other
+    /// file is refused when it is entered.
     fn from(file: File) -> Self {
         Self { fd: file.into() }
     }

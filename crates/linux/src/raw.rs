@@ -1,5 +1,5 @@
-//! Packets made by hand, IP header included: what no socket would send, such as one fragment alone. And the ICMP
-//! messages that no other socket is given.
+//! Packets made by hand, IP header included, which no other socket would send, such as one fragment alone; and receiving the ICMP
+//! messages that no other socket gets.
 
 use crate::error::{Named, Result};
 use crate::message;

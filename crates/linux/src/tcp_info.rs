@@ -133,7 +133,7 @@ pub enum Recovery {
     Disorder,
     /// The window was reduced for a congestion mark.
     WindowReduced,
-    /// Fast retransmission is under way.
+    /// Fast retransmission is in progress.
     FastRecovery,
     /// A timeout expired: everything outstanding is taken for lost.
     Loss,

@@ -43,8 +43,8 @@ pub fn set_receive_time(fd: &impl AsFd, on: bool) -> Result<()> {
     set_int(fd, SO_TIMESTAMPNS, u32::from(on))
 }
 
-/// Takes the times of `which` packets (`SO_TIMESTAMPING`, Documentation/networking/timestamping.rst). Of the network
-/// card, besides the kernel, where it has them.
+/// Takes the times of `which` packets (`SO_TIMESTAMPING`, Documentation/networking/timestamping.rst). Times of the network card
+/// are added to the kernel's, where it has them.
 ///
 /// # Errors
 /// The errors of `setsockopt(2)`.

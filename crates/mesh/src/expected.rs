@@ -19,7 +19,7 @@ impl Expected {
     /// Reads it.
     ///
     /// # Errors
-    /// It is no expectation of a run.
+    /// The text is no expectation of a run.
     pub fn read(text: &str) -> Result<Expected, String> {
         let parse = |text: &str| text.parse::<Expectation>().map_err(|error| error.to_string());
         let swapped = |part| match part {

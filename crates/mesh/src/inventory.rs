@@ -100,9 +100,9 @@ impl AgentReport {
 pub struct KnownReport {
     /// Its last report. One that cannot be read is empty, as of an agent that does not listen.
     pub report: AgentReport,
-    /// It was heard within 30 s.
+    /// The agent was heard within 30 s.
     pub is_there: bool,
-    /// It was removed on purpose and is no longer expected ([`forget`]).
+    /// The agent was removed on purpose and is no longer expected ([`forget`]).
     pub is_forgotten: bool,
 }
 
@@ -138,7 +138,7 @@ pub fn agents(broker: &dyn Broker) -> Result<BTreeMap<String, AgentReport>> {
 /// An agent is gone on purpose, and expected by no mesh any more, until it reports again.
 ///
 /// # Errors
-/// It is there; or as [`everyone`].
+/// The agent is there; or those of [`everyone`].
 pub fn forget(broker: &dyn Broker, name: &str) -> Result<()> {
     fleet::check_name("an agent", name)?;
     if is_there(broker, name)? {

@@ -109,8 +109,8 @@ impl JobResult {
     }
 }
 
-/// Holds the result of an agent against the job that it was handed: why it is that of another one. What cannot be read is of
-/// another version, and shown as that.
+/// Holds the result of an agent against the job that it was handed: why it is that of another one. A job that cannot be read is
+/// of another version, and shown as that.
 ///
 /// # Errors
 /// The job that it is the result of.

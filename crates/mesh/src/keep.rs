@@ -13,7 +13,7 @@ use model::time::WallTime;
 use report::expect::headlines;
 use store::{Begun, Store, StoreError};
 
-/// The results of a mesh in their file and in a store. What a store has is found by its run's name, so that an outcome which
+/// The results of a mesh in their file and in a store. The store finds an outcome by its run's name, so that an outcome which
 /// is delivered again changes nothing.
 #[derive(Debug)]
 pub struct KeptResults {

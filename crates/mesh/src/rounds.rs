@@ -124,7 +124,7 @@ fn shared<'t>(what: &'static str, text: &'t str) -> Result<(Resource, Vec<&'t st
 /// A pair of two agents: `A:B`.
 ///
 /// # Errors
-/// It is none.
+/// The text is no pair.
 pub fn pair_of(text: &str) -> Result<(String, String), String> {
     match text.split_once(':') {
         Some((a, b)) if !a.is_empty() && !b.is_empty() && a != b => Ok((a.to_owned(), b.to_owned())),

@@ -14,7 +14,7 @@ pub struct Backend {
     pub version: String,
     /// Opens the store; called for each request, so that one that was locked or away is found again.
     pub open: Box<dyn Fn() -> store::Result<Store> + Send + Sync>,
-    /// Begins a test in a thread of its own, and keeps it in the store. What happens goes to the sink, whose last word is
+    /// Begins a test in a thread of its own, and keeps it in the store. Updates go to the sink; the last one is
     /// [`Update::Ended`] or [`Update::Failed`].
     pub start: Box<dyn Fn(Asked, Sink) -> Result<BegunTest, Refused> + Send + Sync>,
     /// Puts the outputs in a text into the store, as `pathmeter import --save` does.

@@ -31,7 +31,7 @@ struct State {
     running: bool,
     stop: Option<Stop>,
     about: Option<About>,
-    /// It was stopped before it had begun.
+    /// The test was stopped before it had begun.
     unwanted: bool,
     story: Vec<Arc<str>>,
 }

@@ -217,8 +217,8 @@ async fn answer(stream: TcpStream, (peer, place): (SocketAddr, Place), router: R
     last.read_out().await;
 }
 
-/// The socket of a connection until its end. What a client does not read would stay in the kernel's memory, and in no budget:
-/// whatever ends the connection, it goes with it.
+/// The socket of a connection until its end. Data that a client does not read would stay in the kernel's memory, and in no
+/// budget: it is dropped with the connection, whatever ends it.
 struct Last(Option<socket2::Socket>);
 
 impl Last {

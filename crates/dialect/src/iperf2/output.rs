@@ -1,8 +1,8 @@
 //! iPerf2's text and CSV, in the shapes iPerf 2.1.8 prints them (checked against it).
 //!
-//! Two things are not copied. A figure that is not known is not made up: its column, or all of the row behind the
-//! bandwidth, is left out. And what 2.1.8 gets wrong is put right: a standard deviation of connect times in
-//! milliseconds like the times beside it, and totals of UDP in CSV that are no -1.
+//! Two things are not copied. A figure that is not known is not made up: its column, or all of the row behind the bandwidth, is
+//! left out. Errors of 2.1.8 are corrected: a standard deviation of connect times in milliseconds like the times beside it, and
+//! totals of UDP in CSV that are no -1.
 
 mod bounceback;
 mod columns;

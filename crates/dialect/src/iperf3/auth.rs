@@ -109,7 +109,7 @@ impl Gate {
     /// The name of the user whose token this is.
     ///
     /// # Errors
-    /// It is not valid at this time. A client must learn no more than that.
+    /// The token is not valid at this time. A client must learn no more than that.
     pub(crate) fn admit(&self, token: &str, unix_seconds: i64) -> Result<String, AuthError> {
         let cipher = STANDARD.decode(token.trim()).map_err(|_| AuthError::Foreign)?;
         let plain = self.key.decrypt(&cipher).ok_or(AuthError::Foreign)?;

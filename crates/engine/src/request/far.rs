@@ -76,8 +76,8 @@ impl Origin {
 }
 
 impl FarEnd {
-    /// A host as people write it, reached as the routes say: `far.example`, `10.0.0.2:5210`, `[::1]:5210`. What is no host is
-    /// refused when its name is looked up.
+    /// A host as people write it, reached as the routes say: `far.example`, `10.0.0.2:5210`, `[::1]:5210`. An invalid host is
+    /// refused when its name is resolved.
     #[must_use]
     pub fn named(host: &str) -> FarEnd {
         let host = host.parse().unwrap_or_else(|_| HostPort { host: host.to_owned(), port: None });

@@ -43,7 +43,7 @@ pub struct Latency {
     pub transport: Transport,
     /// Bytes of a message; absent: the protocol's own.
     pub size: Option<Bytes>,
-    /// How long; absent: five seconds. Of a run beside a load: each phase.
+    /// How long; absent: five seconds. In a run beside a load, the length of each phase.
     pub time: Option<Nanos>,
     /// The number of messages, in place of a time.
     pub count: Option<u64>,

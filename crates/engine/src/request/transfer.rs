@@ -68,7 +68,7 @@ pub enum Body {
     File(PathBuf),
 }
 
-/// How buckets of S3 are reached. What is absent comes from the environment, as with Amazon's own tools.
+/// How buckets of S3 are reached. Absent values come from the environment, as with Amazon's own tools.
 #[derive(Clone, Debug, Default)]
 pub struct S3 {
     /// The server.

@@ -75,7 +75,7 @@ impl Job<'_> {
     /// Measures the path.
     ///
     /// # Errors
-    /// Nothing was measured. What ends a measurement later comes with what was measured until then.
+    /// Nothing was measured. A later error comes with the measurement until then.
     fn measure(&mut self) -> Result<Measured> {
         let (plan, stop) = (self.plan, &self.options.stop);
         let mut probes: Vec<Event> = link(&plan.target, &plan.local).into_iter().collect();

@@ -287,7 +287,7 @@ impl Counts {
         let quiet = number.and_then(|number| self.quiet.remove(&number));
         if quiet.is_some_and(|quiet| quiet.leave.load(Ordering::Relaxed)) {
             self.going -= 1;
-            // It was removed from the count when it was requested to leave.
+            // The holder was removed from the count when it was requested to leave.
             self.unknown += 1;
         }
     }

@@ -122,7 +122,7 @@ impl Listener {
     /// Connections that come here are served by that.
     ///
     /// # Errors
-    /// What fcntl(2) gives.
+    /// The errors of fcntl(2).
     pub(crate) fn add(&mut self, socket: TcpListener, service: Arc<dyn Service>) -> Result<()> {
         socket.set_nonblocking(true).context("make a listener non-blocking")?;
         self.ports.push(Port { socket, service, rests_until: None });

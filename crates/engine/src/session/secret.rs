@@ -31,7 +31,7 @@ pub fn read(file: &Path) -> Result<Vec<u8>> {
 /// Makes a file that its owner alone may read.
 ///
 /// # Errors
-/// It is there already, or cannot be made.
+/// The file exists already, or cannot be made.
 pub(crate) fn write_new(file: &Path, bytes: &[u8]) -> Result<()> {
     let named = || format!("make {}", file.display());
     let mut made =

@@ -60,8 +60,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         })
     }
 
-    /// A session without a control connection, whose flows this worker has, between these two hosts. What rings the waker
-    /// wakes it.
+    /// A session without a control connection, whose flows this worker has, between these two hosts. The waker wakes it.
     pub(crate) fn without_control(
         session: &'a mut S,
         setting: Setting<'a>,

@@ -1,6 +1,6 @@
 //! The hops of a path: probes whose TTL ends at each of them, sent and heard over sockets that need no privilege.
 //!
-//! What to send and what it adds up to is [`model::hops::Tracer`]'s; here are the sockets, the clock and the names.
+//! The choice of probes and their evaluation are [`model::hops::Tracer`]'s; here are the sockets, the clock and the names.
 
 mod back;
 mod beyond;
@@ -53,7 +53,7 @@ pub(crate) trait Channel {
     /// Sends a probe, or puts it behind those that have to be answered first.
     ///
     /// # Errors
-    /// What this host refuses, by name.
+    /// The refusal of this host, by name.
     fn send(&mut self, probe: Probe) -> Result<()>;
 
     /// Takes the events since the last call, without waiting.

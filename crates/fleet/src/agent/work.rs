@@ -248,7 +248,7 @@ impl Running {
         self.look_at.min(self.renew_at)
     }
 
-    /// Sends the heartbeat, and looks whether the task has ended. What counts is whether the lease was held when it ended, however
+    /// Sends the heartbeat, and looks whether the task has ended. The lease must have been held when the task ended, however
     /// late that is noticed.
     pub(super) fn bring_on(&mut self, context: &Context) -> Result<Option<(End, Times)>> {
         let Some(TaskEnd { started, finished, ended, result }) = self.task.poll() else {

@@ -140,7 +140,7 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Starts groups whose agents are ready. What one of them lacks is tried again, until the runs are missed.
+    /// Starts groups whose agents are ready. A group in which one is not is tried again, until its runs are missed.
     pub(super) fn start_groups(&mut self) -> Result<()> {
         let now = self.clock.mono();
         for (again_at, runs) in std::mem::take(&mut self.waiting) {

@@ -296,7 +296,7 @@ impl Acquire {
     }
 }
 
-/// The holders in a listing. What another version wrote, and this one cannot read, counts as an exclusive holder.
+/// The holders in a listing. An entry of another version that this one cannot read counts as an exclusive holder.
 fn list_of(listing: Listing) -> List {
     let holders = listing.entries.iter().filter_map(|(key, entry)| holder_at(key, entry));
     List { last: listing.last, sure: Vec::new(), unsure: holders.collect() }

@@ -62,7 +62,7 @@ fn is_dead(broker: &dyn Broker, holder: &str) -> bool {
 }
 
 /// Takes a resource from all who hold it, and returns them: each finds at its next heartbeat that its lease is lost, for this
-/// reason. What they hold beside it they lose, too, and an agent cannot hold it for the same run again.
+/// reason. They lose their other resources, too, and an agent cannot hold it for the same run again.
 ///
 /// # Errors
 /// The broker cannot be reached, or does not permit it; the resource has no holder.

@@ -1,4 +1,4 @@
-//! Coordinators that wait for a lease, as an operator sees them. What waits at an agent stands in its report.
+//! Coordinators that wait for a lease, as an operator sees them. Jobs that wait at an agent are in its report.
 
 use super::{COORDINATOR, holder};
 use crate::broker::{Broker, Bucket, Expected, Listing};

@@ -46,7 +46,7 @@ impl MeshFolder {
     /// Opens a folder that `mesh init` wrote.
     ///
     /// # Errors
-    /// It has no such file, or one that cannot be read.
+    /// The folder has no such file, or one that cannot be read.
     pub fn open(path: &Path) -> Result<MeshFolder> {
         let file = path.join(STATE);
         let text = std::fs::read(&file).map_err(|source| FleetError::File {
@@ -76,7 +76,7 @@ impl MeshFolder {
     /// Gives an agent a key of its own.
     ///
     /// # Errors
-    /// It has one; the name cannot be one; a file cannot be written.
+    /// The agent has one; the name is invalid; a file cannot be written.
     pub fn add(&mut self, name: &str) -> Result<()> {
         check_name("an agent", name)?;
         if name == COORDINATOR || self.state.agents.contains_key(name) {

@@ -6,7 +6,7 @@ use model::dut::{DeviceReport, LoadLimit, RateReport, Setup, StreamReport};
 use model::limit::{Confidence, Limit, LimitKind};
 use model::units::BitRate;
 
-/// Fills in what set each rate. What stood there is replaced.
+/// Fills in the limit of each rate. Earlier values are replaced.
 pub(super) fn fill(device: &mut DeviceReport, setup: &Setup) {
     let limits: Vec<Option<Limit>> = device.rows.iter().map(|row| limit(device, row, setup)).collect();
     for (row, limit) in device.rows.iter_mut().zip(limits) {

@@ -156,7 +156,7 @@ const LATE_DATAGRAMS: u64 = 1 << 16;
 const SOONER: u64 = 10;
 /// A receiver that is this many times slower than its sender, or a sender than the test,
 const LONGER: u64 = 3;
-/// … and by at least this time.
+/// The smallest difference to which that applies.
 const LONGEST_QUEUE: Nanos = Nanos::from_secs(60);
 /// Shorter tests fit into buffers.
 const LONG: Nanos = Nanos(1_000_000_000);

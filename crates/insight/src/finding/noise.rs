@@ -82,8 +82,8 @@ impl Noise {
         self.per_cpu_second >= PUSHED_ASIDE && self.preemptions >= OFTEN
     }
 
-    /// The figures are plausibly not what the path could give: so much of a CPU was missing. What other processes take in
-    /// slices is in the confidence, not in the verdict.
+    /// The figures are plausibly not what the path could give: so much of a CPU was missing. Slices of CPU time that other
+    /// processes take are in the confidence, not in the verdict.
     fn serious(&self) -> bool {
         self.steal >= MUCH_STOLEN
     }

@@ -182,7 +182,7 @@ fn shifted(to: u64) -> Ways {
     Ways::lan().with(|w| w.first().shifts = vec![shift])
 }
 
-/// So many messages in a row were lost in so many milliseconds.
+/// A silence in which so many messages in a row were lost in so many milliseconds.
 fn mute(millis: u64, lost: u64) -> Ways {
     let (at, length) = (Nanos::from_secs(1), Nanos::from_millis(millis));
     let silence = Silence { at, length, ended: true, missing: Some(lost) };

@@ -1,6 +1,6 @@
 //! The memory of a capture, shared with the kernel (Documentation/networking/packet_mmap.rst, `TPACKET_V3`).
 //!
-//! What is unsafe is that memory; its layout and its options are not in rustix.
+//! The unsafe code concerns that memory; its layout and its options are not in rustix.
 
 use super::{Opt, Result, set_int, set_raw};
 use crate::error::Named;

@@ -1,7 +1,7 @@
 //! Virtual devices: bridges, VLANs, tunnels, macvtaps.
 //!
-//! What this kernel lacks is refused with an error that [`crate::OsError::is_unsupported`].
-//! Attribute numbers: `linux/if_link.h`, `linux/if_tunnel.h`.
+//! A device that this kernel lacks is refused with an error that [`crate::OsError::is_unsupported`]. Attribute numbers:
+//! `linux/if_link.h`, `linux/if_tunnel.h`.
 
 use super::link::{IFLA_INFO_DATA, IFLA_INFO_KIND, interface};
 use super::{Message, Network};

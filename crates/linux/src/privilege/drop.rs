@@ -101,7 +101,8 @@ fn alone() -> Result<()> {
     }
 }
 
-/// Takes every capability out of what this process could ever have. Who may not do that has none to lose.
+/// Takes every capability out of what this process could ever have. A process without the right to do that has no capability to
+/// lose.
 fn empty_bounding_set() -> Result<()> {
     for number in 0..u64::BITS {
         match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Change, Store};
 
-/// Where alerts go. What was not delivered stays in the store, and the next program that has the same receiver delivers it.
+/// Where alerts go. An alert that was not delivered stays in the store, and the next program that has the same receiver
+/// delivers it.
 pub(crate) struct Alerts<'a> {
     args: &'a AlertArgs,
     store: Store,
@@ -96,7 +97,7 @@ impl<'a> Alerts<'a> {
         Ok(())
     }
 
-    /// Forgets what has ended. What cannot be forgotten is delivered once more.
+    /// Forgets what has ended. An alert that cannot be removed is delivered once more.
     fn settle(&self) {
         for Ended { receiver, alert } in self.outbox.ended() {
             if let Err(error) = self.store.delivered(change(&alert), &receiver) {

@@ -41,7 +41,7 @@ impl Ran {
     /// Runs a command of this program.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The command cannot be started.
     pub(super) fn from_args(argv: &[String]) -> Result<Ran> {
         let text = argv.join(" ");
         let this = std::env::current_exe().context("find this program")?;

@@ -82,10 +82,10 @@ impl Keep {
         Ok(())
     }
 
-    /// Keeps that nothing was measured, and why. Otherwise the run would stand there as one that was cut off.
+    /// Notes that nothing was measured, and why. Otherwise the run would be listed as one that was cut off.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The note cannot be kept.
     pub(crate) fn fail(&mut self, error: &Error) -> Result<()> {
         let keep = std::mem::take(self);
         if !keep.is_kept() {

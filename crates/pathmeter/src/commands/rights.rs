@@ -111,11 +111,11 @@ fn is_plain(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() == 1)
 }
 
-/// Makes a folder of this program's own files, and gives it and them to the user as whom the program goes on. A folder that holds
-/// anything else stays whose it is.
+/// Makes a folder of this program's own files, and gives it and them to the user as whom the program goes on. A folder that
+/// holds anything else keeps its owner.
 ///
 /// # Errors
-/// It cannot be made.
+/// The folder cannot be made.
 #[cfg(feature = "fleet")]
 pub(crate) fn hand_over(folder: &Path, user: Option<User>) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;

@@ -46,7 +46,7 @@ impl Set {
         }
     }
 
-    /// Its documents: those of a file in its order, those of a store from the oldest on. What has not ended has none.
+    /// Its documents: those of a file in its order, those of a store from the oldest on. A run that has not ended has none.
     pub(super) fn documents(self) -> Result<Vec<Kept>> {
         match self {
             Set::Read(all) => Ok(all),

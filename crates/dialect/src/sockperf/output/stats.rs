@@ -10,7 +10,7 @@ use model::units::Nanos;
 pub struct Figures {
     /// The sorted values: round trips, or halves of them. Never empty.
     pub sorted: Vec<Nanos>,
-    /// Sum ÷ count, cut to a nanosecond. Of halves: half of the round trips' average, cut again.
+    /// Sum ÷ count, cut to a nanosecond. For halves it is half of the round trips' average, cut again.
     pub average: Nanos,
     /// Standard deviation of the sample (n − 1), rounded to a nanosecond; 0 of one value, as are the others.
     pub std_dev: Nanos,

@@ -3,7 +3,7 @@
 use model::dut::{DeviceReport, PortFacts, Setup, Stream};
 use model::units::{BitRate, Bytes};
 
-/// The setup of this device. What had to be left out stands in its notes.
+/// The setup of this device. Omitted parts are named in its notes.
 pub(super) fn fit(asked: &Setup, device: &mut DeviceReport, tagged: bool) -> Setup {
     let mut setup = asked.clone();
     let speeds: Option<Vec<BitRate>> = device.ports.iter().map(|port| port.link).collect();

@@ -1,7 +1,7 @@
 //! Which CPU sends, and on which one the device runs.
 //!
-//! A generator keeps its CPU busy between frames too. What shares that CPU with it, be it another generator or the device's
-//! own work, holds it back: so each gets one of its own as far as there are enough.
+//! A generator keeps its CPU busy between frames too. Other work on that CPU, be it another generator or the device's own,
+//! slows it down: each therefore gets a CPU of its own as far as there are enough.
 
 use super::bench::Device;
 use crate::error::{Failure, Result};

@@ -1,6 +1,6 @@
 //! A port on this host: an interface of a network namespace, with a thread in it that sends and a sink that counts.
 //!
-//! What a sink of `AF_PACKET` counts reaches the host's own stack too, which answers a datagram to a closed UDP port with
+//! Frames that a sink of `AF_PACKET` counts reach the host's own stack too, which answers a datagram to a closed UDP port with
 //! ICMP. The kernel sends at most one of these a second to each host (`icmp_ratelimit`: icmp(7)), and no sink counts them, so
 //! they are let be. The other sinks take the frames before the stack.
 

@@ -53,7 +53,7 @@ impl Waiter {
     /// becomes readable when it is worth another try.
     ///
     /// # Errors
-    /// What `attempt` gives, other than that there is nothing yet, and what poll(2) gives.
+    /// The errors of `attempt`, except that nothing is there yet, and those of poll(2).
     pub(crate) fn until<T>(
         &mut self,
         deadline: MonoTime,

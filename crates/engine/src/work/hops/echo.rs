@@ -27,7 +27,8 @@ impl Companion {
         Some(Companion { echoes, kept, sent: 0, answered: BTreeSet::new(), is_broken: false })
     }
 
-    /// Sends what is due in this round and takes what came. What this host refuses ends it: the trace goes on without.
+    /// Sends what is due in this round and takes what came. A refusal of this host ends the echo requests: the trace goes on
+    /// without.
     pub(super) fn take(&mut self, round: u32) {
         while self.sent < round && !self.is_broken {
             self.is_broken = self.echoes.request(self.sent, u8::MAX).is_err();

@@ -1,7 +1,7 @@
 //! Where UDP flows come in: one socket hears everyone's first datagrams, and each flow then gets a socket of its own.
 //!
-//! From the moment that socket is connected the kernel gives it what its peer sends. What lies at the listener by then is
-//! finite, is read first and in order, and goes with the flow: nothing is lost, however fast the peer sends.
+//! From the moment that socket is connected the kernel gives it what its peer sends. The datagrams in the listener's queue by
+//! then are finite, is read first and in order, and goes with the flow: nothing is lost, however fast the peer sends.
 
 use super::clock;
 use crate::error::Result;

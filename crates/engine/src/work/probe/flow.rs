@@ -358,7 +358,7 @@ pub(crate) fn route_mtu(remote: IpAddr) -> Option<RouteMtu> {
 }
 
 /// A label for packets made by hand, as the kernel gives one to each socket by chance (`net.ipv6.auto_flowlabels`): routers
-/// choose among equal paths by it. What the kernel sends over this flow bears it too.
+/// choose among equal paths by it. Packets that the kernel sends over this flow bear it too.
 fn flow_label(socket: &UdpSocket) -> Result<u32> {
     let remote = plain(socket.peer_addr()?);
     if remote.is_ipv4() || !labels_flows() {

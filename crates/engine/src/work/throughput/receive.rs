@@ -138,7 +138,7 @@ impl UdpReceive {
         self.tracker.received()
     }
 
-    /// When the flow last went on. What comes later has been overtaken by others: it is no time of the flow.
+    /// When the flow last went on. A later datagram with a lower number was overtaken: its time does not count.
     pub(crate) fn advanced(&self) -> Option<MonoTime> {
         self.advanced
     }

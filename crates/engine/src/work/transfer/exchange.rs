@@ -31,7 +31,7 @@ struct Answer {
 }
 
 impl Courier<'_> {
-    /// Transfers a file once. What went wrong stands in the figures, and beside them.
+    /// Transfers a file once. Errors are in the figures, and beside them.
     pub(super) fn transfer(&self, file: &TransferFile, source: &Source) -> (Transfer, Option<Trouble>) {
         let mut transfer = Transfer { label: file.label.clone(), ..Transfer::default() };
         let started = mono_now();

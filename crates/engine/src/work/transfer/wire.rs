@@ -330,7 +330,7 @@ fn is_unread(tcp: &TcpInfo) -> bool {
 }
 
 impl Stream {
-    /// Has something come that can be read at once? Of TLS it is not known whether it is an answer.
+    /// Has something come that can be read at once? With TLS it is not known whether it is an answer.
     fn has_answer(&self) -> bool {
         let Stream::Plain(socket) = self else { return false };
         matches!(wait(&mut [Interest::readable(socket)], Some(mono_now())), Ok(1..))

@@ -228,7 +228,7 @@ const FAR: u64 = 2;
 const NOTICEABLE: Nanos = Nanos(1_000_000);
 /// The carried percentile of a heavy tail, in medians …
 const HEAVY: u64 = 10;
-/// … and exceeds it by at least this: a wake-up of an idle CPU takes 50 µs.
+/// The excess over the median must be at least this: a wake-up of an idle CPU takes 50 µs.
 const HEAVY_EXCESS: Nanos = Nanos(100_000);
 /// An excess that no scheduler makes: Linux gives a waking thread its turn within some milliseconds.
 const LONG: Nanos = Nanos(10_000_000);

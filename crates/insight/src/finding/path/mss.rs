@@ -163,5 +163,5 @@ const ETHERNET: f64 = 38.0;
 const TIMESTAMPS: u32 = 12;
 /// Linux keeps segments to half of the first window (`tcp_bound_to_half_wnd`): loopback and the largest jumbo frames.
 const HALF_A_WINDOW: u32 = 16_384;
-/// Of fewer segments, possibly none was full.
+/// With fewer segments, possibly none was full.
 const ENOUGH: u64 = 20;

@@ -84,8 +84,8 @@ impl Ran {
         (frames as f64 * longer).round() as u64
     }
 
-    /// The highest number that was sent and did not come. What was never sent is not lost; where that hides which was, it may
-    /// have been the very last.
+    /// The highest number that was sent and did not come. Frames that were never sent are not lost; where it is not known which
+    /// they were, the highest number may be the very last.
     fn last_lost(&self) -> Option<u64> {
         let missing = self.counted.last_missing.filter(|_| self.lost() > 0)?;
         Some(missing.min(self.sent.frames.saturating_sub(1)))

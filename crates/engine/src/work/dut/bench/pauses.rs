@@ -19,8 +19,8 @@ pub(super) struct Pauses {
 }
 
 impl Pauses {
-    /// Divides the time: the standard's 11 seconds into 2, 2, 2 and 5. Of less, frames in flight still get 200 ms, or half of
-    /// all.
+    /// Divides the time: the standard's 11 seconds into 2, 2, 2 and 5. With less time, frames in flight still get 200 ms, or
+    /// half of all.
     pub(super) fn lasting(all: Nanos) -> Pauses {
         let share = |of: Nanos, part: u64, parts: u64| {
             Nanos((u128::from(of.0) * u128::from(part) / u128::from(parts)) as u64)

@@ -188,7 +188,7 @@ impl Claim {
     /// Whether frames may come from this address: one of the interface, which has these, or one that it could be given.
     ///
     /// # Errors
-    /// It is somebody else's.
+    /// The address belongs to another host.
     pub(super) fn check_source(&self, source: IpAddr, own: &[IpAddr]) -> Result<()> {
         if own.contains(&source) || self.offers.may_have(source) {
             return Ok(());

@@ -49,7 +49,7 @@ impl Station {
     /// Takes an interface that is offered and free, and begins to open it. The waker is woken with each answer.
     ///
     /// # Errors
-    /// It is not offered, or another session has it.
+    /// The interface is not offered, or another session has it.
     pub(crate) fn start(
         offers: &Arc<Offers>,
         wish: FramesWish,

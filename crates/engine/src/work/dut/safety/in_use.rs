@@ -86,8 +86,8 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The interfaces that default routes leave by. Of IPv4 each line has interface, destination, gateway, flags, count, use,
-/// metric, mask; of IPv6 destination and its prefix first, the interface last.
+/// The interfaces that default routes leave by. Each line for IPv4 has interface, destination, gateway, flags, count, use,
+/// metric, mask; one for IPv6 has destination and its prefix first, the interface last.
 fn default_routes<'a>(v4: &'a str, v6: &'a str) -> BTreeSet<&'a str> {
     let of_v4 = v4.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();

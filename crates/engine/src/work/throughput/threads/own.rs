@@ -30,7 +30,7 @@ pub(super) fn receivers(plan: &FlowPlan, flows: &[Flow]) -> usize {
     }
 }
 
-/// The plan and the budget of one flow. What was moved before its thread begins is counted, and its end is set.
+/// The plan and the budget of one flow. Data moved before its thread begins is counted, and its end is set.
 pub(super) fn begin(
     plan: &FlowPlan,
     own: &OwnFlow,
