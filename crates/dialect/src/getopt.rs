@@ -87,8 +87,8 @@ pub(crate) fn split<'a, T, F>(
 }
 
 fn text(word: &OsString) -> Result<String, Misspelt> {
-    let said = || Misspelt(format!("'{}' is not valid UTF-8", word.to_string_lossy()));
-    word.to_str().map(str::to_owned).ok_or_else(said)
+    let misspelt = || Misspelt(format!("'{}' is not valid UTF-8", word.to_string_lossy()));
+    word.to_str().map(str::to_owned).ok_or_else(misspelt)
 }
 
 type Rest<'r> = &'r mut dyn Iterator<Item = Result<String, Misspelt>>;

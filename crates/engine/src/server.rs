@@ -301,16 +301,16 @@ impl Server {
         let longest = longest.map(|longest| {
             format!("clients that need no token may test for {longest} (--max-time TIME says otherwise)")
         });
-        let said = |is: bool, line: &str| is.then(|| line.to_owned());
+        let line_if = |is: bool, line: &str| is.then(|| line.to_owned());
         let has_iperf2 = config.iperf2.is_some();
         let served = self.served();
         let has_echo = served.iter().any(|protocol| !protocol.has_limits);
         let unprotected = served.iter().filter(|_| has_token).filter_map(|protocol| protocol.warning());
-        let first = [fingerprint, longest, said(self.beyond && !has_token, OPEN_TO_ALL)];
+        let first = [fingerprint, longest, line_if(self.beyond && !has_token, OPEN_TO_ALL)];
         let last = [
-            said(has_iperf2 && config.iperf2_udp_reverse, REFLECTS),
-            said(has_iperf2 && !config.iperf2_udp_reverse, REFLECTS_NOT),
-            said(limited && has_echo, NOT_LIMITED),
+            line_if(has_iperf2 && config.iperf2_udp_reverse, REFLECTS),
+            line_if(has_iperf2 && !config.iperf2_udp_reverse, REFLECTS_NOT),
+            line_if(limited && has_echo, NOT_LIMITED),
         ];
         let (first, last) = (first.into_iter().flatten(), last.into_iter().flatten());
         first.chain(unprotected).chain(last).collect()

@@ -82,10 +82,10 @@ mod tests {
         let this = std::env::current_exe().unwrap();
         let argv = ["--exact", "exit::tests::panics", "--ignored", "--nocapture"];
         let output = std::process::Command::new(this).args(argv).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(70), "{said}");
-        assert!(said.contains("internal error: ") && said.contains("on purpose"), "{said}");
-        assert!(said.contains(REPORT_IT), "{said}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(70), "{errors}");
+        assert!(errors.contains("internal error: ") && errors.contains("on purpose"), "{errors}");
+        assert!(errors.contains(REPORT_IT), "{errors}");
     }
 
     #[test]

@@ -146,7 +146,7 @@ fn throughput(plan: &Plan) -> Option<Again> {
 
 fn latency(plan: &LatencyPlan) -> Option<Again> {
     let [egress] = plan.egress_paths.as_slice() else { return None };
-    let own_way = egress.bind.is_some() || egress.device.is_some() || egress.port.is_some();
+    let own_egress = egress.bind.is_some() || egress.device.is_some() || egress.port.is_some();
     let mode = match plan.load {
         Some(_) => (LatencyMode::UnderLoad, Some(LOAD_RATE)),
         None => (LatencyMode::PingPong, None),
@@ -157,7 +157,7 @@ fn latency(plan: &LatencyPlan) -> Option<Again> {
         || plan.burst != 1
         || !is_dscp(plan.tos)
         || plan.load.as_ref().is_some_and(|load| load.streams != LOAD_STREAMS || load.congestion.is_some());
-    if own_way || other {
+    if own_egress || other {
         return None;
     }
     let End::Time(time) = plan.end else { return None };

@@ -76,8 +76,8 @@ impl Guard {
     pub fn put_back(&mut self) -> Result<()> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         drop(process.stdin.take());
-        let mut said = String::new();
-        let read = process.stderr.take().map(|mut errors| errors.read_to_string(&mut said));
+        let mut errors_text = String::new();
+        let read = process.stderr.take().map(|mut errors| errors.read_to_string(&mut errors_text));
         let ended = process.wait();
         if ended.is_ok_and(|status| status.success()) && read.is_none_or(|read| read.is_ok()) {
             return Ok(());
@@ -85,7 +85,7 @@ impl Guard {
         // The guard has been killed, or could not: what it did not, this process does.
         let done = Network::open().and_then(|mut network| self.old.put_back(&mut network));
         done.map_err(|e| {
-            let message = format!("{} put back: {e} {}", self.old.lost(), said.trim());
+            let message = format!("{} put back: {e} {}", self.old.lost(), errors_text.trim());
             let advice = Some(format!("put it back by hand: {}", self.old.by_hand()));
             Failure { kind: Kind::Fault, message, advice }.into()
         })

@@ -102,8 +102,8 @@ pub(super) fn resolve(asked: &Frames, host: &Host) -> Result<run::Plan> {
 fn sizes(asked: &[Bytes]) -> Result<Vec<Bytes>, Failure> {
     let mut sizes = if asked.is_empty() { DEFAULT_SIZES.to_vec() } else { asked.to_vec() };
     if let Some(small) = sizes.iter().find(|size| **size < MIN_FRAME) {
-        let said = format!("--frame {}: the least frame has {} bytes", small.0, MIN_FRAME.0);
-        return Err(Failure::usage(said, "give 64 or more, the FCS included"));
+        let message = format!("--frame {}: the least frame has {} bytes", small.0, MIN_FRAME.0);
+        return Err(Failure::usage(message, "give 64 or more, the FCS included"));
     }
     sizes.sort_unstable();
     sizes.dedup();

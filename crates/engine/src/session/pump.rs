@@ -161,19 +161,19 @@ impl Pump {
         session: &mut S,
         mut also: impl FnMut(Event),
     ) -> bool {
-        let mut said = false;
+        let mut sent = false;
         loop {
             match session.output(mono_now()) {
                 // A peer that did not accept one message accepts none of those behind it.
                 Output::Send(_) if self.deaf => {}
                 Output::Send(bytes) => {
                     self.deaf = self.link.write(&bytes, mono_now() + GOODBYE).is_err();
-                    said |= !self.deaf;
+                    sent |= !self.deaf;
                 }
                 Output::Event(event) => also(event),
                 // Running work ends with the session.
                 Output::Work(_) => {}
-                Output::WaitUntil(_) | Output::Close => return said,
+                Output::WaitUntil(_) | Output::Close => return sent,
             }
         }
     }

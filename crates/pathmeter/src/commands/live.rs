@@ -30,14 +30,14 @@ use std::sync::atomic::Ordering;
 /// Those of [`run::run`].
 pub(crate) fn carry_out(plan: &Plan, options: Options, keep: &mut Keep, global: &Common) -> Result<Measured> {
     // A text without details has no intervals, and events have shown them.
-    let is_seen = match global.format().live {
+    let is_only_shown = match global.format().live {
         format::Live::Rows => global.verbose == 0,
         format::Live::Events => global.output.is_none(),
         format::Live::Nothing => false,
     };
     // A kept result is whole, and a picture shows rates over time.
-    let is_seen = (is_seen && !keep.is_kept() || is_endless(plan)) && global.chart.is_empty();
-    let options = Options { drop_intervals: is_seen, ..options };
+    let is_only_shown = (is_only_shown && !keep.is_kept() || is_endless(plan)) && global.chart.is_empty();
+    let options = Options { drop_intervals: is_only_shown, ..options };
     let asked = signals::asked()?;
     let mut rolling = Rolling::default();
     let mut live = Live::new(plan, global);

@@ -34,8 +34,8 @@ pub(crate) fn deliver(global: &Common, text: &[u8]) -> Result<()> {
     // The result must not be lost with the file.
     let mut out = std::io::stdout().lock();
     out.write_all(text).and_then(|()| out.flush()).ok();
-    let said = "the result went to standard output instead";
-    Err(error).with_context(|| format!("write {}: {said}", path.display()))
+    let note = "the result went to standard output instead";
+    Err(error).with_context(|| format!("write {}: {note}", path.display()))
 }
 
 /// Where text goes that is written as it comes.

@@ -138,11 +138,11 @@ impl Watcher for SessionLog {
         if !asked && matches!(outcome, Err(ProtocolError::Closed(_))) {
             return;
         }
-        let said = match outcome {
+        let line = match outcome {
             Ok(()) => String::new(),
             Err(e) => format!(": {e}"),
         };
-        Log.note(&format!("{} ({}) {}{said}", self.name(), self.protocol, self.summary_line()));
+        Log.note(&format!("{} ({}) {}{line}", self.name(), self.protocol, self.summary_line()));
     }
 }
 

@@ -184,8 +184,8 @@ impl Iperf3Text {
     /// iPerf3 names the sender's columns once it knows that there is a sender that counts retransmits: a client that
     /// receives and prints its first interval after the server's result does so too, as it does where there is only one.
     fn interval_header(&mut self) {
-        let told = self.ends.peer.is_some() || self.ends.has_one_interval();
-        let named = self.ends.sends() || (!self.ends.is_udp() && told);
+        let is_printed = self.ends.peer.is_some() || self.ends.has_one_interval();
+        let named = self.ends.sends() || (!self.ends.is_udp() && is_printed);
         let columns = match (self.ends.is_udp(), named) {
             (false, true) => "         Retr  Cwnd",
             (false, false) => "",

@@ -112,8 +112,11 @@ mod tests {
         let (mut session, _) = Session::new(([10, 0, 0, 1], 9).into(), 0, true);
         assert_eq!(session.message(0, true), "");
         assert_eq!(session.message(4, false).matches("GAP:(3)     [1 - 3]").count(), 1);
-        let said = session.message(0, true);
-        assert!(said.contains("Summary: Total Dropped/OOO: 3\nsockperf: Starting new session"), "{said}");
+        let printed = session.message(0, true);
+        assert!(
+            printed.contains("Summary: Total Dropped/OOO: 3\nsockperf: Starting new session"),
+            "{printed}"
+        );
         assert_eq!(session.message(1, false), "");
     }
 

@@ -169,9 +169,9 @@ fn result(
         return say(&stream::report(asked, &totals));
     }
     let report = latency_text::report(asked, &totals, &[counted(asked, direction, records)], width());
-    let said = say(&report.screen);
+    let shown = say(&report.screen);
     let written = log.map_or(Ok(()), |file| file.write_all(report.file.as_bytes()));
-    said.and(written.map_err(|error| End::fatal(format!("'--full-log' can't be written: {error}"))))
+    shown.and(written.map_err(|error| End::fatal(format!("'--full-log' can't be written: {error}"))))
 }
 
 /// The time in which messages were sent: what follows until the last reply is none of it.

@@ -206,14 +206,14 @@ impl Watched {
     }
 
     fn see(&mut self, observed: Observation) {
-        let mut said = if self.gaps { self.gap(observed) } else { String::new() };
+        let mut text = if self.gaps { self.gap(observed) } else { String::new() };
         if !observed.warm_up {
             self.messages += 1;
-            said += &self.sign_of_life(observed.received);
+            text += &self.sign_of_life(observed.received);
         }
-        if !said.is_empty() {
+        if !text.is_empty() {
             // The summary reports whether it could be written.
-            say(&said).ok();
+            say(&text).ok();
         }
     }
 

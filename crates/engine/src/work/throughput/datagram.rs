@@ -270,12 +270,12 @@ fn send_batch(
 /// Is this the error of a router or the far host about an earlier datagram? Sending may go on then. An error of this host's own
 /// stack, such as no route or a datagram too long to leave, concerns every datagram.
 fn is_from_the_network(error: &io::Error, socket: &UdpSocket) -> bool {
-    let mut said = error.kind() == ErrorKind::ConnectionRefused;
+    let mut is_remote = error.kind() == ErrorKind::ConnectionRefused;
     let look = |entry| {
         let QueueEntry::Error(entry) = entry else { return };
-        said |= entry.origin != Origin::Local && Some(entry.errno) == error.raw_os_error();
+        is_remote |= entry.origin != Origin::Local && Some(entry.errno) == error.raw_os_error();
     };
-    error_queue::clear(socket, look).is_ok() && said
+    error_queue::clear(socket, look).is_ok() && is_remote
 }
 
 fn explain(error: &io::Error, sender: &GsoSender) -> String {

@@ -188,8 +188,8 @@ pub(super) fn s3_error(bytes: &[u8]) -> Option<String> {
         rest.split_once(&format!("</{tag}>")).map(|(inside, _)| inside.to_owned())
     };
     let code = inside("Code").filter(|_| text.contains("<Error"))?;
-    let said = format!("{code}, {}", inside("Message").unwrap_or_default());
-    Some(format!("{} (S3)", beginning(said.trim_end_matches([',', ' ']).as_bytes())))
+    let message = format!("{code}, {}", inside("Message").unwrap_or_default());
+    Some(format!("{} (S3)", beginning(message.trim_end_matches([',', ' ']).as_bytes())))
 }
 
 const MOST_SHOWN: usize = 200;

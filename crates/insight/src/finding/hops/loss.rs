@@ -40,7 +40,7 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
         percent(loss.share),
         grouped(counted.missing()),
         grouped(counted.sent),
-        not_on_the_way_back(look, loss).unwrap_or_default()
+        not_on_the_return_path(look, loss).unwrap_or_default()
     );
     let severity = if loss.share >= HEAVY { Severity::Problem } else { Severity::Warning };
     let finding = look
@@ -70,7 +70,7 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
 }
 
 /// The evidence of the return path's trace on loss of a round trip: that direction loses less than chance explains.
-fn not_on_the_way_back(look: &Look<'_>, loss: LossStart) -> Option<String> {
+fn not_on_the_return_path(look: &Look<'_>, loss: LossStart) -> Option<String> {
     let (back, _) = look.back?.evidence()?;
     better(back, loss.counted, LEVEL).then(|| {
         format!(

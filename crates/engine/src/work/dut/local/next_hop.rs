@@ -58,17 +58,17 @@ fn on_the_link(network: &mut Network, interface: &Interface, to: IpAddr) -> Resu
     let Ok(route) = network.route_to(to) else {
         let reply = reason(to, ErrorKind::NetworkUnreachable);
         let what = reply.map_or_else(|| format!("no route leads to {to}"), |reason| reason.what);
-        return Err(Failure::unreachable(format!("{name}: {what}"), ways_out(interface, to)).into());
+        return Err(Failure::unreachable(format!("{name}: {what}"), route_advice(interface, to)).into());
     };
     if route.link == link.index {
         return Ok(route.gateway);
     }
     let other = network.link_by_index(route.link).map_or("another interface".into(), |link| link.name);
     let what = format!("the route to {to} leads out of {other}, not out of {name}");
-    Err(Failure::unreachable(what, ways_out(interface, to)).into())
+    Err(Failure::unreachable(what, route_advice(interface, to)).into())
 }
 
-fn ways_out(interface: &Interface, to: IpAddr) -> String {
+fn route_advice(interface: &Interface, to: IpAddr) -> String {
     let family = if to.is_ipv4() { "" } else { "-6 " };
     let own = interface.nic.link.name.as_str();
     let add = interface.name.command(&format!("ip {family}route add {to} via ROUTER dev {own}"));
