@@ -40,7 +40,7 @@ pub struct Driver {
     deadline: Option<MonoTime>,
     closed: bool,
     held: Held,
-    /// The peer is nobody who may have something done.
+    /// The peer has no right to any work.
     stranger: bool,
     /// Something was to be done.
     asked: bool,
@@ -131,7 +131,7 @@ impl Driver {
             match self.session.output(self.now) {
                 Output::WaitUntil(deadline) => {
                     assert!(deadline.is_some() || self.closed, "a wait without a deadline");
-                    // Who has asked for nothing yet is not waited for: connections are places, too.
+                    // A session without a request does not wait long: connections are places, too.
                     let soon = self.now + Nanos::from_secs(60);
                     let is_soon = deadline.is_none_or(|deadline| deadline <= soon);
                     assert!(self.asked || is_soon, "it waits until {deadline:?}");

@@ -1,4 +1,4 @@
-//! How much memory a machine holds: whatever a stranger says, it is little.
+//! The memory that a machine holds: whatever an unauthenticated peer sends, it is little.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What has been taken since it was made.
+/// Memory allocated since it was made.
 pub struct Held(usize);
 
 impl Held {

@@ -1,4 +1,4 @@
-//! Two honest machines joined by a channel that the fuzzer spoils: the way to reach every state of a dialogue.
+//! Two honest machines joined by a channel that the fuzzer spoils: this reaches every state of a dialogue.
 
 pub mod driver;
 pub mod held;
@@ -23,7 +23,7 @@ use wire::iperf3::{self, Cookie, Extras};
 use wire::{Output, Session};
 use world::{Nature, Who, World};
 
-/// What the fuzzer wants of the world, byte by byte; when they are used up, nothing unusual happens any more.
+/// The fuzzer's choices, byte by byte; when they are used up, nothing unusual happens any more.
 pub struct Chance<'a> {
     rest: &'a [u8],
     unusual: bool,
@@ -74,7 +74,7 @@ impl<'a> Chance<'a> {
         TestSpec { directions, end, length, ..TestSpec::new(transport) }
     }
 
-    /// What becomes of bytes on their way.
+    /// Spoils bytes in transit.
     pub fn spoil(&mut self, bytes: &mut Vec<u8>) {
         let what = self.byte();
         if what < 128 {
@@ -94,7 +94,7 @@ impl<'a> Chance<'a> {
     }
 }
 
-/// Two ends whose words are spoiled on their way.
+/// Two ends whose messages are spoiled in transit.
 pub type Spoiled<'a, C, S> = World<'a, C, S, Played<'a>>;
 
 /// Two ends that have just met.
@@ -133,7 +133,7 @@ pub fn iperf3<'a>(
     meet(client, server, chance)
 }
 
-/// What an end told, with its own result as its engine would have told it.
+/// The events that an end reported, with its own result as its engine would have reported it.
 pub fn report_of<C, S>(world: &Spoiled<'_, C, S>, who: Who) -> Vec<Event> {
     let mut events = match who {
         Who::Client => world.client.events.clone(),
@@ -147,7 +147,7 @@ pub fn report_of<C, S>(world: &Spoiled<'_, C, S>, who: Who) -> Vec<Event> {
     events
 }
 
-/// Both ends had what either measured, where nothing disturbed them. `same`: as far as the protocol tells it.
+/// Both ends had what either measured, where nothing disturbed them. `same`: as far as the protocol transmits it.
 pub fn agree(client: &[Event], server: &[Event], same: fn(&StreamResult, &StreamResult) -> bool) {
     let of = |events: &[Event], side: Side| -> SideResult {
         let mut found = events.iter().filter_map(|event| match event {
@@ -166,7 +166,7 @@ pub fn agree(client: &[Event], server: &[Event], same: fn(&StreamResult, &Stream
     }
 }
 
-/// Folds and judges what a client told of this test, as its command would.
+/// Folds and judges a client's events of this test, as its command would.
 pub fn judge(test: TestSpec, reported: Vec<Event>) -> Run {
     let address = ([192, 0, 2, 7], 5210).into();
     let target = Target { host: String::from("far"), address };

@@ -18,10 +18,10 @@ use wire::work::{probes, round_trips};
 use wire::{WorkReply, WorkRequest};
 use world::{Who, Work};
 
-/// What the two ends do beside the dialogue.
+/// The work of the two ends beside the dialogue.
 pub struct Played<'a> {
     chance: Rc<RefCell<Chance<'a>>>,
-    /// What was measured: client, server.
+    /// The measured results: client, server.
     pub measured: [Option<SideResult>; 2],
     tests: [Option<TestSpec>; 2],
     due: VecDeque<(MonoTime, Who, Due)>,
@@ -41,7 +41,7 @@ enum Due {
 }
 
 impl<'a> Played<'a> {
-    /// Nothing is asked for yet; seldom something fails.
+    /// No request yet; seldom something fails.
     pub fn new(chance: &Rc<RefCell<Chance<'a>>>) -> Played<'a> {
         Played { chance: chance.clone(), measured: [None, None], tests: [None, None], due: VecDeque::new() }
     }
@@ -168,7 +168,7 @@ pub(crate) fn index(who: Who) -> usize {
     usize::from(who == Who::Server)
 }
 
-/// What an engine would have seen of the messages of a latency session.
+/// An engine's observations of the messages of a latency session.
 const SEEN: LatencyObservation = LatencyObservation {
     client: SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 5210),
     wait: WaitMode::Block,

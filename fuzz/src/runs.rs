@@ -1,4 +1,4 @@
-//! What must hold of every run, whatever it was made of; read and written in one place, so that targets build quickly.
+//! Invariants of every run, whatever it was made of; read and written in one place, so that targets build quickly.
 
 use model::run::Run;
 use model::stats::distribution::Distribution;
@@ -18,8 +18,8 @@ pub fn json(run: &Run) -> String {
     RunDocument::from_run(run).json()
 }
 
-/// Holds a run from anywhere: every format takes it, its document reads as the same run (in which nothing is NaN or
-/// infinite, since JSON has neither), and what is found of it is said.
+/// Holds a run from anywhere: every format takes it, its document reads as the same run (in which nothing is NaN or infinite,
+/// since JSON has neither), and its findings have texts.
 pub fn hold(run: &Run) {
     let written = json(run);
     let again = read(written.as_bytes()).expect("our own document is read");
@@ -35,7 +35,8 @@ pub fn hold(run: &Run) {
     assert!(!insight::finding::verdict(run).text.is_empty(), "a verdict without words");
 }
 
-/// Holds a run that this program itself has made: what is said of it is of its very figures, and these can be true.
+/// Holds a run that this program itself has made: its findings and verdict follow from its very figures, and these are
+/// possible.
 pub fn hold_own(run: &Run) {
     hold(run);
     assert_eq!(run.findings, insight::finding::findings_of_run(run), "findings of other figures");

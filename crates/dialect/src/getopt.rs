@@ -11,7 +11,7 @@ pub(crate) struct OptionRow<T: 'static, F: 'static> {
     pub(crate) name: &'static str,
     /// Whether a value follows.
     pub(crate) value: Value,
-    /// What it does, for the help; empty: not shown.
+    /// Its effect, for the help; empty: not shown.
     pub(crate) help: &'static str,
     /// Takes it into account. The value is empty where there is none.
     pub(crate) take: fn(&mut T, &str) -> Result<(), F>,
@@ -36,7 +36,7 @@ pub(crate) enum Word<'a, T: 'static, F: 'static> {
     Other(String),
 }
 
-/// What getopt_long(3) complains of: no such option, or a value too many or too few.
+/// An error as getopt_long(3) reports it: no such option, or a value too many or too few.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Misspelt(pub(crate) String);
 
@@ -87,8 +87,8 @@ pub(crate) fn split<'a, T, F>(
 }
 
 fn text(word: &OsString) -> Result<String, Misspelt> {
-    let said = || Misspelt(format!("'{}' is not valid UTF-8", word.to_string_lossy()));
-    word.to_str().map(str::to_owned).ok_or_else(said)
+    let misspelt = || Misspelt(format!("'{}' is not valid UTF-8", word.to_string_lossy()));
+    word.to_str().map(str::to_owned).ok_or_else(misspelt)
 }
 
 type Rest<'r> = &'r mut dyn Iterator<Item = Result<String, Misspelt>>;

@@ -1,5 +1,5 @@
-//! iPerf2's command line: the options of 2.1 and 2.2, read as iPerf2 reads them. What it takes for 0 or passes over in
-//! silence is refused, and so is by name what this program does not do.
+//! iPerf2's command line: the options of 2.1 and 2.2, read as iPerf2 reads them. Values that iPerf2 reads as 0 or ignores
+//! silently are refused, and so are, by name, options that this program does not support.
 
 mod check;
 mod help;
@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
 
-/// What a command line asks for.
+/// A parsed command line.
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
     /// `-h`: the text on standard output.
@@ -97,19 +97,19 @@ pub(crate) struct Both {
     pub(crate) histograms: Option<Histograms>,
 }
 
-/// `--histograms` and what was said of its bins.
+/// `--histograms` and its bins.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Histograms {
     /// The width of a bin, where it was given.
     pub(crate) width: Option<Nanos>,
     /// How many there are, likewise.
     pub(crate) count: Option<u32>,
-    /// What a line gives beside the 99.7th percentile.
+    /// Percentiles of a line, beside the 99.7th.
     pub(crate) percentiles: Iperf2Percentiles,
 }
 
 impl Histograms {
-    /// As 2.2.1, unless something else was said: of 100 µs, up to ten seconds.
+    /// The shape of the bins: by default as in 2.2.1, of 100 µs, up to ten seconds.
     pub(crate) fn shape(self) -> BinShape {
         let width = self.width.unwrap_or(Nanos::from_micros(100));
         BinShape { width, count: self.count.unwrap_or(100_000) }
@@ -123,7 +123,7 @@ pub(crate) struct Client {
     pub(crate) host: Option<String>,
     /// The test; a server takes its length, window, MSS, TOS and congestion control from it too.
     pub(crate) test: TestSpec,
-    /// What iPerf2 has beside it.
+    /// Options of iPerf2 beside the test.
     pub(crate) extras: Extras,
     /// `-n` was given.
     bytes: Option<Bytes>,
@@ -135,7 +135,7 @@ pub(crate) struct Client {
     pub(crate) bounceback: Option<Bounceback>,
     /// `--connect-only=N`: so many connections, one after the other.
     pub(crate) connects: Option<u32>,
-    /// `--isochronous`: frames a second, mean and deviation of their bits a second.
+    /// `--isochronous`: frames/s, mean and deviation of their bits/s.
     pub(crate) frames: Option<(f64, f64, f64)>,
     /// `--ipg`, seconds.
     pub(crate) gap: Option<f64>,
@@ -169,7 +169,7 @@ pub(crate) struct Bounceback {
     pub(crate) reply: Option<u32>,
     /// The round trips begin so long after the working load.
     pub(crate) delay: Nanos,
-    /// Both clocks are right: the ways there and back are told, too (`--trip-times`).
+    /// Both clocks are right: one-way delays in both directions are printed, too (`--trip-times`).
     pub(crate) trip_times: bool,
 }
 

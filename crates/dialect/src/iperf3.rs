@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
 
-/// What a command line asks for.
+/// A parsed command line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Request {
     /// `-h`: the text on standard output.
@@ -176,7 +176,7 @@ pub(crate) struct Keepalive {
     pub(crate) count: Option<u32>,
 }
 
-/// Why a command line is refused. Displays as iPerf3 says it on standard error; the exit code is 1.
+/// Why a command line is refused. Displays the text that iPerf3 prints on standard error; the exit code is 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// No such option, or an argument too many or too few.

@@ -1,7 +1,7 @@
 //! Numbers as C reads them for both iPerfs: `atoi`, `atof` and `strtol`.
 //!
-//! What follows a number is passed over, as there (`-t 10s` is 10). A text without any digit is no number here: C would
-//! take it for 0, which for most options means something else altogether.
+//! Text after a number is ignored, as there (`-t 10s` is 10). A text without any digit is no number here: C would take it for
+//! 0, which for most options means something else altogether.
 
 use model::marks::Dscp;
 use model::units::Nanos;

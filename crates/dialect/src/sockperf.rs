@@ -1,6 +1,6 @@
 //! SockPerf's command line: every option of 3.7 and of 3.10, read as sockperf reads it.
 //!
-//! Where sockperf shows its help and ends with 0 after a bad option, the fault is told and the exit code is its number.
+//! Where sockperf shows its help and ends with 0 after a bad option, the error is printed and the exit code is its number.
 
 mod aopt;
 mod feed;
@@ -23,10 +23,10 @@ use std::ffi::OsString;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
 
-/// What a command line asks for.
+/// A parsed command line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Request {
-    /// What there is: of one sub-command, or of all.
+    /// Show the help of one sub-command, or of all.
     Help(Option<Command>),
     /// `--version`.
     Version,
@@ -43,7 +43,7 @@ pub(crate) enum Command {
     Server,
 }
 
-/// What is to be done: nothing is opened or resolved yet.
+/// The job to do: nothing is opened or resolved yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Job {
     /// Where from or to, and how sockets are.
@@ -80,13 +80,13 @@ pub(crate) struct Both {
     pub(crate) busy_poll: Option<Nanos>,
     /// `--buffer-size`: bytes, in each direction.
     pub(crate) buffer: Option<u32>,
-    /// `--rate-limit`: SO_MAX_PACING_RATE, bytes a second.
+    /// `--rate-limit`: SO_MAX_PACING_RATE, bytes per second.
     pub(crate) pacing: Option<u32>,
     /// `--uc-reuseaddr`.
     pub(crate) reuse_address: bool,
     /// Multicast.
     pub(crate) multicast: Multicast,
-    /// The warm-up is told (and sent, on multicast sockets).
+    /// The warm-up is printed (and sent, on multicast sockets).
     pub(crate) warm_up: bool,
     /// `--pre-warmup-wait`.
     pub(crate) pause: Nanos,
@@ -96,7 +96,7 @@ pub(crate) struct Both {
     pub(crate) activity: Option<Activity>,
     /// `--tls`: the suite.
     pub(crate) tls: Option<String>,
-    /// Whose output is printed, and which options are known.
+    /// The version whose output is printed and whose options are known.
     pub(crate) version: crate::sockperf::output::Version,
 }
 
@@ -149,7 +149,7 @@ pub(crate) enum Activity {
 /// Options of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Client {
-    /// The test, as far as its text tells it.
+    /// The test, as far as its text shows it.
     pub(crate) asked: Asked,
     /// The largest message that the transport carries, bytes: `-r` goes no further.
     pub(crate) largest: u32,

@@ -14,7 +14,7 @@ use report::import::{Imported, Known, read};
 use std::net::SocketAddr;
 use std::ops::Range;
 
-/// Of a stream in each second: no total is that of an interval.
+/// Counts of a stream in each second: no total is that of an interval.
 const RETRANSMITS: [u64; 2] = [3, 11];
 const LOST: [u64; 2] = [7, 16];
 /// Both seconds.
@@ -33,7 +33,7 @@ impl Case {
         if self.role == Iperf2Role::Client { Role::Sender } else { Role::Receiver }
     }
 
-    /// Of the intervals from this second to that one; gauges are those of the last.
+    /// Counts of the intervals from this second to that one; gauges are those of the last.
     fn tcp(self, seconds: Range<usize>) -> Option<TcpCounters> {
         let last = seconds.end as u64;
         let counters = TcpCounters {
@@ -220,7 +220,7 @@ fn every_output_to_the_letter_and_back() {
                 let summary = &imported.run.summary;
                 let up = summary.up.as_ref().unwrap_or_else(|| panic!("{text}"));
                 let bytes: u64 = (0..streams).map(|stream| case.bytes(stream, ALL)).sum();
-                // A client knows what it has sent; over UDP it is told what arrived by a report, which is not here.
+                // A client knows what it has sent; over UDP a report gives the arrived count, which is not here.
                 if case.sends() == Role::Sender {
                     near(up.sent.bytes.0, bytes, csv, &text);
                 }

@@ -121,7 +121,7 @@ fn same(real: &Value, ours: &Value, path: &str) {
             let keys = |map: &serde_json::Map<String, Value>| map.keys().cloned().collect::<Vec<_>>();
             let (mut of_real, mut of_ours) = (keys(real), keys(ours));
             if path.ends_with(".server.start") {
-                // Where a server puts its settings depends on the transport; nobody reads them by place.
+                // Where a server puts its settings depends on the transport; readers do not depend on their place.
                 of_real.sort();
                 of_ours.sort();
             }
@@ -262,7 +262,7 @@ impl Reader<'_> {
         if (direction == Direction::Up) == self.server { Role::Receiver } else { Role::Sender }
     }
 
-    /// A server has not seen the client's result when it writes its own.
+    /// A server does not have the client's result yet when it writes its own.
     fn result(&self, side: Side, streams: &[StreamInfo], test: &TestSpec) -> Option<EndResult> {
         let local = side == Side::Local;
         if self.server && !local {

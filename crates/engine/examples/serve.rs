@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let port = std::env::args().nth(1).map_or(Ok(wire::native::PORT), |port| port.parse())?;
     let server = Server::bind(Config { native: port, ..Config::default() })?;
     let observer: Arc<dyn Observer> = Arc::new(Printer);
-    // Root's rights, where it has them, are not for whoever comes.
+    // Root's rights, where it has them, are dropped before clients are served.
     let rights = Confined::enter(None, &[])?;
     Ok(server.serve(rights, &Interrupt::default(), &observer)?)
 }

@@ -1,4 +1,4 @@
-//! The one error of the engine: whose it is, what was being done with what, what caused it, and the way out.
+//! The one error of the engine: its kind, the operation and its object, the cause, and advice.
 
 #[cfg(feature = "device")]
 use lab::error::LabError;
@@ -8,10 +8,10 @@ use std::fmt::{Display, Formatter};
 use std::io;
 use wire::ProtocolError;
 
-/// What the engine returns.
+/// Result of the engine's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Whose an error is.
+/// The kind of an error, by its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -25,10 +25,10 @@ pub enum Kind {
     Fault,
 }
 
-/// What went wrong.
+/// An error of the engine.
 ///
-/// `{}` prints the outermost layer, `{:#}` all of them on one line, from what was being done down to the cause; the layers
-/// are those of [`std::error::Error::source`].
+/// `{}` prints the outermost layer, `{:#}` all of them on one line, from the operation down to the cause; the layers are those
+/// of [`std::error::Error::source`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -36,9 +36,9 @@ pub enum Error {
     Failure(Failure),
     /// The same, of what the system refused.
     Explained {
-        /// What it means here.
+        /// Its meaning here.
         failure: Failure,
-        /// What the system said, which the failure has said in other words.
+        /// The system's error, which the failure reports in its own words.
         refused: Box<OsError>,
     },
     /// The dialogue with the far end failed.
@@ -56,15 +56,15 @@ pub enum Error {
     During {
         /// The operation and its object: `open data stream 0`; or the object alone: `10.0.0.2:5210`.
         doing: String,
-        /// What to do about it.
+        /// Advice on the error.
         advice: Option<String>,
-        /// What went wrong in it.
+        /// The error below this layer.
         source: Box<Error>,
     },
 }
 
 impl Error {
-    /// Whose it is: what the cause says.
+    /// The kind of the cause.
     pub fn kind(&self) -> Kind {
         match self.cause() {
             Error::Failure(failure) | Error::Explained { failure, .. } => failure.kind,
@@ -77,7 +77,7 @@ impl Error {
         }
     }
 
-    /// What to do about it, where that is known: what the outermost layer says that says anything.
+    /// The advice, where one is known: that of the outermost layer that has one.
     pub fn advice(&self) -> Option<&str> {
         match self {
             Error::During { advice: Some(advice), .. } => Some(advice),
@@ -204,7 +204,7 @@ impl From<LabError> for Error {
     }
 }
 
-/// Says what was being done when an error came.
+/// Adds the operation to an error.
 pub trait Context<T> {
     /// Puts a layer above the error, if there is one.
     ///
@@ -212,7 +212,7 @@ pub trait Context<T> {
     /// The error of `self`, below the operation and its object.
     fn context(self, doing: impl Display) -> Result<T>;
 
-    /// As [`Context::context`]; the words are made only when there is an error.
+    /// Like [`Context::context`]; the text is made only when there is an error.
     ///
     /// # Errors
     /// The error of `self`, below the operation and its object.
@@ -229,7 +229,7 @@ impl<T, E: Into<Error>> Context<T> for Result<T, E> {
     }
 }
 
-/// What must be there is not: a fault.
+/// A missing value is an internal error.
 impl<T> Context<T> for Option<T> {
     fn context(self, doing: impl Display) -> Result<T> {
         self.ok_or_else(|| fault(doing.to_string()))
@@ -240,14 +240,14 @@ impl<T> Context<T> for Option<T> {
     }
 }
 
-/// A reason that is known where the error arises: whose it is, what went wrong, and the way out.
+/// A reason that is known where the error arises: its kind, the message, and advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Whose it is.
+    /// The kind of the error.
     pub kind: Kind,
-    /// What went wrong, naming the thing.
+    /// The error and its object.
     pub message: String,
-    /// What to do about it.
+    /// Advice on the error.
     pub advice: Option<String>,
 }
 
@@ -269,7 +269,7 @@ impl Display for Failure {
     }
 }
 
-/// What must not happen, did. [`Kind::Fault`].
+/// Makes an internal error, [`Kind::Fault`].
 pub fn fault(message: impl Into<String>) -> Error {
     Failure { kind: Kind::Fault, message: message.into(), advice: None }.into()
 }
@@ -291,7 +291,7 @@ pub(crate) fn is_pause(error: &std::io::Error) -> bool {
     matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
 }
 
-/// The chain of causes on one line. A cause that the error before it has told already is not told again.
+/// The chain of causes on one line. A cause that is already at the end of the text is not repeated.
 pub fn sentence(error: &(dyn std::error::Error + 'static)) -> String {
     let layers = std::iter::successors(Some(error), |error| error.source());
     layers.fold(String::new(), |said, cause| match cause.to_string() {
@@ -311,7 +311,7 @@ fn of_lab(error: &LabError) -> Kind {
     }
 }
 
-/// What helps a process that may open no more files.
+/// Advice for a process that may open no more files.
 pub(crate) const MORE_FILES: &str = "let this shell's programs open more files: ulimit -n 4096";
 
 /// Network errors are the path's, file errors the caller's; what is left is not known to be either.
@@ -349,7 +349,7 @@ fn of_io(error: &io::Error) -> Kind {
 pub(crate) mod tests {
     use super::*;
 
-    /// What a user reads of an error: the layers, and the advice on the next line.
+    /// The text of an error for a user: the layers, and the advice on the next line.
     pub(crate) fn printed(error: &Error) -> String {
         let advice = error.advice().map(|advice| format!("\n  {advice}"));
         format!("error: {error:#}{}", advice.unwrap_or_default())

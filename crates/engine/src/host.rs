@@ -1,4 +1,4 @@
-//! This host: its fingerprint as seen on the way to a peer, what it says of a far one, and what is put back when a test ends.
+//! This host: its fingerprint toward a peer, its state of a far host, and the settings that are restored when a test ends.
 
 pub mod address;
 pub mod capture;
@@ -19,7 +19,7 @@ use linux::privilege::{Uname, spare_cpu};
 use model::host::{self, Host};
 use std::net::IpAddr;
 
-/// Describes this host. `toward`: the peer, to name the interface on the way to it.
+/// Describes this host. `toward` is the peer whose path the interface belongs to.
 pub fn describe(toward: Option<IpAddr>) -> Host {
     let uname = Uname::get();
     Host {
@@ -35,7 +35,7 @@ pub fn describe(toward: Option<IpAddr>) -> Host {
     }
 }
 
-/// What a result says of an interface.
+/// Converts an interface for a result.
 #[must_use]
 pub fn describe_nic(nic: &Nic) -> host::Nic {
     host::Nic {

@@ -1,7 +1,7 @@
-//! The engine of pathmeter: what to measure goes in as a plan, what happens comes out as events. Threads drive the protocols
-//! of `wire` over the sockets of `linux`. It prints nothing and knows no command line.
+//! The engine of pathmeter: a plan goes in, events come out. Threads drive the protocols of `wire` over the sockets of `linux`.
+//! It prints nothing and knows no command line.
 //!
-//! A measurement, from what is asked to what it means (`pathmeter serve` listens on the other host; `examples/` has more):
+//! A measurement, from the request to the verdict (`pathmeter serve` listens on the other host; `examples/` has more):
 //!
 //! ```no_run
 //! use pathmeter_engine::{Host, Options, Request, resolve, run};
@@ -14,18 +14,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What another program needs stands here by name; the rest of each kind of measurement (its request, its options) is in the
-//! modules. These are floors, and each uses only those below it:
+//! The items that other programs need are here by name; the rest of each kind of measurement (its request, its options) is in
+//! the modules. The modules are layers; each uses only those below it:
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `request` | what was asked, and the plan it makes: defaults, names, checks, and what this host refuses |
+//! | `request` | a request, and the plan it makes: defaults, names, checks, and refusals of this host |
 //! | `run` | a plan carried out: one test, or what orders several (`measure`, `pairs`, `frames`, devices) |
-//! | `server` | what is served where, and to whom |
-//! | `work` | what a session does, a module for each kind: throughput, round trips, packet sizes, hops, files, devices |
-//! | `session` | control connections, the listener, who may come and what they may hold, the table of protocols |
-//! | `host` | this host: addresses, its fingerprint, what it says of a far one, what is put back, Ctrl-C |
-//! | `error` | what went wrong, by kind |
+//! | `server` | the services, their sockets, and their clients |
+//! | `work` | the work of a session, a module for each kind: throughput, round trips, packet sizes, hops, files, devices |
+//! | `session` | control connections, the listener, limits of clients, the table of protocols |
+//! | `host` | this host: addresses, its fingerprint, its state of a far host, restored settings, Ctrl-C |
+//! | `error` | errors, by kind |
 
 pub use {insight, model, wire};
 

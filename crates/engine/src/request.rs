@@ -1,5 +1,5 @@
-//! What was asked, and the plan it makes: every default filled, every name resolved, and what cannot be done refused before
-//! anything is sent. Refusals name options as the command line does (`--mss 87 is out of range`).
+//! A request, and the plan it makes: every default filled, every name resolved, and impossible requests refused before anything
+//! is sent. Refusals name options as the command line does (`--mss 87 is out of range`).
 
 mod check;
 #[cfg(feature = "device")]
@@ -32,7 +32,7 @@ pub use model::plan::ENDLESS;
 use crate::error::Result;
 use crate::run::Plan;
 
-/// What is to be measured. Whatever is not given has a default.
+/// A requested measurement. Every option has a default.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Request {
@@ -50,7 +50,7 @@ pub enum Request {
     Hops(Box<Hops>),
     /// How long files take.
     Transfer(Box<Transfer>),
-    /// What a device between two ports carries.
+    /// Tests of a device between two ports.
     #[cfg(feature = "device")]
     Device(Box<Device>),
 }

@@ -44,7 +44,7 @@ use serde::{Serialize, Serializer};
 use std::sync::{Arc, Mutex};
 use wire::iperf3::Extras;
 
-/// What is to be done.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Plan {
@@ -64,7 +64,7 @@ pub enum Plan {
     Hops(Box<HopsWork>),
     /// How long files take.
     Transfer(Box<TransferWork>),
-    /// What a device between two ports carries.
+    /// Tests of a device between two ports.
     #[cfg(feature = "device")]
     Device(Box<DevicePlan>),
 }
@@ -77,7 +77,7 @@ impl Plan {
     }
 }
 
-/// What is printed of a plan before anything is done.
+/// The form of a plan that is printed before anything is done.
 impl Serialize for Plan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -95,39 +95,38 @@ impl Serialize for Plan {
     }
 }
 
-/// What a run needs beside its plan.
+/// Options of a run beside its plan.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// How the ends know each other.
     pub security: Security,
     /// Asks it to stop.
     pub stop: Interrupt,
-    /// What is captured of its packets.
+    /// The capture of its packets.
     pub capture: CaptureOptions,
     /// Where each order of a benchmark of devices is written down, and what is known from there.
     #[cfg(feature = "device")]
     pub journal: Option<Arc<Mutex<Journal>>>,
-    /// The run is to have no intervals: whoever shows them as they come spares the memory, for a day of many streams
-    /// gigabytes.
+    /// The run keeps no intervals: a caller that shows them as they come saves the memory, for a day of many streams gigabytes.
     pub drop_intervals: bool,
 }
 
-/// What was measured.
+/// The document of a measurement.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Document {
-    /// Of a path.
+    /// A run over a path.
     Run(Box<Run>),
-    /// Of devices.
+    /// A report on devices.
     Device(Box<DutReport>),
 }
 
 /// A plan that was carried out, whole or in part.
 #[derive(Debug)]
 pub struct Ended {
-    /// What was measured.
+    /// The document of the run.
     pub document: Document,
-    /// Why it ended early, if an error did it. Not when it was asked to stop.
+    /// Why it ended early, if an error did it. Absent when it was stopped on request.
     pub error: Option<Error>,
 }
 
@@ -155,11 +154,10 @@ impl From<Measured> for Ended {
     }
 }
 
-/// Carries a plan out. What happens is told to `sink` as it happens, also before an error.
+/// Carries a plan out. Events go to `sink` as they happen, also before an error.
 ///
 /// # Errors
-/// Nothing was measured: the far end cannot be reached, refuses, or vanishes; [`crate::error::Error::kind`] says which kind it
-/// is.
+/// Nothing was measured: the far end cannot be reached, refuses, or vanishes; [`crate::error::Error::kind`] has the kind.
 pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Ended> {
     let measured = match plan {
         Plan::Throughput(plan) => throughput::run(plan, options, sink),
@@ -185,7 +183,7 @@ pub fn run_id() -> Result<String> {
     Ok(uuid::Builder::from_unix_timestamp_millis(milliseconds, &entropy()?).into_uuid().to_string())
 }
 
-/// The speed of the link, as an event: given by the user, or what the interface on the way says.
+/// The speed of the link, as an event: given by the user, or the speed that the interface toward the target reports.
 fn link(target: &Target, local: &LocalOptions) -> Option<Event> {
     if let Some(rate) = local.link {
         return Some(Event::Probe(Probe::Link { rate, source: "--link".into() }));
@@ -208,7 +206,7 @@ fn is_start(event: &Event) -> bool {
     matches!(event, Event::Started(_))
 }
 
-/// One test of several: what happens is told, and kept behind what was known before.
+/// One test of several: its events are sent, and added to the earlier ones.
 fn test(
     plan: &model::plan::Plan,
     options: &Options,

@@ -40,7 +40,7 @@ use std::sync::Arc;
 use wire::sockperf::{MAX_TCP_LEN, Responder};
 use wire::{Policy, native, stamp};
 
-/// What is served where, and to whom. By default: our own protocol, on its port of every address, for everyone.
+/// The services, their addresses, and their clients. By default: our own protocol, on its port of every address, for everyone.
 pub struct Config {
     /// The address listened on; absent: every one of this host.
     pub bind: Option<IpAddr>,
@@ -239,13 +239,13 @@ impl Server {
         served
     }
 
-    /// What clients may ask. `open`: of other hosts, and without having proved anything.
+    /// The tests that clients may request. `open`: clients of other hosts that have proved nothing.
     fn policy(&self, open: bool) -> Policy {
         let max_time = self.config.max_time.or(open.then_some(LONGEST_OPEN_TEST));
         Policy { max_time, max_rate: self.config.max_rate, max_streams: None }
     }
 
-    /// What an operator should know before the first client comes.
+    /// Notices to the operator before the first client comes.
     fn notices(&self) -> Result<Vec<String>> {
         let (config, sockets) = (&self.config, &self.sockets);
         let mut lines = Vec::new();
@@ -288,7 +288,7 @@ impl Server {
         Ok(lines)
     }
 
-    /// Who is let in, and what is not limited.
+    /// Warnings about open access and missing limits.
     fn warnings(&self) -> Vec<String> {
         let config = &self.config;
         let has_token = config.token.is_some();
@@ -301,16 +301,16 @@ impl Server {
         let longest = longest.map(|longest| {
             format!("clients that need no token may test for {longest} (--max-time TIME says otherwise)")
         });
-        let said = |is: bool, line: &str| is.then(|| line.to_owned());
+        let line_if = |is: bool, line: &str| is.then(|| line.to_owned());
         let has_iperf2 = config.iperf2.is_some();
         let served = self.served();
         let has_echo = served.iter().any(|protocol| !protocol.has_limits);
         let unprotected = served.iter().filter(|_| has_token).filter_map(|protocol| protocol.warning());
-        let first = [fingerprint, longest, said(self.beyond && !has_token, OPEN_TO_ALL)];
+        let first = [fingerprint, longest, line_if(self.beyond && !has_token, OPEN_TO_ALL)];
         let last = [
-            said(has_iperf2 && config.iperf2_udp_reverse, REFLECTS),
-            said(has_iperf2 && !config.iperf2_udp_reverse, REFLECTS_NOT),
-            said(limited && has_echo, NOT_LIMITED),
+            line_if(has_iperf2 && config.iperf2_udp_reverse, REFLECTS),
+            line_if(has_iperf2 && !config.iperf2_udp_reverse, REFLECTS_NOT),
+            line_if(limited && has_echo, NOT_LIMITED),
         ];
         let (first, last) = (first.into_iter().flatten(), last.into_iter().flatten());
         first.chain(unprotected).chain(last).collect()
@@ -339,7 +339,7 @@ impl Sockets {
             native.push(listen(bind, config.native)?);
         }
         for listener in &native {
-            // Before anyone is told to come. A kernel that keeps no SYNs leaves a gap in what `pathmeter mtu` can say.
+            // This is set before clients connect. With a kernel that keeps no SYNs, `pathmeter mtu` cannot report their options.
             linux::options::set_save_syn(listener).ok();
         }
         if config.sockperf.is_none() && !config.groups.is_empty() {
@@ -491,7 +491,7 @@ const REFLECTS_NOT: &str = "iPerf2 clients get UDP sent to them (-R, --full-dupl
                             a TCP connection beside (--iperf2-udp-reverse serves the others)";
 const NOT_LIMITED: &str = "SockPerf, STAMP and TWAMP have no tests that could be limited: --max-rate, --max-time and \
                            --max-tests do not hold there; each message has one reply";
-/// Longest test of clients of other hosts that have proved nothing, where the operator says nothing.
+/// Longest test of clients of other hosts that have proved nothing, where the operator sets no limit.
 const LONGEST_OPEN_TEST: Nanos = Nanos::from_secs(600);
 
 #[cfg(test)]

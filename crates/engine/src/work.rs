@@ -1,4 +1,4 @@
-//! What a session does, each kind with the halves of its client and its server side by side. A new kind of work is a module
+//! The work of a session, each kind with the halves of its client and its server side by side. A new kind of work is a module
 //! here and a worker.
 
 pub(crate) mod arrivals;

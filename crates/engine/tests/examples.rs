@@ -15,7 +15,7 @@ fn a_path_is_measured_and_followed_to_a_server() {
     assert!(rows.lines().filter(|row| row.starts_with("Local at ")).count() >= 5, "{rows}");
 }
 
-/// What an example prints of a test to this port.
+/// Output of an example for a test to this port.
 fn said(name: &str, port: u16) -> String {
     let output = example(name).args(["127.0.0.1", &port.to_string()]).output().unwrap();
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));

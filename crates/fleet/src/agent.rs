@@ -1,8 +1,8 @@
 //! The agent's loop: it reports that it is there, takes jobs, holds their leases while it carries them out, and keeps outcomes
 //! until the sink has them.
 //!
-//! [`Agent::step`] does what is due and says when to call it again, so that simulated time can drive it; it never blocks longer
-//! than the broker does. What is measured is done by a [`Runner`]: [`Threads`] calls a closure in a thread of its own.
+//! [`Agent::step`] does what is due and returns when to call it again, so that simulated time can drive it; it never blocks
+//! longer than the broker does. A [`Runner`] measures: [`Threads`] calls a closure in a thread of its own.
 
 mod command;
 mod name;
@@ -44,7 +44,7 @@ pub trait Runner {
 
 /// A job that is carried out.
 pub trait Task {
-    /// What came of it, once it has ended.
+    /// The result, once the task has ended.
     fn poll(&mut self) -> Option<TaskEnd>;
     /// When to look again.
     fn look_after(&self) -> Nanos {
@@ -52,7 +52,7 @@ pub trait Task {
     }
 }
 
-/// What came of a task.
+/// The result of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskEnd {
     /// Its true begin.
@@ -65,14 +65,14 @@ pub struct TaskEnd {
     pub result: std::result::Result<String, String>,
 }
 
-/// Who an agent is.
+/// Identity and settings of an agent.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
     /// Its name, which no other agent of the mesh has.
     pub name: String,
-    /// Who it is that has this name.
+    /// The process that has this name.
     pub instance: Instance,
-    /// What it reports of itself, an object: interfaces, capabilities, whether it listens.
+    /// Its report about itself, an object: interfaces, capabilities, whether it listens.
     pub inventory: Value,
     /// How many jobs it carries out at once.
     pub jobs: usize,
@@ -106,7 +106,7 @@ pub struct Agent<'a> {
     prepared: Vec<Prepared>,
     report_at: MonoTime,
     deliver_at: MonoTime,
-    /// How often outcomes were offered since the last news of them.
+    /// How often outcomes were offered since one was last added or stored.
     offers: u32,
     /// Runs that were stopped, and when their jobs were handed out.
     stopped: BTreeMap<String, WallTime>,
@@ -200,7 +200,7 @@ impl<'a> Agent<'a> {
     /// Waits for a command, at most until `due` and a second.
     ///
     /// # Errors
-    /// As [`Agent::step`].
+    /// Those of [`Agent::step`].
     pub fn rest(&mut self, due: MonoTime) -> Result<()> {
         let wait = (due - self.clock.mono()).min(LONGEST_REST);
         match self.obey(wait) {
@@ -221,8 +221,8 @@ impl<'a> Agent<'a> {
         self.active.is_empty() && self.prepared.is_empty() && self.spool.pending().is_empty()
     }
 
-    /// Ends what it carries out: those jobs are delivered again, and outcomes that are not delivered stay in the spool. The leases
-    /// lapse by themselves, so that nobody else begins before the last packet is sent.
+    /// Ends what it carries out: those jobs are delivered again, and outcomes that are not delivered stay in the spool. The
+    /// leases lapse by themselves, so that no other holder begins before the last packet is sent.
     pub fn stop(&mut self) {
         self.active.iter_mut().for_each(Active::abandon);
         self.prepared.iter_mut().for_each(Prepared::abandon);
@@ -261,7 +261,8 @@ impl<'a> Agent<'a> {
         fixed.into_iter().chain(work).chain(prepared).chain(deliver).min().unwrap_or(now)
     }
 
-    /// What it is and does. The report stays when it is gone: that it is there, its name shows.
+    /// Publishes its inventory and status. The report stays when the agent is gone; only its name shows that the agent is
+    /// there.
     fn report(&mut self) -> Result<()> {
         let now = self.clock.mono();
         if now < self.report_at || !self.has_name() {
@@ -304,7 +305,7 @@ impl<'a> Agent<'a> {
                 }
             };
             let Ok(job) = serde_json::from_slice::<AgentJob>(&delivery.data) else {
-                // Nobody can carry it out; its run is missed in the coordinator's ledger.
+                // The job cannot be carried out; its run is missed in the coordinator's ledger.
                 self.broker.done(&delivery)?;
                 continue;
             };
@@ -336,7 +337,7 @@ impl<'a> Agent<'a> {
                 true
             }
         });
-        // What one gave back, another may wait for.
+        // A job that ended may have released a resource that another waits for.
         if active.len() < count {
             active.iter_mut().for_each(Active::try_now);
         }
@@ -391,24 +392,24 @@ impl<'a> Agent<'a> {
         self.deliver_soon();
     }
 
-    /// There is news: outcomes are offered now, and then as often as at first.
+    /// Offers outcomes now, and then as often as at first.
     fn deliver_soon(&mut self) {
         (self.deliver_at, self.offers) = (self.clock.mono(), 0);
     }
 
-    /// Hands outcomes to the broker, and asks the sink which of them it has: the less often the longer nobody wants them. What
-    /// nobody took in a week is put aside.
+    /// Hands outcomes to the broker, and queries the sink for those that it has, less often the longer none is taken. Outcomes
+    /// that were not taken within a week are put aside.
     fn deliver(&mut self) -> Result<()> {
         self.hear_the_sink()?;
         let now = self.clock.mono();
         if self.spool.pending().is_empty() || now < self.deliver_at {
             return Ok(());
         }
-        // What was offered once lies with the broker, so that a clock that was set right meanwhile loses nothing.
+        // An outcome that was offered once is stored by the broker, so that a clock that was corrected meanwhile loses nothing.
         if self.offers > 0 {
             self.spool.lapse(self.clock.wall(), LAPSES_AFTER)?;
         }
-        // What the broker does not take, as it is out of reach or full, was not offered.
+        // An outcome that the broker does not accept, as it is out of reach or full, counts as not offered.
         self.deliver_at = now + DELIVER_EVERY;
         for outcome in self.spool.pending() {
             let text = serde_json::to_vec(outcome).unwrap_or_default();
@@ -422,7 +423,8 @@ impl<'a> Agent<'a> {
         Ok(())
     }
 
-    /// The sinks' answers: the runs that they have. Each coordinator at work answers for its own; nobody does while there is none.
+    /// The sinks' answers: the runs that they have. Each coordinator at work answers for its own runs; without one there is no
+    /// answer.
     fn hear_the_sink(&mut self) -> Result<()> {
         while let Some(mailbox) = &mut self.asked {
             match mailbox.next(Nanos::ZERO) {
@@ -451,10 +453,10 @@ const REPORT_EVERY: Nanos = Nanos::from_secs(10);
 pub const REPORT_LIVES: Nanos = name::LIVES;
 const DELIVER_EVERY: Nanos = Nanos::from_secs(5);
 const DELIVER_SELDOM: Nanos = Nanos::from_secs(600);
-/// As long as the server keeps an outcome.
+/// The time for which the server keeps an outcome.
 const LAPSES_AFTER: Nanos = Nanos::from_secs(7 * 86_400);
 /// A job whose agent died is delivered again after so long.
 const REDELIVER_AFTER: Nanos = Nanos::from_secs(15);
 const LONGEST_REST: Nanos = Nanos::from_secs(1);
-/// How long leases live where nothing else is asked for.
+/// The default lifetime of leases.
 const USUAL_LEASE: Nanos = Nanos::from_secs(15);

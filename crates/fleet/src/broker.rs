@@ -1,7 +1,7 @@
-//! What coordination stands on: one trait, and two back ends that pass the same tests (`tests/conformance.rs`).
+//! The basis of coordination: one trait, and two back ends that pass the same tests (`tests/conformance.rs`).
 //!
 //! [`local::Local`] is this process alone; [`nats::Nats`] is a NATS server with JetStream. Every call returns at once or within
-//! the back end's time limit. What waits takes how long as an argument, and zero asks without waiting.
+//! the back end's time limit. Calls that wait take the longest wait as an argument; zero does not wait.
 
 mod lifetime;
 pub mod local;
@@ -14,11 +14,11 @@ use model::units::Nanos;
 /// Keys with a value each, of which a write can demand the revision that it replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bucket {
-    /// Who holds which resource, and the heartbeats of the holders.
+    /// The holders of resources, and their heartbeats.
     Leases,
     /// The agents that are there, with their inventory.
     Agents,
-    /// What is to be measured.
+    /// The plans to measure.
     Plans,
 }
 
@@ -60,7 +60,7 @@ impl Log {
     }
 }
 
-/// What a key holds.
+/// The content of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its bytes.
@@ -96,10 +96,10 @@ impl Listing {
     }
 }
 
-/// What a write demands of the key, or of others.
+/// The condition of a write on its key, or on others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// It does not exist.
+    /// The key does not exist.
     Absent,
     /// Its last write has this number.
     Revision(u64),
@@ -130,7 +130,7 @@ pub struct Message {
 /// Whether an appended message is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
-    /// It was stored.
+    /// The message was stored.
     New,
     /// One with the same id was stored before.
     Duplicate,
@@ -139,7 +139,7 @@ pub enum Appended {
 /// A message of a log, to be confirmed with [`Broker::done`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// What it was appended with: an outcome's agent, which the server holds to that agent's key.
+    /// The subject that it was appended with: an outcome's agent, which the server holds to that agent's key.
     pub subject: String,
     /// Its bytes.
     pub data: Vec<u8>,
@@ -149,12 +149,12 @@ pub struct Delivery {
     pub token: String,
 }
 
-/// What coordination stands on.
+/// The operations that coordination is built on.
 pub trait Broker: Send + Sync {
-    /// What a key holds.
+    /// Reads a key.
     ///
     /// # Errors
-    /// As all calls of this trait: the server cannot be reached, does not answer in time, or does not permit it.
+    /// Those of all calls of this trait: the server cannot be reached, does not answer in time, or does not permit it.
     fn get(&self, bucket: Bucket, key: &str) -> Result<Option<Entry>>;
 
     /// Writes a key, and returns the revision of this write. With `lifetime` (at least a second, in whole seconds) the key
@@ -182,12 +182,12 @@ pub trait Broker: Send + Sync {
     /// The keys of a bucket, sorted.
     ///
     /// # Errors
-    /// As all calls.
+    /// Those of all calls.
     fn keys(&self, bucket: Bucket) -> Result<Vec<String>>;
 
-    /// The keys of a pattern, in which `*` stands for one word, that were written after the write with this number (0: all), with what
-    /// they hold, at most 1,000. What is listed may be gone since; what came in since, a write that expects [`Expected::LastOf`]
-    /// refuses.
+    /// The keys of a pattern, in which `*` stands for one word, that were written after the write with this number (0: all),
+    /// with what they hold, at most 1,000. A listed key may be gone since; a key written since makes a write that expects
+    /// [`Expected::LastOf`] fail.
     ///
     /// # Errors
     /// The errors of all calls.
@@ -197,32 +197,32 @@ pub trait Broker: Send + Sync {
     /// report so later.
     ///
     /// # Errors
-    /// As all calls.
+    /// Those of all calls.
     fn publish(&self, subject: &str, data: &[u8]) -> Result<()>;
 
     /// Listens on a subject; `*` stands for one word of it, `>` for all further ones.
     ///
     /// # Errors
-    /// As all calls.
+    /// Those of all calls.
     fn subscribe(&self, subject: &str) -> Result<Box<dyn Mailbox>>;
 
     /// Sends a message, and returns where the answers arrive.
     ///
     /// # Errors
-    /// As all calls. That nobody listens is reported by the mailbox: [`NoResponder`](crate::FleetError::NoResponder).
+    /// Those of all calls. A subject without a listener is reported by the mailbox: [`NoResponder`](crate::FleetError::NoResponder).
     fn request(&self, subject: &str, data: &[u8]) -> Result<Box<dyn Mailbox>>;
 
     /// Stores a message for the consumers of its subject. `id` makes it one of a kind: the same id is stored once.
     ///
     /// # Errors
-    /// As all calls. After [`TimedOut`](crate::FleetError::TimedOut) it may be stored: the same call again is safe.
+    /// Those of all calls. After [`TimedOut`](crate::FleetError::TimedOut) it may be stored: the same call again is safe.
     fn append(&self, log: Log, subject: &str, id: &str, data: &[u8]) -> Result<Appended>;
 
     /// Takes part in the work of a log: what is appended with `subject` (`None`: all of it) is delivered to one of those
     /// who consume by this name, and again after `redeliver_after` unless it is confirmed. It stays until then.
     ///
     /// # Errors
-    /// As all calls.
+    /// Those of all calls.
     fn consume(
         &self,
         log: Log,
@@ -234,19 +234,19 @@ pub trait Broker: Send + Sync {
     /// Confirms a message: it is gone from the log, and is not delivered again.
     ///
     /// # Errors
-    /// As all calls; it may be delivered again then.
+    /// Those of all calls; it may be delivered again then.
     fn done(&self, delivery: &Delivery) -> Result<()>;
 
-    /// Makes anew what is missing of the store, as after the server lost its disk. What is there stays.
+    /// Makes anew what is missing of the store, as after the server lost its disk. Existing parts stay.
     ///
     /// # Errors
     /// The errors of all calls; an agent's key has no right to it.
     fn restore(&self) -> Result<()>;
 
-    /// It is being worked on: the time until it is delivered again begins anew.
+    /// Reports that a delivery is being worked on: the time until it is delivered again begins anew.
     ///
     /// # Errors
-    /// As all calls.
+    /// Those of all calls.
     fn extend(&self, delivery: &Delivery) -> Result<()>;
 }
 
@@ -255,7 +255,7 @@ pub trait Mailbox: Send {
     /// The next message, waited for as long as given.
     ///
     /// # Errors
-    /// The subject may not be listened on, or nobody answers there.
+    /// The subject may not be listened on, or has no responder.
     fn next(&mut self, wait: Nanos) -> Result<Option<Message>>;
 }
 
@@ -264,7 +264,7 @@ pub trait Consumer: Send {
     /// The next message, waited for as long as given.
     ///
     /// # Errors
-    /// As all calls of [`Broker`].
+    /// Those of all calls of [`Broker`].
     fn next(&mut self, wait: Nanos) -> Result<Option<Delivery>>;
 }
 
@@ -277,7 +277,7 @@ pub fn ask(broker: &dyn Broker, subject: &str, data: &[u8], wait: Nanos) -> Resu
     answer.ok_or_else(|| crate::FleetError::TimedOut { operation: "ask", object: subject.to_owned() })
 }
 
-/// Answers a request. A server that was started anew knows of no request before, and permits no answer to it: it is asked again.
+/// Answers a request. A restarted server knows no earlier request and permits no answer to it: the request is repeated.
 pub(crate) fn reply(broker: &dyn Broker, subject: &str, data: &[u8]) -> Result<()> {
     match broker.publish(subject, data) {
         Err(crate::FleetError::NotPermitted { .. }) => Ok(()),

@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 pub trait Clock: Send + Sync {
     /// Time that only passes, also while the host sleeps.
     fn mono(&self) -> MonoTime;
-    /// What time it is.
+    /// Returns the wall time.
     fn wall(&self) -> WallTime;
 }
 

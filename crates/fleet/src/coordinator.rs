@@ -1,7 +1,7 @@
 //! The coordinator's loop: it hands out rounds, takes outcomes, and lets no run vanish in silence.
 //!
-//! It keeps nothing that it cannot find again: what is to be run follows from the plan, what was run from the sink, and who of
-//! several coordinators is at work from a lease. So one that is killed is simply started anew.
+//! The coordinator keeps no state that it cannot find again: the runs to make follow from the plan, the ended ones from the
+//! sink, and a lease decides which of several coordinators is at work. So one that is killed is simply started anew.
 
 mod attempts;
 mod forgery;
@@ -31,7 +31,7 @@ use model::units::Nanos;
 use outcomes::FORWARD;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Where outcomes stay. What it has stored it never forgets, and storing the same run again changes nothing.
+/// Where outcomes stay. A stored outcome is never removed, and storing the same run again changes nothing.
 pub trait Sink {
     /// The latest attempt at a run that ended, as far as it is stored.
     fn stored(&self, run: &str) -> Option<Stored>;
@@ -53,8 +53,8 @@ pub trait Sink {
     /// Why not; it is tried again.
     fn store(&mut self, outcome: &Outcome) -> std::result::Result<(), String>;
 
-    /// The row of a run whose outcome it awaits beside those of the plan at work. What nobody here awaits is left for the
-    /// coordinator whose run it is.
+    /// The row of a run whose outcome it awaits beside those of the plan at work. Other outcomes are left for the coordinator
+    /// whose run it is.
     fn awaited(&self, _run: &str) -> Option<LedgerRow> {
         None
     }
@@ -84,10 +84,10 @@ pub struct Coordinator<'a> {
     ledger: Ledger,
     /// Rounds that were handed out.
     handed_out: usize,
-    /// What its agents may hold for runs that have not ended.
+    /// The grants of its agents for runs that have not ended.
     grants: Vec<Grant>,
     leadership: Leadership,
-    /// What it holds while it is at work.
+    /// The resources that it holds while it is at work.
     claims: Vec<Resource>,
     /// Resources as people know them.
     labels: BTreeMap<String, String>,
@@ -95,7 +95,7 @@ pub struct Coordinator<'a> {
     unsure: BTreeMap<String, LedgerRow>,
     /// The server failed for longer than the mesh takes.
     has_given_up: bool,
-    /// It was stopped while the server did not answer.
+    /// The coordinator was stopped while the server did not answer.
     is_out_of_reach: bool,
     /// Nothing is handed out before: runs under leases that the server lost may go on until then.
     quiet_until: MonoTime,
@@ -121,7 +121,7 @@ pub struct Coordinator<'a> {
     failure: Option<String>,
 }
 
-/// What a coordinator holds that works on the mesh of this name.
+/// The resource of a coordinator that works on the mesh of this name.
 fn identity(mesh: &str) -> Resource {
     Resource::sole(format!("coordinator.{}", run_name(&[mesh])))
 }
@@ -175,8 +175,7 @@ impl<'a> Coordinator<'a> {
         })
     }
 
-    /// It will hand out runs that its plan does not have yet ([`Coordinator::go_on_with`]), and these are their turns
-    /// ([`MeshPlan::turns`]).
+    /// Adds the turns of runs that its plan does not have yet ([`Coordinator::go_on_with`]) ([`MeshPlan::turns`]).
     #[must_use]
     pub fn with_turns(mut self, turns: Vec<Resource>) -> Coordinator<'a> {
         self.claims.extend(turns);
@@ -201,7 +200,7 @@ impl<'a> Coordinator<'a> {
     /// Does what is due, and returns when something will be next.
     ///
     /// # Errors
-    /// What no second attempt mends: the broker does not permit something.
+    /// An error that a second attempt cannot fix: the broker does not permit an operation.
     pub fn step(&mut self) -> Result<MonoTime> {
         self.failure = None;
         match self.advance() {
@@ -219,7 +218,7 @@ impl<'a> Coordinator<'a> {
     /// Waits for an outcome, at most until `due`.
     ///
     /// # Errors
-    /// As [`Coordinator::step`].
+    /// Those of [`Coordinator::step`].
     pub fn rest(&mut self, due: MonoTime) -> Result<()> {
         let wait = due - self.clock.mono();
         let waited = match self.leadership {
@@ -232,7 +231,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// What is known of every run so far.
+    /// The state of every run so far.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
@@ -254,7 +253,7 @@ impl<'a> Coordinator<'a> {
         self.plan.rounds.push(round);
     }
 
-    /// The outcomes that were refused as forged since this was asked last, some of each agent.
+    /// The outcomes that were refused as forged since the last call, some of each agent.
     pub fn take_forgeries(&mut self) -> Vec<Forgery> {
         self.forgeries.take()
     }
@@ -331,7 +330,7 @@ impl<'a> Coordinator<'a> {
         }
         let end = self.clock.mono() + STOPS_WITHIN;
         for mut answer in answers {
-            // Nobody there, or not in time: no second attempt would change it.
+            // No answer, or not in time: no second attempt would change it.
             let _ = answer.next(end - self.clock.mono());
         }
         Ok(())

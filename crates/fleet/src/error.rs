@@ -1,12 +1,12 @@
-//! Why the fleet cannot do something, naming it and the way out.
+//! Errors of the fleet, each with its object and advice.
 
 use std::io;
 use std::path::PathBuf;
 
-/// What the calls of this crate return.
+/// Result of the calls of this crate.
 pub type Result<T> = std::result::Result<T, FleetError>;
 
-/// What went wrong.
+/// Errors of the fleet.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FleetError {
@@ -15,7 +15,7 @@ pub enum FleetError {
     Unreachable {
         /// The server's URL.
         server: String,
-        /// What the network reports.
+        /// The network's report.
         why: String,
     },
     /// The server has not what a mesh needs.
@@ -33,27 +33,27 @@ pub enum FleetError {
     Certificate {
         /// The server's URL.
         server: String,
-        /// What is wrong with it.
+        /// Defect of the certificate.
         why: String,
     },
-    /// The server lets nobody in without a key.
+    /// The server admits no client without a key.
     #[error("the NATS server {server} asks for a key, and none was given")]
     NoKey {
         /// The server's URL.
         server: String,
     },
-    /// The server lets nobody in with this key.
+    /// The server admits no client with this key.
     #[error("the NATS server {server} refuses this key: {why}")]
     KeyRefused {
         /// The server's URL.
         server: String,
-        /// What it reports.
+        /// The server's report.
         why: String,
     },
     /// This key has not the right for one subject.
     #[error("{operation} `{subject}`: the server permits it not with this key")]
     NotPermitted {
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
         /// The subject.
         subject: String,
@@ -61,7 +61,7 @@ pub enum FleetError {
     /// The server has no streams of a mesh, or a cluster is choosing who leads them.
     #[error("{operation} `{object}`: {server} has no streams of a mesh now")]
     NoStream {
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
         /// The key, subject or stream.
         object: String,
@@ -74,7 +74,7 @@ pub enum FleetError {
         /// The server's URL.
         server: String,
     },
-    /// Nobody listens on a subject.
+    /// A subject has no listener.
     #[error("nobody answers on `{subject}`")]
     NoResponder {
         /// The subject.
@@ -86,40 +86,40 @@ pub enum FleetError {
         /// The key.
         key: String,
     },
-    /// It is not known whether something was done.
+    /// The result of an operation is not known.
     #[error("{operation} `{object}`: no answer in time")]
     TimedOut {
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
         /// The key, subject or stream.
         object: String,
     },
-    /// The server's disk or a limit of its storage is full. What was tried is not done.
+    /// The server's disk or a limit of its storage is full. The operation was not carried out.
     #[error("the storage of the NATS server {server} is full: {operation} `{object}`: {why}")]
     Full {
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
         /// The key, subject or stream.
         object: String,
         /// The server's URL.
         server: String,
-        /// What the server reports.
+        /// The server's report.
         why: String,
     },
     /// The server fails, or has no JetStream.
     #[error("{operation} `{object}`: {why}")]
     Server {
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
         /// The key, subject or stream.
         object: String,
-        /// What the server reports.
+        /// The server's report.
         why: String,
     },
     /// A name that cannot be part of a subject.
     #[error("`{name}` cannot name {what}: use letters, digits, `-` and `_` (at most 64)")]
     Name {
-        /// What it should name: an agent, a link.
+        /// The object to name: an agent, a link.
         what: &'static str,
         /// The name.
         name: String,
@@ -129,7 +129,7 @@ pub enum FleetError {
     Refused {
         /// The agent.
         agent: String,
-        /// What it reports.
+        /// The agent's report.
         why: String,
     },
     /// A folder has a mesh already, which is not overwritten.
@@ -145,7 +145,7 @@ pub enum FleetError {
     NoAgent {
         /// The name.
         name: String,
-        /// What may be meant.
+        /// Similar names, as a suffix of the error.
         meant: String,
         /// The mesh's folder.
         folder: PathBuf,
@@ -155,13 +155,13 @@ pub enum FleetError {
     Schedule {
         /// The schedule as it was given.
         text: String,
-        /// What is wrong with it.
+        /// Defect of the schedule.
         why: String,
     },
     /// A file of this host.
     #[error("{operation} {}: {source}", file.display())]
     File {
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
         /// The file.
         file: PathBuf,
@@ -171,19 +171,19 @@ pub enum FleetError {
     /// A file of this host that holds something else.
     #[error("{} holds no {what}: {why}", file.display())]
     Unusable {
-        /// What it should hold.
+        /// The expected content.
         what: &'static str,
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Defect of the file.
         why: String,
     },
     /// A message or record that is not of this form.
     #[error("read {what}: {why}")]
     Malformed {
-        /// What it should be.
+        /// The expected form.
         what: &'static str,
-        /// What is wrong with it.
+        /// Defect of the message.
         why: String,
     },
 }
@@ -214,7 +214,8 @@ impl FleetError {
         matches!(self, FleetError::Server { .. } | FleetError::NoStream { .. })
     }
 
-    /// The same in a sentence that stays the same as long as the reason does: a server that is silent is so whatever was asked.
+    /// The same in a sentence that stays the same as long as the reason does: a silent server has one sentence, whatever the
+    /// request.
     #[must_use]
     pub fn brief(&self) -> String {
         match self {
@@ -226,7 +227,7 @@ impl FleetError {
         }
     }
 
-    /// What to do about it.
+    /// Advice on this error.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
@@ -303,8 +304,8 @@ pub fn check_name(what: &'static str, name: &str) -> Result<()> {
     Err(FleetError::Name { what, name: name.to_owned() })
 }
 
-/// Who has which key.
+/// Explains the keys: each agent and coordinator has its own.
 const KEYS: &str = "each has a key of its own from `pathmeter mesh init`: --key keys/NAME.seed for the agent NAME, --key \
                     keys/coordinator.seed for `mesh` and `plan`";
-/// Part of what rustls says of a certificate for another host.
+/// Part of rustls' message about a certificate for another host.
 const OTHER_NAME: &str = "not valid for name";

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// How an agent's wall clock stands to ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offset {
-    /// What the agent's clock is ahead, in nanoseconds; negative: behind.
+    /// How far the agent's clock is ahead, in nanoseconds; negative: behind.
     pub ahead: i64,
     /// How wrong that may be.
     pub error: Nanos,
@@ -36,10 +36,10 @@ impl Offset {
     }
 }
 
-/// Measures how an agent's clock stands.
+/// Measures the offset of an agent's clock.
 ///
 /// # Errors
-/// Nobody answers, or not in time.
+/// No answer, or not in time.
 pub fn offset(broker: &dyn Broker, clock: &dyn Clock, agent: &str) -> Result<Offset> {
     let subject = format!("pm.cmd.{agent}");
     let question = encoded(&Command::Clock);
@@ -113,7 +113,7 @@ pub fn start(
     Ok(Started { at, offsets })
 }
 
-/// What of a group's results counts.
+/// The valid part of a group's results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupReport {
     /// From the first true start to the last.

@@ -1,21 +1,21 @@
-//! What agents are given to do, and what comes of it.
+//! Jobs of agents, and their outcomes.
 
 use crate::lease::{Class, Resource};
 use model::time::WallTime;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// A run for one agent. What is measured stands in `body`, which only the agent's program understands.
+/// A run for one agent. The test is in `body`, which only the agent's program understands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentJob {
     /// The run's name, which no other run ever has: [`crate::name::run_name`].
     pub run: String,
-    /// What is measured, for people: `ams -> fra`.
+    /// The test and its pair, as text to show: `ams -> fra`.
     pub title: String,
     /// How it gets on with others.
     #[serde(default)]
     pub class: Class,
-    /// What it needs while it runs.
+    /// The resources that it needs while it runs.
     pub resources: Vec<Resource>,
     /// Runs of one group do not exclude each other; empty: it is alone.
     #[serde(default)]
@@ -24,7 +24,7 @@ pub struct AgentJob {
     pub span: Nanos,
     /// After this it is not begun any more, clock of the agent.
     pub deadline: WallTime,
-    /// When it was handed out, clock of the coordinator: what tells it from the same run handed out again.
+    /// When it was handed out, clock of the coordinator: distinguishes it from the same run handed out again.
     #[serde(default)]
     pub handed_out: WallTime,
     /// Which attempt at the run this is, from 1.
@@ -36,18 +36,18 @@ pub struct AgentJob {
     /// The grant of its lease; empty: a coordinator of an earlier version handed it out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub grant: String,
-    /// What to measure.
+    /// The request that the program reads.
     pub body: String,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The run's name.
     pub run: String,
-    /// What was measured, for people.
+    /// The test and its pair, as text to show.
     pub title: String,
-    /// Who carried it out.
+    /// The agent that carried it out.
     pub agent: String,
     /// How it ended.
     #[serde(flatten)]
@@ -63,7 +63,7 @@ pub struct Outcome {
     /// Which attempt at the run this is, from 1.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub number: u32,
-    /// It failed for a reason of the fleet and not of the path: its agent was interrupted, or came to it too late.
+    /// The run failed for a reason of the fleet and not of the path: its agent was interrupted, or came to it too late.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unmeasured: bool,
 }
@@ -103,19 +103,19 @@ const ATTEMPT: char = '@';
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "kebab-case")]
 pub enum End {
-    /// It has a result.
+    /// The run has a result.
     Done {
-        /// The result, which only the program understands that asked for it.
+        /// The result, which only the program that requested it understands.
         body: String,
     },
-    /// It has a result that must not be trusted.
+    /// The run has a result that must not be trusted.
     Void {
         /// Why not: `lease lost`.
         reason: String,
         /// The result; empty: none.
         body: String,
     },
-    /// It could not be measured.
+    /// The run could not be measured.
     Failed {
         /// Why not.
         reason: String,

@@ -1,12 +1,12 @@
-//! Who may use which resource now: leases by resource, so that no test disturbs another.
+//! Leases: they decide which holder may use which resource now, so that no test disturbs another.
 //!
-//! A holder (`ams.CLAIM`) has a key of its own for each resource (`on.ams.CLAIM.nic.h1.eth0`), written only against the last write
-//! of all keys of that resource; the revision of that write is its fencing token. It has one heartbeat key with a lifetime
-//! (`beat.ams.CLAIM`). An agent's key writes those of its own name alone, and a holder that is an agent counts only for a run that a
-//! coordinator granted it, with the class that stands there: so no agent can free what another holds, or hold what it
-//! was not given. Whoever finds a holder without a heartbeat or grant must prove that by a *write* that the server takes only if it
-//! is so; a stale read passes over no holder. A holder counts its time from when it *sent* its last heartbeat and stops at two thirds
-//! of the lifetime, before the server would let anybody else in.
+//! A holder (`ams.CLAIM`) has a key of its own for each resource (`on.ams.CLAIM.nic.h1.eth0`), written only against the last
+//! write of all keys of that resource; the revision of that write is its fencing token. It has one heartbeat key with a
+//! lifetime (`beat.ams.CLAIM`). An agent's key writes those of its own name alone, and a holder that is an agent counts only
+//! for a run that a coordinator granted it, with the class of the grant: so no agent can free what another holds, or hold what
+//! it was not granted. A client that finds a holder without a heartbeat or grant must prove that by a *write* that the server
+//! accepts only if it is true; a stale read passes over no holder. A holder counts its time from when it *sent* its last
+//! heartbeat and stops at two thirds of the lifetime, before the server would admit another holder.
 //!
 //! [`Acquire`], [`Renewal`] and [`Release`] are state machines: a command comes out, a reply goes in, and time is an argument.
 //! [`Lease::acquire`] and the calls beside it drive them over a [`Broker`](crate::broker::Broker).
@@ -60,7 +60,7 @@ fn default_capacity() -> u32 {
     1
 }
 
-/// What somebody wants to hold.
+/// A request to hold resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The owner and a name that is used for this claim alone, never again: [`holder`].
@@ -73,15 +73,15 @@ pub struct Claim {
     pub group: String,
     /// How it gets on with others.
     pub class: Class,
-    /// What it needs; all of it or nothing.
+    /// The resources that it needs; all of them or none.
     pub resources: Vec<Resource>,
     /// How long the server keeps the claim after its last heartbeat: at least 3 s.
     pub lifetime: Nanos,
-    /// What it is for, for people.
+    /// Its purpose, as text to show.
     pub about: About,
 }
 
-/// What is held.
+/// A set of resources that is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// The claim's name.
@@ -116,7 +116,7 @@ impl Lease {
     }
 }
 
-/// What a machine wants done with the bucket of leases.
+/// An operation on the bucket of leases that a machine requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Read a key.
@@ -133,9 +133,9 @@ pub enum Command {
     Put {
         /// The key.
         key: String,
-        /// What to write.
+        /// The value to write.
         value: Vec<u8>,
-        /// What it must be like.
+        /// The condition of the write.
         expected: Expected,
         /// How long it lives.
         lifetime: Option<Nanos>,
@@ -149,10 +149,10 @@ pub enum Command {
     },
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// What was read.
+    /// The entry of a key.
     Entry(Option<Entry>),
     /// The keys of a pattern.
     Listing(Listing),
@@ -166,12 +166,12 @@ pub enum Reply {
     Unknown,
 }
 
-/// What a machine gives.
+/// The next step of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step<T> {
     /// Have this done, and return its reply.
     Do(Command),
-    /// It has ended.
+    /// The machine has ended.
     End(T),
 }
 

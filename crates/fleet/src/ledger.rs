@@ -8,10 +8,10 @@ use model::time::WallTime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is known of one expected run.
+/// The state of one expected run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerRow {
-    /// What is measured: `ams -> fra`.
+    /// The test and its pair: `ams -> fra`.
     pub title: String,
     /// The agent whose run it is; empty: it was never planned for one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -38,7 +38,7 @@ fn is_first(number: &u32) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum RunState {
-    /// It has not begun; `note` is the last known reason why.
+    /// The run has not begun; `note` is the last known reason why.
     Expected {
         /// The reason; empty: none is known.
         note: String,
@@ -55,14 +55,14 @@ pub enum RunState {
         /// Why not.
         reason: String,
     },
-    /// It could not be measured.
+    /// The run could not be measured.
     Failed {
         /// Why not.
         reason: String,
     },
     /// Nothing came by its deadline.
     Missed {
-        /// What is known of why.
+        /// The known part of the reason.
         reason: String,
     },
 }
@@ -96,7 +96,7 @@ impl LedgerRow {
     }
 }
 
-/// What a sink has of a run's latest attempt that ended.
+/// A sink's record of a run's latest attempt that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Which attempt that is, from 1.
@@ -108,11 +108,11 @@ pub struct Stored {
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredEnd {
-    /// It has a result.
+    /// The attempt has a result.
     Done,
-    /// It has a result that must not be trusted.
+    /// The attempt has a result that must not be trusted.
     Void,
-    /// It could not be measured.
+    /// The attempt could not be measured.
     Failed,
     /// Its agent reports that it was not carried out, for a reason of the fleet and not of the path.
     Unmeasured,
@@ -174,14 +174,14 @@ impl Ledger {
         self.rows.entry(run.to_owned()).or_insert(row);
     }
 
-    /// Notes why a run has not begun. What has ended is left alone.
+    /// Notes why a run has not begun. A run that has ended is left alone.
     pub fn note(&mut self, run: &str, note: &str) {
         if let Some(row) = self.rows.get_mut(run).filter(|row| !row.state.is_final()) {
             row.state = RunState::Expected { note: note.to_owned() };
         }
     }
 
-    /// An agent works on a run. What has ended is left alone.
+    /// An agent works on a run. A run that has ended is left alone.
     pub fn running(&mut self, run: &str, agent: &str) {
         if let Some(row) = self.rows.get_mut(run).filter(|row| !row.state.is_final()) {
             row.state = RunState::Running { agent: agent.to_owned() };

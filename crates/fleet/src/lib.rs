@@ -1,5 +1,5 @@
-//! Many hosts: who measures what, when, and without disturbing whom. Coordination only: what is measured is an opaque job, and
-//! this crate knows no engine.
+//! Coordination of many hosts: it decides which host measures at which time, so that no test disturbs another. A measurement is
+//! an opaque job; this crate knows no engine.
 //!
 //! Agents hold leases on the resources of a job while they carry it out; everything they share lies with a broker, which is
 //! this process ([`broker::local`]) or a NATS server ([`broker::nats`]).
@@ -32,17 +32,17 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`rounds`] | which pairs run at the same time: tournament, edge colouring, how long it takes |
-//! | [`lease`] | who may use which resource now |
+//! | [`lease`] | leases: the holders of each resource |
 //! | [`schedule`] | when a job repeats |
-//! | [`ledger`] | the runs that are expected, and what became of each |
-//! | [`mesh`], [`job`] | what a mesh measures: rounds of runs, each a job for an agent, and what came of it |
+//! | [`ledger`] | the runs that are expected, and the outcome of each |
+//! | [`mesh`], [`job`] | the plan of a mesh: rounds of runs, each a job for an agent, and its outcome |
 //! | [`coordinator`], [`results`] | the loop that hands rounds out and takes outcomes, and a file for them |
 //! | [`agent`], [`spool`] | the loop that carries jobs out, and what it keeps on its disk |
 //! | [`group`] | pairs that start at the same time |
 //! | [`clock`] | the clocks of a host, which a test can replace |
-//! | [`broker`] | what all of it stands on: keys, messages, logs; in this process, or a NATS server |
+//! | [`broker`] | the basis of all: keys, messages, logs; in this process, or a NATS server |
 //! | `setup` | the files of a mesh's server: configuration, keys, certificates |
-//! | [`FleetError`] | why something cannot be done, and the way out |
+//! | [`FleetError`] | errors, with advice |
 
 pub mod agent;
 pub mod broker;

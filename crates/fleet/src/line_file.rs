@@ -1,5 +1,5 @@
-//! A file of JSON lines, each on the disk before the call that wrote it returns. A line that a crash cut off is left out: what it
-//! says was not yet promised to anybody.
+//! A file of JSON lines, each on the disk before the call that wrote it returns. A line that a crash cut off is left out: its
+//! content was not yet confirmed to any caller.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -65,7 +65,7 @@ impl LineFile {
         LineFile(file)
     }
 
-    /// Writes one line. Of a line that could not be written nothing stays before the next one.
+    /// Writes one line. A line that could not be written leaves nothing before the next one.
     pub(crate) fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
@@ -96,7 +96,7 @@ impl LineFile {
     }
 }
 
-/// What the whole lines of a file say, which may be being written.
+/// The whole lines of a file, which another process may be writing.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Lines<T>> {
     Ok(parse(whole(&std::fs::read(path)?)))
 }

@@ -1,4 +1,4 @@
-//! What a mesh measures: rounds of runs, and runs beside them.
+//! The plan of a mesh: rounds of runs, and runs beside them.
 
 use crate::job::AgentJob;
 use crate::lease::{Class, Resource};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Site {
     /// The agent's name.
     pub agent: String,
-    /// What each of its runs needs, whichever the other site is.
+    /// The resources that each of its runs needs, whichever the other site is.
     pub resources: Vec<Resource>,
 }
 
@@ -36,35 +36,35 @@ pub struct Crossing {
     pub pairs: Vec<(String, String)>,
 }
 
-/// One run of a pair, as it is asked for.
+/// The request of one run of a pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRequest {
     /// Which end carries it out.
     pub agent: String,
-    /// What is measured, for people.
+    /// The test, as text to show.
     pub title: String,
-    /// What tells it from the pair's other runs: `up`.
+    /// Distinguishes it from the pair's other runs: `up`.
     pub part: String,
     /// How it gets on with others.
     pub class: Class,
-    /// What it needs beside what every run of its sites and links needs: the interfaces of this pair.
+    /// The resources that it needs beside those of its sites and links: the interfaces of this pair.
     pub resources: Vec<Resource>,
     /// How long it takes.
     pub span: Nanos,
-    /// What to measure.
+    /// The request that the program reads.
     pub body: String,
 }
 
 /// A run and its agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedRun {
-    /// Who carries it out.
+    /// The agent that carries it out.
     pub agent: String,
     /// The run; its deadline is set when it is handed out.
     pub job: AgentJob,
 }
 
-/// What a mesh measures.
+/// The plan of a mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeshPlan {
     /// Names this mesh: one coordinator at a time works on it.
@@ -72,7 +72,7 @@ pub struct MeshPlan {
     pub name: String,
     /// Runs that are handed out together, round after round.
     pub rounds: Vec<Vec<PlannedRun>>,
-    /// Runs that disturb nobody, handed out beside the rounds: a few of each agent at a time.
+    /// Runs that disturb no other, handed out beside the rounds: a few of each agent at a time.
     pub background: Vec<PlannedRun>,
     /// How much longer than planned a round may take before its runs are missed.
     pub grace: Nanos,
@@ -156,8 +156,8 @@ impl MeshPlan {
         (self, out)
     }
 
-    /// What its exclusive runs need, as claims of the coordinator: two meshes of which each would have to wait for the other's runs
-    /// follow one another as a whole.
+    /// The resources of its exclusive runs, as claims of the coordinator: two meshes of which each would have to wait for the
+    /// other's runs follow one another as a whole.
     #[must_use]
     pub fn turns(&self) -> Vec<Resource> {
         let exclusive = self.all().filter(|run| run.job.class == Class::Exclusive);
@@ -174,7 +174,7 @@ impl MeshPlan {
     }
 }
 
-/// What a coordinator claims for its runs on a resource.
+/// The claim of a coordinator for its runs on a resource.
 #[must_use]
 pub fn turn(resource: &Resource) -> Resource {
     Resource { name: format!("mesh.{}", resource.name), capacity: resource.capacity }
@@ -274,7 +274,7 @@ mod tests {
         };
         let plan = MeshPlan::new("m", &sites, None, &[backbone], runs);
         assert_eq!(plan.background.len(), 6);
-        // What is beside the rounds counts where it takes longer, and never nothing.
+        // Runs beside the rounds count where they take longer; their time is never zero.
         let alone = MeshPlan::new("m", &sites[..2], None, &[], |a, _| {
             vec![request(&a.agent, "mtu", Class::Background)]
         });

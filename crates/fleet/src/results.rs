@@ -1,4 +1,4 @@
-//! A sink in a file: outcomes and missed runs as JSON lines, each on the disk before anybody is told that it is stored.
+//! A sink in a file: outcomes and missed runs as JSON lines, each on the disk before it is confirmed as stored.
 
 use crate::clock::{Clock, SystemClock};
 use crate::coordinator::Sink;
@@ -25,7 +25,7 @@ pub struct ResultFile {
     damage: Option<String>,
 }
 
-/// What the file holds of each run, by its name.
+/// The content of the file for each run, by its name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
     /// The outcomes, of several attempts the latest.
@@ -77,7 +77,7 @@ impl ResultFile {
     /// Opens the file, or makes an empty one.
     ///
     /// # Errors
-    /// It cannot be opened, or another program has it open.
+    /// The file cannot be opened, or another program has it open.
     pub fn open(path: &Path) -> Result<ResultFile> {
         let fault =
             |source| FleetError::File { operation: "open the results", file: path.to_owned(), source };
@@ -179,7 +179,7 @@ impl InMemory {
         self.results().outcomes.get(run).cloned()
     }
 
-    /// What it holds.
+    /// A copy of its content.
     #[must_use]
     pub fn all(&self) -> Results {
         self.results().clone()
@@ -214,7 +214,7 @@ impl Results {
     /// Reads a file, also one that is being written. A run whose outcome came late is not missed.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn read(path: &Path) -> Result<Results> {
         let lines = line_file::read(path);
         lines.map(|lines| Results::from_lines(path, lines)).map_err(|source| FleetError::File {
@@ -234,7 +234,7 @@ impl Results {
         self
     }
 
-    /// What it has of the latest attempt at a run that ended.
+    /// The record of the latest attempt at a run that ended.
     #[must_use]
     pub fn stored(&self, run: &str) -> Option<Stored> {
         let measured = self.outcomes.get(run).map(Stored::new);
@@ -283,7 +283,7 @@ impl Results {
                     results.begun.insert(due);
                 }
                 Line::Mesh { name } => {
-                    // What was written before meshes had names is of the first that has one.
+                    // Lines from before meshes had names belong to the first mesh that has one.
                     let unnamed = results.meshes.values_mut().filter(|mesh| mesh.is_empty());
                     unnamed.for_each(|mesh| mesh.clone_from(&name));
                     results.mesh = name;
@@ -303,7 +303,7 @@ impl Results {
 }
 
 impl Stored {
-    /// What is kept of an outcome.
+    /// Makes the record of an outcome.
     #[must_use]
     pub fn new(outcome: &Outcome) -> Stored {
         let end = match &outcome.end {

@@ -124,7 +124,7 @@ fn links_of_pairs(shared: &[SharedLink]) -> std::collections::HashMap<Pair, Vec<
     links
 }
 
-/// What a round already uses.
+/// The part of the network that a round already uses.
 struct RoundUse {
     pairs: Vec<Pair>,
     busy: Vec<bool>,

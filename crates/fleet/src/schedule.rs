@@ -108,7 +108,7 @@ impl Schedule {
             period = Some(period.map_or(next - last, |least: Nanos| least.min(next - last)));
             last = next;
         }
-        // What comes once more and never again has no period.
+        // A schedule that comes only once more has no period.
         Some(period.unwrap_or(Nanos::from_secs(86_400)))
     }
 }

@@ -17,7 +17,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// What to set up.
+/// Settings of a new mesh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeshSetup {
     /// The agents, by name: each gets a key of its own.
@@ -113,7 +113,7 @@ impl Rights {
     fn of_agent(name: &str) -> Rights {
         let publish = vec![
             format!("pm.lease.name.{name}"),
-            // What it holds itself, and its heartbeats.
+            // The leases that it holds itself, and its heartbeats.
             format!("pm.lease.on.{name}.>"),
             format!("pm.lease.beat.{name}.>"),
             format!("pm.agent.{name}"),

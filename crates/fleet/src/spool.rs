@@ -1,4 +1,4 @@
-//! What an agent remembers on its own disk: which runs it began, and their outcomes until the sink has them.
+//! The runs that an agent began, kept on its own disk, and their outcomes until the sink has them.
 //!
 //! A file of JSON lines, each synced to the disk before the call returns. A line that a crash cut off is left out; a file that
 //! has nothing more to deliver is written anew, with the names of the last runs, so that a job that is delivered again is not
@@ -39,7 +39,7 @@ enum Line {
     Finished(Box<Outcome>),
     /// The sink has it.
     Stored(String),
-    /// Nobody took it in time: it lies in the file beside this one.
+    /// The outcome was not taken in time: it is in the file beside this one.
     Lapsed(String),
 }
 
@@ -281,9 +281,9 @@ impl Spool {
     }
 }
 
-/// So many bytes of delivered outcomes are kept before the file is written anew.
+/// Limit of delivered outcomes, in bytes, before the file is written anew.
 const LARGE: u64 = 1 << 20;
-/// So many runs are known by name after they were delivered.
+/// Number of runs that are known by name after they were delivered.
 const REMEMBERED: usize = 4096;
 
 #[cfg(test)]

@@ -32,12 +32,12 @@ impl Clock for Ahead {
     }
 }
 
-/// Nobody has set the clock of `lon`.
+/// The clock of `lon` is not set.
 fn clock_of(agent: &str) -> Ahead {
     Ahead(Nanos::from_secs(if agent == "lon" { 7200 } else { 0 }))
 }
 
-/// Runs a coordinator over agents that wait for the start and note when it came, until `until` says that it is enough.
+/// Runs a coordinator over agents that wait for the start and note when it came, until `until` is true.
 fn with_agents(
     broker: &Local,
     plan: MeshPlan,

@@ -9,7 +9,7 @@ use model::path::{PathDirection, PathResult, least_mtu};
 use model::plan::Direction;
 use model::run::Run;
 
-/// What to set on the path of a run; nothing where no path MTU is known.
+/// Advice on the path of a run; none where no path MTU is known.
 #[must_use]
 pub(crate) fn of_run(run: &Run) -> Vec<Advice> {
     let Some(result) = &run.summary.path else { return Vec::new() };
@@ -20,7 +20,7 @@ pub(crate) fn of_run(run: &Run) -> Vec<Advice> {
 /// A path to advise on.
 struct Path<'a> {
     result: &'a PathResult,
-    /// The encapsulation that was asked for.
+    /// The requested encapsulation.
     named: Option<&'a str>,
     here: Option<&'a Host>,
     there: Option<&'a Host>,
@@ -53,7 +53,7 @@ impl Path<'_> {
         self.directions().filter_map(move |(direction, one_way)| advise(direction, one_way))
     }
 
-    /// The largest packet that is known to cross every way, and in every flow, that was looked at.
+    /// The largest packet that is known to cross in every direction and flow that was examined.
     fn mtu(&self) -> Option<u32> {
         self.directions().filter_map(|(_, direction)| direction.crosses_in_every_flow()).min()
     }
@@ -62,7 +62,7 @@ impl Path<'_> {
         self.directions().any(|(_, direction)| direction.ipv6)
     }
 
-    /// Both ways are known.
+    /// Both directions are known.
     fn whole(&self) -> bool {
         self.directions().filter(|(_, direction)| direction.crosses().is_some()).count() == 2
     }
@@ -164,7 +164,7 @@ fn place(direction: Direction) -> &'static str {
     }
 }
 
-/// What a number rests on when only one way is known.
+/// The caution on a number when only one direction is known.
 fn caution(whole: bool) -> &'static str {
     if whole { "" } else { "; the other way is not known and may carry less" }
 }

@@ -38,14 +38,14 @@ pub struct Analysis {
     pub flows: Vec<Flow>,
     /// Every run and egress path of round trips.
     pub trips: Vec<Trips>,
-    /// What each run says of the size of packets.
+    /// The path MTU of each run, as far as known.
     pub paths: Vec<PathBound>,
-    /// All throughput as one measurement, where that was asked for.
+    /// All throughput as one measurement, where requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
     /// Each group of runs against the first one.
     pub comparisons: Vec<Comparison>,
-    /// What follows, in sentences.
+    /// The conclusions, in sentences.
     pub conclusions: Vec<String>,
     /// The findings of every run.
     pub findings: Vec<RunFinding>,
@@ -57,7 +57,7 @@ pub struct Analysis {
 pub struct RunFinding {
     /// Name of the run.
     pub run: String,
-    /// What was found in it.
+    /// The finding.
     #[serde(flatten)]
     pub finding: Finding,
 }
@@ -65,7 +65,7 @@ pub struct RunFinding {
 /// A run to look at.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// What it is called in tables.
+    /// Its name in tables.
     pub name: &'a str,
     /// The group it belongs to, where groups are compared.
     pub group: Option<&'a str>,
@@ -73,10 +73,10 @@ pub struct Subject<'a> {
     pub run: &'a Run,
 }
 
-/// What is to be done beyond looking at each run.
+/// Options of an analysis beyond each run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Speed of the link, where the runs do not tell it.
+    /// Speed of the link, where the runs do not record it.
     pub link: Option<BitRate>,
     /// The runs ran at once.
     pub together: bool,
@@ -119,7 +119,7 @@ fn findings(subject: &Subject<'_>) -> Vec<RunFinding> {
     findings.map(|finding| RunFinding { run: subject.name.into(), finding: finding.clone() }).collect()
 }
 
-/// What an import says of the share of line rate where the size of segments is not known.
+/// An import's note on the share of line rate where the size of segments is not known.
 fn line_rate_ranges(subject: &Subject<'_>) -> Vec<String> {
     let ranges = subject.run.summary.warnings.iter().filter(|warning| warning.id == "line-rate-range");
     ranges.map(|warning| format!("{}: {}", subject.name, warning.text)).collect()

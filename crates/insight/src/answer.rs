@@ -16,9 +16,9 @@ use model::units::BitRate;
 /// The one-line answer of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// What was found, without a full stop.
+    /// The result, without a full stop.
     pub line: String,
-    /// What to do, where something is not as it should be; empty: nothing.
+    /// Advice where something is not as it should be; empty: none.
     pub action: String,
 }
 
@@ -33,7 +33,7 @@ pub fn answer_of_run(run: &Run) -> Answer {
         Some(finding) if finding.severity < Severity::Problem && has_failed(run) => figures(run),
         // Where it is, is the answer about hops.
         Some(finding) if run.is_hops() => finding.title.split(": ").next().unwrap_or_default().to_owned(),
-        // Under load the figures are the answer, and the finding says what they mean.
+        // Under load the figures are the answer, and the finding explains them.
         Some(finding) => match loaded(run) {
             Some(figures) => format!("{}: {figures}", short(run, finding)),
             None => short(run, finding),
@@ -79,7 +79,7 @@ fn ended(run: &Run) -> String {
     }
 }
 
-/// It broke off.
+/// The run broke off.
 fn has_failed(run: &Run) -> bool {
     matches!(run.summary.outcome, Some(Outcome::Failed { .. }))
 }

@@ -12,7 +12,7 @@ use model::dut::{DeviceReport, Setup, StreamReport};
 use model::finding::Finding;
 use std::cmp::Reverse;
 
-/// A way to find one reason.
+/// A rule that finds one reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// The stable name of what it finds.
@@ -40,16 +40,16 @@ pub const RULES: &[Rule] = &[
     Rule { id: "at-line-rate", find: limits::at_line_rate },
 ];
 
-/// Fills in a device's findings, the worst first, and its verdict. What stood there is replaced.
+/// Fills in a device's findings, the worst first, and its verdict. Earlier values are replaced.
 pub fn conclude(device: &mut DeviceReport, setup: &Setup) {
     kinds::fill(device, setup);
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.find)(device, setup)).collect();
     if limits::is_spoilt(device) {
-        // What the host did is not the device's fault.
+        // A disturbance of the host is not the device's fault.
         findings.retain(|finding| OF_THE_HOST.contains(&finding.id.as_str()));
     }
     if findings.iter().any(|finding| finding.id == "random-loss") {
-        // What they say follows from it, and not from what they name.
+        // Findings of this kind follow from random loss, and not from the cause that they name.
         findings.retain(|finding| !OF_CHANCE.contains(&finding.id.as_str()));
     }
     findings.sort_by_key(|finding| Reverse(finding.severity));

@@ -1,4 +1,4 @@
-//! Findings: the reason behind a number, with its evidence and the way out. Pure functions, one row each in [`RULES`].
+//! Findings: the reason behind a number, with its evidence and advice. Pure functions, one row each in [`RULES`].
 
 mod contradiction;
 mod cpu;
@@ -181,7 +181,7 @@ fn outages(run: &Run) -> Vec<Finding> {
     [outage::outage(run), latency::outage(run)].concat()
 }
 
-/// All findings of a run and of its tests, worst first, each id, direction and way once.
+/// All findings of a run and of its tests, worst first, each id, direction and egress path once.
 pub fn findings_of_run(run: &Run) -> Vec<Finding> {
     let own = RULES.iter().flat_map(|rule| (rule.find)(run));
     let of_tests = run.tests.iter().flat_map(|test| test.findings.iter().cloned());

@@ -12,9 +12,9 @@ pub const RECEIVE_BUFFER: u64 = 268_435_456;
 /// The copy of the program that has rights.
 pub const PRIVILEGED: &str = "pathmeter-privileged";
 
-/// Gives a copy of the program its rights, for the user's group alone: whoever may start it could change interfaces. The program
-/// itself stays what everyone may start: a service without capabilities cannot start a file that has some. `program`: where it
-/// lies, if that is known.
+/// Gives a copy of the program its rights, for the user's group alone: everyone who may start it could change interfaces. The
+/// program itself stays open to all users: a service without capabilities cannot start a file that has some. `program`: where
+/// it lies, if that is known.
 #[must_use]
 pub fn rights(program: Option<&str>) -> String {
     let program = program.unwrap_or("$(command -v pathmeter)");

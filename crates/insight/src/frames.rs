@@ -1,4 +1,4 @@
-//! Rows of a sweep over Ethernet frame sizes: what a run says of frames of one size, against line rate.
+//! Rows of a sweep over Ethernet frame sizes: the figures of a run for frames of one size, against line rate.
 
 use model::frames::{DeviceFrames, FrameAsked, FrameRow};
 use model::framing::{Framing, Transport as Header};
@@ -56,7 +56,7 @@ pub fn measured(
     row
 }
 
-/// Told when the packets were not as large as asked for.
+/// A note when the packets were not of the requested size.
 fn other_payload(
     asked: &FrameAsked,
     payload: Option<f64>,
@@ -72,7 +72,7 @@ fn other_payload(
     Some(format!("packets carried {observed:.0} bytes and not the {wanted} that fill such frames"))
 }
 
-/// Told when the interface counted by more than 2 % otherwise. `offload`: UDP could be sent in super-packets.
+/// A note when the interface's count differs by more than 2 %. `offload`: UDP could be sent in super-packets.
 fn note(device: &DeviceFrames, protocol: Transport, offload: bool) -> Option<String> {
     let interface = &device.interface;
     let why = match (protocol, device.difference()) {
@@ -119,7 +119,7 @@ fn direction_figures(run: &Run, direction: Direction) -> Vec<&DirectionSummary> 
     alone.into_iter().chain(run.tests.iter().filter_map(|test| test.summary.direction(direction))).collect()
 }
 
-/// Of pairs the sum over the time in which all ran.
+/// The goodput; of pairs the sum over the time in which all ran.
 fn goodput(run: &Run, direction: Direction, directions: &[&DirectionSummary]) -> BitRate {
     let together = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref());
     let sum = together.and_then(|sum| if direction == Direction::Up { sum.up } else { sum.down });
@@ -178,7 +178,7 @@ fn lost(directions: &[&DirectionSummary]) -> Option<f64> {
     (!losses.is_empty()).then(|| losses.iter().sum::<f64>() / losses.len() as f64)
 }
 
-/// What set the rate, as ids of findings. At line rate under the encapsulation nothing else did.
+/// The limits of the rate, as ids of findings. At line rate under the encapsulation there is no other.
 pub(crate) fn limited_by(run: &Run, direction: Direction, share: Option<f64>) -> Vec<String> {
     match share {
         Some(share) if share >= IMPOSSIBLE_SHARE => return vec!["link-speed-wrong".into()],
@@ -193,7 +193,7 @@ pub(crate) fn limited_by(run: &Run, direction: Direction, share: Option<f64>) ->
     LIMITS.iter().skip(1).filter(here).map(|id| (*id).to_owned()).collect()
 }
 
-/// Ids of findings that say what set the rate, most telling first.
+/// Ids of findings about a limit of the rate, the most specific first.
 const LIMITS: [&str; 9] = [
     "at-line-rate",
     "policer",
@@ -205,7 +205,7 @@ const LIMITS: [&str; 9] = [
     "window-limited",
     "path-loss",
 ];
-/// Counts and sizes may differ by so much before it is told.
+/// Difference of counts and sizes from which it is reported.
 const DIFFERENCE: f64 = 0.02;
 
 #[cfg(test)]

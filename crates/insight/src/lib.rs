@@ -1,5 +1,5 @@
-//! What figures mean: the findings and the verdict of a run, the advice that follows, conclusions about a device, and many
-//! runs looked at together. Pure functions of the documents of `model`, without I/O, clock or thread.
+//! The meaning of figures: the findings and the verdict of a run, the advice that follows, conclusions about a device, and
+//! analyses of many runs. Pure functions of the documents of `model`, without I/O, clock or thread.
 //!
 //! ```
 //! use model::finding::Status;

@@ -1,5 +1,5 @@
-//! What a matrix of sites shows that none of its cells shows alone: a site that is slow from everywhere, a family that fails from
-//! one site, a direction that is not like the other.
+//! Findings of a matrix of sites that no cell shows alone: a site that is slow from everywhere, a family that fails from one
+//! site, a direction that differs from the other.
 
 use model::experiment::MatrixFinding;
 use model::stats::quantile::median;
@@ -14,11 +14,11 @@ pub struct Cell {
     pub target: String,
     /// The IP version, 4 or 6, where the path has one.
     pub family: Option<u8>,
-    /// What was measured; absent: it failed.
+    /// The measured value; absent: it failed.
     pub value: Option<f64>,
 }
 
-/// What the cells of one test show together. Of a figure more is better, or less.
+/// The findings from all cells of one test. `higher_is_better`: whether more of the figure is better.
 #[must_use]
 pub fn findings(test: &str, cells: &[Cell], higher_is_better: bool) -> Vec<MatrixFinding> {
     let matrix = Matrix { test, cells, higher_is_better };
@@ -36,7 +36,7 @@ struct Matrix<'a> {
     higher_is_better: bool,
 }
 
-/// An end of a path, seen from a site.
+/// An end of a path, as named by a site.
 struct End {
     id: &'static str,
     words: &'static str,
@@ -166,9 +166,9 @@ impl Matrix<'_> {
     }
 }
 
-/// So many times worse is more than a path that is a little longer.
+/// A path is far worse by this factor, more than one that is a little longer.
 const FAR: f64 = 2.0;
-/// Of fewer sites nobody can tell whose fault it is.
+/// Number of sites below which the cause cannot be located.
 const ENOUGH: usize = 2;
 
 #[cfg(test)]
@@ -215,7 +215,7 @@ mod tests {
         assert!(findings("bulk", &into, true)[0].title.starts_with("everything into C is slow: A, B"));
         let out = matrix(&[None], |cell| Some(if cell.source == "C" { 0.1e9 } else { 1e9 }));
         assert_eq!(ids(&out), ["site-slow-out"]);
-        // Of a delay less is better: the same figures say the opposite of the others.
+        // Less of a delay is better: the same figures mean the opposite of the others.
         assert!(
             findings("rtt", &matrix(&[None], |cell| Some(if cell.target == "C" { 9.0 } else { 1.0 })), false)
                 .iter()

@@ -52,7 +52,7 @@ pub fn run_of_failure(id: &str, kind: &str, times: [WallTime; 2], reason: &str) 
     run
 }
 
-/// Fills in limits, findings, advice and verdict of a run. What stood there is replaced.
+/// Fills in limits, findings, advice and verdict of a run. Earlier values are replaced.
 #[must_use]
 pub fn judge(mut run: Run) -> Run {
     limit::fill(&mut run);

@@ -1,4 +1,4 @@
-//! What the first process of a machine must do: mount the kernel's file systems, reap, and turn the machine off.
+//! Duties of the first process of a machine: it mounts the kernel's file systems, reaps children, and turns the machine off.
 //!
 //! Sources: `mount(2)`, `reboot(2)`, `wait(2)`; the kernel's `Documentation/filesystems/ramfs-rootfs-initramfs.rst`.
 
@@ -19,7 +19,7 @@ pub fn mount(kind: &str, target: &str) -> Result<()> {
     }
 }
 
-/// Waits for any child to end, and tells its process id; `None` when there is no child.
+/// Waits for any child to end, and returns its process id; `None` when there is no child.
 #[must_use]
 pub fn reap() -> Option<u32> {
     loop {

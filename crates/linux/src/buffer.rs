@@ -22,7 +22,7 @@ impl PageBuffer {
         buffer
     }
 
-    /// Allocates `len` bytes of zeros that nobody has touched: they take no memory until somebody does.
+    /// Allocates `len` bytes of zeros whose pages are untouched: they take no memory until they are used.
     #[must_use]
     pub fn untouched(len: usize) -> Self {
         let count = len.div_ceil(PAGE);
@@ -43,7 +43,7 @@ impl PageBuffer {
         Self { pages, len }
     }
 
-    /// Allocates `len` bytes to receive into: every page is there, and nobody looks at what is in it.
+    /// Allocates `len` bytes to receive into: every page is resident, and the initial content is not read.
     #[must_use]
     pub fn blank(len: usize) -> Self {
         let mut buffer = Self::untouched(len);

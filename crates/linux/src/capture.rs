@@ -1,5 +1,4 @@
-//! Capturing packets of one far host on one interface (packet(7)), as the wire has them: offloads are told with each
-//! frame.
+//! Capturing packets of one far host on one interface (packet(7)), as they are on the wire: each frame comes with its offloads.
 //!
 //! libc is left for `sockaddr_ll`, which rustix does not have, and for the ring.
 //!
@@ -23,7 +22,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use units::Bytes;
 use units::time::MonoTime;
 
-/// What to capture, and how much of it.
+/// The packets to capture, and how much of them to keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
     /// Name of the interface.
@@ -45,18 +44,18 @@ pub struct Captor {
     statistics: Statistics,
 }
 
-/// What lies before the IP header of a frame.
+/// The header before the IP header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkLayer {
     /// An Ethernet header.
     Ethernet,
-    /// The same, on loopback: nobody knows which way a packet goes, and each is seen once.
+    /// Cooked frames of loopback: the direction of a packet is not known, and each packet is captured once.
     Loopback,
     /// Something else or nothing (tunnels): take the frame from its IP header on.
     Ip,
 }
 
-/// What the kernel counted for a capture.
+/// Counters of the kernel for a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Frames that passed the filter, dropped ones included.
@@ -96,7 +95,7 @@ impl Captor {
         Ok(Captor { fd, ring, layer, statistics: Statistics::default() })
     }
 
-    /// What lies before the IP header of each frame.
+    /// The header before the IP header of each frame.
     pub fn layer(&self) -> LinkLayer {
         self.layer
     }
@@ -105,7 +104,7 @@ impl Captor {
     /// frames over in blocks, no later than 50 ms after the first of a block.
     ///
     /// # Errors
-    /// What `ppoll(2)` gives; `ENETDOWN` once when the interface goes down, after which the capture goes on.
+    /// The errors of `ppoll(2)`; `ENETDOWN` once when the interface goes down, after which the capture goes on.
     pub fn frames(&mut self, deadline: MonoTime, take: &mut dyn FnMut(&Frame<'_>)) -> io::Result<usize> {
         let taken = self.take(take);
         if taken > 0 {
@@ -126,10 +125,10 @@ impl Captor {
         self.ring.take(take)
     }
 
-    /// What the kernel has counted since the start.
+    /// The counters of the kernel since the start.
     ///
     /// # Errors
-    /// What `getsockopt(2)` gives.
+    /// The errors of `getsockopt(2)`.
     pub fn statistics(&mut self) -> Result<Statistics> {
         self.statistics.update(&self.fd)?;
         Ok(self.statistics)
@@ -143,7 +142,7 @@ impl AsFd for Captor {
 }
 
 impl Statistics {
-    /// Adds what the kernel has counted for a packet socket since it was asked last.
+    /// Adds the kernel's counts for a packet socket since the previous call.
     pub fn update(&mut self, fd: &impl AsFd) -> Result<()> {
         let mut raw = [0; 12];
         get_raw(fd, STATISTICS, &mut raw)?;
@@ -175,7 +174,7 @@ pub fn open_socket(filter: &[libc::sock_filter]) -> Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Binds to an interface, from where on frames come, and tells what is before their IP headers.
+/// Binds to an interface, from where on frames come, and returns the kind of header before their IP headers.
 pub fn bind(fd: &OwnedFd, interface: u32) -> io::Result<LinkLayer> {
     // Not yet heard, and so the kind of link is known before the first frame.
     let layer = match bind_to(fd, interface, 0)? {

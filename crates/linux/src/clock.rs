@@ -1,6 +1,6 @@
-//! The two clocks, sleeping to an instant, and what the kernel reads the time from.
+//! The two clocks, sleeping to an instant, and the clock source of the kernel.
 //!
-//! They are read through libc: it stands in the path of every packet, and its way to the vDSO is the one we have measured.
+//! They are read through libc: it stands in the path of every packet, and its call of the vDSO is the one we have measured.
 
 use crate::error::{Named, Result};
 use rustix::io::Errno;
@@ -34,13 +34,13 @@ pub fn sleep_until(due: MonoTime) {
 /// 50 µs). Zero would restore the default, so it is taken as 1 ns.
 ///
 /// # Errors
-/// What `prctl(2)` gives.
+/// The errors of `prctl(2)`.
 pub fn set_timer_slack(slack: Nanos) -> Result<()> {
     let slack = NonZeroU64::new(slack.0).unwrap_or(NonZeroU64::MIN);
     set_current_timer_slack(Some(slack)).named("set timer slack of", || "this thread".into())
 }
 
-/// What the kernel reads the time from: `tsc`, `kvm-clock`, `hpet`, …
+/// The clock source of the kernel: `tsc`, `kvm-clock`, `hpet`, …
 ///
 /// # Errors
 /// When sysfs is not there to be read.

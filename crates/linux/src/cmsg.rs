@@ -1,6 +1,6 @@
 //! Control messages: the side notes the kernel attaches to a received message (cmsg(3)).
 //!
-//! Through libc: of these messages rustix reads a few kinds, and none that tells of a packet.
+//! They are read through libc: rustix reads a few kinds of these messages, and none that describes a packet.
 
 use crate::error::check_len;
 use crate::sockaddr::{self, array};
@@ -88,7 +88,7 @@ pub(crate) fn receive(
     })
 }
 
-/// Bytes of control messages that a header tells of; its field is as wide as the C library has it.
+/// Bytes of control messages according to a header; its field is as wide as the C library has it.
 pub fn control_len(header: &libc::msghdr) -> usize {
     fn size(len: impl TryInto<usize>) -> usize {
         len.try_into().unwrap_or(0)

@@ -54,7 +54,7 @@ pub enum Counter {
     TcpInSegs,
     /// TCP segments sent, retransmissions not included.
     TcpOutSegs,
-    /// TCP segments sent again.
+    /// TCP segments that were retransmitted.
     TcpRetransSegs,
     /// TCP segments received in error.
     TcpInErrs,
@@ -200,7 +200,7 @@ impl Counters {
     }
 }
 
-/// What one CPU's packet backlog (`netif_receive_skb` and NAPI) did; counted over all namespaces.
+/// Counters of one CPU's packet backlog (`netif_receive_skb` and NAPI), over all namespaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Softnet {
     /// Which CPU.

@@ -150,7 +150,7 @@ pub fn thread_cpu_time() -> Nanos {
     nanos(time.tv_sec, time.tv_nsec)
 }
 
-/// What a thread or the whole process has used so far (`getrusage(2)`).
+/// Resources that a thread or the whole process has used so far (`getrusage(2)`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// CPU time in user mode.
@@ -161,24 +161,24 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// Times the CPU was taken from us.
     pub involuntary_switches: u64,
-    /// Largest resident memory so far; of the whole process even when asked for a thread.
+    /// Largest resident memory so far; of the whole process even in the usage of a thread.
     pub peak_rss: Bytes,
 }
 
 impl Usage {
-    /// Of the whole process, finished threads included.
+    /// Usage of the whole process, finished threads included.
     #[must_use]
     pub fn of_process() -> Self {
         Self::used_by(libc::RUSAGE_SELF)
     }
 
-    /// Of the calling thread.
+    /// Usage of the calling thread.
     #[must_use]
     pub fn of_thread() -> Self {
         Self::used_by(libc::RUSAGE_THREAD)
     }
 
-    /// Of all processes that were started by this one and have been waited for.
+    /// Usage of all processes that were started by this one and have been waited for.
     #[must_use]
     pub fn of_children() -> Self {
         Self::used_by(libc::RUSAGE_CHILDREN)
@@ -190,7 +190,7 @@ impl Usage {
         self.user + self.system
     }
 
-    /// What was used since `earlier`; `peak_rss` stays what it is.
+    /// Usage since `earlier`; `peak_rss` is unchanged.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -264,7 +264,7 @@ impl CpuTimes {
         }
     }
 
-    /// As shares of the whole; all zero when no tick passed.
+    /// Shares of the whole; all zero when no tick passed.
     #[must_use]
     pub fn shares(&self) -> CpuShares {
         let whole = self.total();

@@ -9,13 +9,13 @@ use std::net::IpAddr;
 #[derive(Debug, thiserror::Error)]
 #[error("{operation} {object}: {source}")]
 pub struct OsError {
-    /// What was attempted, with its preposition: `set UDP_SEGMENT on`, `open`, `bind`.
+    /// The operation, with its preposition: `set UDP_SEGMENT on`, `open`, `bind`.
     pub operation: String,
-    /// What it was attempted on: `udp 10.0.0.2:5210`, `/proc/net/snmp`.
+    /// The object of the operation: `udp 10.0.0.2:5210`, `/proc/net/snmp`.
     pub object: String,
     /// The reason the system gave.
     pub source: io::Error,
-    /// The ICMP message that it comes from, where the kernel told it.
+    /// The ICMP message that it comes from, where the kernel reported it.
     pub rejection: Option<Rejection>,
 }
 
@@ -32,7 +32,7 @@ pub struct Rejection {
     pub icmp_code: u8,
 }
 
-/// What the set-up calls of this crate return.
+/// Result of the set-up calls of this crate.
 pub type Result<T> = std::result::Result<T, OsError>;
 
 impl OsError {
@@ -41,8 +41,8 @@ impl OsError {
         Self { operation: operation.into(), object: object.into(), source, rejection: None }
     }
 
-    /// The kernel does not have what was asked for (a kind of device, queueing discipline or tunnel): another kernel,
-    /// or a module, would. A refusal for want of rights, or for a wrong name, is not this.
+    /// The kernel lacks the requested function (a kind of device, queueing discipline or tunnel): another kernel, or a module,
+    /// would. A refusal for want of rights, or for a wrong name, is not this.
     #[must_use]
     pub fn is_unsupported(&self) -> bool {
         self.source.kind() == io::ErrorKind::Unsupported
@@ -88,7 +88,7 @@ pub fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
     if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned) }
 }
 
-/// As [`check`], for calls that return a length.
+/// Like [`check`], for calls that return a length.
 pub fn check_len(returned: isize) -> io::Result<usize> {
     usize::try_from(returned).map_err(|_| io::Error::last_os_error())
 }

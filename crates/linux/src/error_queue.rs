@@ -30,7 +30,7 @@ pub enum QueueEntry {
 pub struct NetworkError {
     /// The error number: `EMSGSIZE`, `ECONNREFUSED`, `EHOSTUNREACH`, ….
     pub errno: i32,
-    /// Who found out.
+    /// The origin of the error.
     pub origin: Origin,
     /// The ICMP type.
     pub icmp_type: u8,
@@ -51,7 +51,7 @@ pub struct NetworkError {
     pub ttl: Option<u8>,
 }
 
-/// Who found the error out.
+/// The host or layer that detected the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// This host's own stack.
@@ -77,7 +77,7 @@ impl NetworkError {
 /// The beginning of the refused datagram's payload is copied to `quote`, as far as the message carried it.
 ///
 /// # Errors
-/// What `recvmsg(2)` gives.
+/// The errors of `recvmsg(2)`.
 pub fn take(fd: &impl AsFd, quote: &mut [u8]) -> io::Result<Option<QueueEntry>> {
     let mut control = Control([0; 512]);
     let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
@@ -92,7 +92,7 @@ pub fn take(fd: &impl AsFd, quote: &mut [u8]) -> io::Result<Option<QueueEntry>> 
 /// Empties the queue and shows each entry; returns how many there were. Stops at 10,000, lest a flood hold it for ever.
 ///
 /// # Errors
-/// What `recvmsg(2)` gives.
+/// The errors of `recvmsg(2)`.
 pub fn clear(fd: &impl AsFd, mut look: impl FnMut(QueueEntry)) -> io::Result<usize> {
     for count in 0..CLEAR_LIMIT {
         let Some(entry) = take(fd, &mut [])? else { return Ok(count) };
@@ -188,7 +188,7 @@ mod tests {
     use std::net::UdpSocket;
     use units::Nanos;
 
-    /// A socket connected to a port nobody listens on.
+    /// A socket connected to a port without a listener.
     fn refused(host: &str) -> UdpSocket {
         let closed = UdpSocket::bind((host, 0)).unwrap().local_addr().unwrap();
         let socket = UdpSocket::bind((host, 0)).unwrap();

@@ -1,4 +1,4 @@
-//! What the targets in `fuzz/` reach: the decoders of what the kernel says, over plain bytes. Compiled for them alone.
+//! Entry points of the targets in `fuzz/`: decoders of the kernel's messages, over plain bytes. Compiled for them alone.
 
 use crate::capture::{Frame, ring};
 use crate::cmsg::ControlMessages;
@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 
 pub use crate::netlink::fuzzing::netlink_round_trip;
 
-/// Reads a datagram of netlink in every way in which one is read.
+/// Reads a datagram of netlink by every decoder.
 pub fn netlink(datagram: &[u8]) {
     crate::netlink::fuzzing::netlink(datagram, |rule| {
         let _ = counted_packets(rule);
@@ -35,13 +35,13 @@ pub fn captured(block: &[u8], mut take: impl FnMut(&Frame<'_>)) {
     ring::frames(block).for_each(|frame| take(&frame));
 }
 
-/// What `getsockopt(2)` says of a TCP connection.
+/// The result of `getsockopt(2)` for a TCP connection.
 #[must_use]
 pub fn connection(bytes: &[u8]) -> TcpInfo {
     tcp_info::parse(bytes)
 }
 
-/// What procfs says of the CPUs, in the words of `stat` and of `cpuinfo`.
+/// The CPUs in procfs, in the format of `stat` and of `cpuinfo`.
 pub fn processors(text: &str) {
     let _ = (cpu::parse_stat(text, 10_000_000), cpu::parse_model_name(text));
 }

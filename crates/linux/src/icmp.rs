@@ -1,4 +1,4 @@
-//! ICMP echo (RFC 792, RFC 4443): asking a host to send a packet back, with what the kernel says of the reply.
+//! ICMP echo (RFC 792, RFC 4443): a host is requested to send a packet back, and the kernel's notes on the reply are read.
 
 use crate::error::{Named, Result};
 use crate::message::{self, Received};
@@ -14,8 +14,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// A socket for echo requests to one host: a ping socket where `net.ipv4.ping_group_range` allows one (icmp(7)), else
 /// a raw one.
 ///
-/// What the network says of its requests is in its error queue, and quotes them from their ICMP header on, for which
-/// [`EchoSocket::quoted`] is there. Replies tell the largest fragment they came in.
+/// ICMP errors about its requests are in its error queue and quote them from their ICMP header on; [`EchoSocket::quoted`] reads
+/// the quote. Replies carry the size of the largest fragment they came in.
 #[derive(Debug)]
 pub struct EchoSocket {
     fd: OwnedFd,
@@ -33,7 +33,7 @@ pub struct EchoReply {
     pub start: usize,
     /// Where it ends.
     pub end: usize,
-    /// What the kernel says of the packet.
+    /// The kernel's notes on the packet.
     pub received: Received,
 }
 
@@ -80,7 +80,7 @@ impl EchoSocket {
     /// Sets what it does about the path MTU, as [`options::set_mtu_discovery`] does for UDP.
     ///
     /// # Errors
-    /// What `setsockopt(2)` gives.
+    /// The errors of `setsockopt(2)`.
     pub fn set_mtu_discovery(&self, mode: MtuDiscovery) -> Result<()> {
         options::set_family_mtu_discovery(&self.fd, self.ipv6, mode)
     }
@@ -88,7 +88,7 @@ impl EchoSocket {
     /// Sends an echo request; `payload` follows its header of [`packet::icmp::HEADER`] bytes. Never blocks.
     ///
     /// # Errors
-    /// What `send(2)` gives.
+    /// The errors of `send(2)`.
     pub fn send(&self, sequence: u16, payload: &[u8]) -> io::Result<()> {
         let mut packet = Echo { ident: self.ident, sequence }.request(self.ipv6, payload);
         if self.raw && !self.ipv6 {
@@ -103,7 +103,7 @@ impl EchoSocket {
     /// Takes a packet; `None` when it is no reply to this socket. Never blocks.
     ///
     /// # Errors
-    /// What `recvmsg(2)` gives: `WouldBlock` when nothing is there.
+    /// The errors of `recvmsg(2)`: `WouldBlock` when nothing is there.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<EchoReply>> {
         let received = message::receive(&self.fd, buffer)?;
         Ok(self.read(&buffer[..received.len], received))
@@ -145,7 +145,7 @@ fn socket(ipv6: bool, kind: SocketType) -> Result<OwnedFd> {
         .named("open", || "a socket for ICMP echo".into())
 }
 
-/// A raw socket is given every ICMP message unless it says which it wants: icmp(7), RFC 3542 section 3.2.
+/// Filters a raw socket, which receives every ICMP message by default: icmp(7), RFC 3542 section 3.2.
 fn only_replies(fd: &OwnedFd, ipv6: bool) -> Result<()> {
     if !ipv6 {
         return set_raw(fd, ICMP_FILTER, &(!(1_u32 << ECHO_REPLY)).to_ne_bytes());

@@ -25,8 +25,8 @@ pub struct Received {
     pub ttl: Option<u8>,
     /// Its traffic class: DSCP and ECN ([`set_receive_notes`]).
     pub class: Option<u8>,
-    /// The largest IP fragment it came in, bytes with header ([`crate::options::set_receive_fragment_size`]); `None`
-    /// when it came in one piece.
+    /// The largest IP fragment it came in, bytes with header ([`crate::options::set_receive_fragment_size`]); `None` when it
+    /// was not fragmented.
     pub fragment: Option<u32>,
     /// When it came ([`crate::timestamp::set_timestamping`]).
     pub times: PacketTimes,
@@ -36,7 +36,7 @@ pub struct Received {
 /// `IP_PKTINFO`, ip(7); `IPV6_RECVHOPLIMIT`, `IPV6_RECVTCLASS`, `IPV6_RECVPKTINFO`, RFC 3542).
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_receive_notes(fd: &impl AsFd) -> Result<()> {
     if is_v6(fd) {
         set_int(fd, IPV6_RECVPKTINFO, 1)?;
@@ -45,7 +45,7 @@ pub fn set_receive_notes(fd: &impl AsFd) -> Result<()> {
     } else {
         set_int(fd, IP_PKTINFO, 1)?;
     }
-    // Of IPv4 datagrams on a socket of both families too.
+    // On a socket of both families these apply to IPv4 datagrams too.
     set_v4_int(fd, IP_RECVTOS, 1)?;
     set_v4_int(fd, IP_RECVTTL, 1)
 }
@@ -53,7 +53,7 @@ pub fn set_receive_notes(fd: &impl AsFd) -> Result<()> {
 /// Receives one message with its notes (`recvmsg(2)`). Never blocks.
 ///
 /// # Errors
-/// What `recvmsg(2)` gives: `WouldBlock` when nothing is there.
+/// The errors of `recvmsg(2)`: `WouldBlock` when nothing is there.
 pub fn receive(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<Received> {
     let mut control = Control([0; 256]);
     let received = cmsg::receive(fd.as_fd(), buf, &mut control.0, libc::MSG_DONTWAIT)?;
@@ -65,7 +65,7 @@ pub fn receive(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<Received> {
 /// with a pktinfo, `IP_TOS`, `IPV6_TCLASS`; class 0: the socket's own). Never blocks.
 ///
 /// # Errors
-/// What `sendmsg(2)` gives.
+/// The errors of `sendmsg(2)`.
 pub fn send_from(
     socket: &UdpSocket,
     bytes: &[u8],

@@ -5,7 +5,7 @@ use rustix::system::finit_module;
 use std::fs::File;
 use std::path::Path;
 
-/// Loads a module; one that is loaded or built in already is no error. What it depends on must be loaded before.
+/// Loads a module; one that is loaded or built in already is no error. Its dependencies must be loaded before.
 ///
 /// Compressed files (`.ko.xz`, `.ko.zst`, `.ko.gz`) are left to the kernel to unpack. Source: `finit_module(2)`.
 ///

@@ -13,7 +13,7 @@ pub fn name_of(address: IpAddr) -> Option<String> {
     let (address, length) = raw.as_parts();
     let mut name = [0_u8; NI_MAXHOST];
     let room = libc::socklen_t::try_from(name.len()).ok()?;
-    // SAFETY: `raw` and `name` are of the stated lengths and outlive the call; a service is not asked for.
+    // SAFETY: `raw` and `name` are of the stated lengths and outlive the call; no service name is requested.
     let failed = unsafe {
         libc::getnameinfo(
             address,
@@ -26,7 +26,7 @@ pub fn name_of(address: IpAddr) -> Option<String> {
         )
     };
     let name = CStr::from_bytes_until_nul(&name).ok()?.to_str().ok()?;
-    // A name is what a stranger's server says: nothing in it may steer a terminal.
+    // A name comes from an untrusted server: no character in it may control a terminal.
     (failed == 0 && !name.is_empty() && name.chars().all(|c| c.is_ascii_graphic())).then(|| name.to_owned())
 }
 

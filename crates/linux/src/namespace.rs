@@ -32,7 +32,7 @@ impl Namespace {
     /// Makes an empty network namespace: a loopback interface that is down, and nothing else.
     ///
     /// # Errors
-    /// Without `CAP_SYS_ADMIN`; see [`enter_user_namespace`] for the way out.
+    /// Without `CAP_SYS_ADMIN`; see [`enter_user_namespace`] for the alternative.
     pub fn new() -> Result<Self> {
         on_a_thread(|| {
             // SAFETY: no table of descriptors is left behind; only this short-lived thread changes namespace.
@@ -140,8 +140,8 @@ impl Namespace {
 }
 
 impl From<File> for Namespace {
-    /// A namespace that another process has open, as `/proc/PID/ns/net` or a descriptor of it under `/proc/PID/fd`. What
-    /// is no network namespace is refused when it is entered.
+    /// A namespace that another process has open, as `/proc/PID/ns/net` or a descriptor of it under `/proc/PID/fd`. Any other
+    /// file is refused when it is entered.
     fn from(file: File) -> Self {
         Self { fd: file.into() }
     }
@@ -238,7 +238,7 @@ fn use_network() -> io::Result<()> {
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) }).map(drop)
 }
 
-/// Root inside is this user outside, and nobody else exists.
+/// Root inside is this user outside; no other user is mapped.
 fn write_map(path: &CStr, outside: u32) -> io::Result<()> {
     let mut line = [0; 24];
     let mut rest = &mut line[..];

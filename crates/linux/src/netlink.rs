@@ -122,7 +122,7 @@ impl Netlink {
         while answered < answers {
             let length = self.receive(&mut buffer)?;
             for reply in Reply::parse_all(&buffer[..length]) {
-                // What is left of an earlier request that failed half-way.
+                // This reply belongs to an earlier request that failed half-way.
                 if reply.sequence.wrapping_sub(first) > self.sequence.wrapping_sub(first) {
                     continue;
                 }
@@ -140,15 +140,15 @@ impl Netlink {
         Ok(collected)
     }
 
-    /// Listens to what the kernel tells this multicast group.
+    /// Subscribes to this multicast group of the kernel.
     fn join(&self, group: u32) -> Result<()> {
         let object = || format!("group {group} of netlink");
-        // The kernel tells nothing to a socket without a number, which sending would also give it.
+        // The kernel sends no notification to a socket without a number, which sending would also assign.
         net::bind(&self.socket, &SocketAddrNetlink::new(0, 0)).named("bind for", object)?;
         setsockopt(self.socket.as_fd(), ADD_MEMBERSHIP, &group.to_ne_bytes()).named("join", object)
     }
 
-    /// What the kernel tells of itself within `timeout`: one datagram's messages, or none.
+    /// Notifications of the kernel within `timeout`: one datagram's messages, or none.
     fn notifications(&self, timeout: Nanos) -> Result<Vec<Reply>> {
         let object = || "the kernel's changes".to_owned();
         let ready = poll::wait(&mut [Interest::readable(&self.socket)], Some(mono_now() + timeout));
@@ -211,7 +211,7 @@ fn verdict(reply: &Reply) -> std::result::Result<(), Refusal> {
     Err(Refusal { source: io::Error::from_raw_os_error(code.saturating_neg()), words })
 }
 
-/// An answer that lacks what the kernel always says.
+/// The error for an answer that lacks a mandatory attribute.
 fn incomplete(operation: &str, object: &str) -> OsError {
     OsError::new(
         operation,

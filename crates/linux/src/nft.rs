@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 /// Where fragments are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// On their way through, as by a router that drops them; datagrams for this namespace itself are spared.
+    /// Fragments that are forwarded, as by a router that drops them; datagrams for this namespace itself are spared.
     Forward,
     /// On arrival, whether for this namespace or to be forwarded. (Not the input hook: before it IPv4 is reassembled.)
     Arrival,
@@ -55,10 +55,10 @@ impl FragmentFilter {
         Ok(Self { netlink })
     }
 
-    /// What was dropped so far.
+    /// Counts of the fragments dropped so far.
     ///
     /// # Errors
-    /// When somebody else has removed the filter.
+    /// The filter was removed by another program.
     pub fn dropped(&mut self) -> Result<DroppedFragments> {
         let mut request = Message::new(kind(GETRULE), libc::NLM_F_DUMP, &header(FAMILY_INET, 0));
         request.string(RULE_TABLE, TABLE).string(RULE_CHAIN, CHAIN);
@@ -83,7 +83,7 @@ impl FragmentFilter {
 
 impl Drop for FragmentFilter {
     fn drop(&mut self) {
-        // Nobody is left to hear of it: gone already, or going with its namespace.
+        // An error is ignored: the filter is gone already, or goes with its namespace.
         let _ = self.take_away();
     }
 }

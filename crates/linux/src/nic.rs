@@ -17,7 +17,7 @@ use units::{BitRate, Nanos};
 /// A network interface with all we know of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nic {
-    /// What the network stack says: name, MTU, state, queues, counters.
+    /// The interface as the network stack describes it: name, MTU, state, queues, counters.
     pub link: Link,
     /// Its lasting addresses beyond the link ([`crate::netlink::InterfaceAddress::is_lasting`]).
     pub addresses: Vec<IpAddr>,
@@ -30,7 +30,7 @@ pub struct Nic {
     pub mode: LinkMode,
     /// The offloads that are on.
     pub offloads: Vec<Offload>,
-    /// Who can tell when a packet passes.
+    /// The source of packet times.
     pub packet_clock: PacketClock,
     /// How long the interface may wait with a received packet for further ones before it interrupts, at most.
     pub coalescing: Option<Nanos>,
@@ -38,13 +38,13 @@ pub struct Nic {
     pub is_virtual: bool,
 }
 
-/// Who takes the times of packets (`SO_TIMESTAMPING`).
+/// The clock that takes the times of packets (`SO_TIMESTAMPING`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacketClock {
     /// The kernel alone.
     #[default]
     Kernel,
-    /// The interface could, and is not told to (`hwstamp_ctl`).
+    /// The interface could, and is not configured to (`hwstamp_ctl`).
     InterfaceOff,
     /// The interface does.
     InterfaceOn,

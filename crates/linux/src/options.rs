@@ -1,6 +1,6 @@
-//! Socket options by name: what was asked, what the kernel made of it, and what it counts.
+//! Socket options by name: the requested value, the effective value, and the kernel's counters.
 //!
-//! What rustix has no function for is a number ([`Opt`]) and goes through libc. Every error names the option and the
+//! An option without a function in rustix is a number ([`Opt`]) and goes through libc. Every error names the option and the
 //! socket: `set TCP_MAXSEG on tcp 10.0.0.1:0: Invalid argument`.
 
 mod ip;
@@ -29,11 +29,11 @@ pub use tcp::{
 };
 pub use udp::{set_udp_gro, set_udp_segment, udp_gro};
 
-/// The receive buffer (`SO_RCVBUF`) as the kernel states it: twice the payload that was asked for, the other half
-/// being its own overhead (socket(7)).
+/// The receive buffer (`SO_RCVBUF`) as the kernel states it: twice the requested payload, the other half being its own overhead
+/// (socket(7)).
 ///
 /// # Errors
-/// What `getsockopt(2)` gives.
+/// The errors of `getsockopt(2)`.
 pub fn recv_buffer(fd: &impl AsFd) -> Result<Bytes> {
     asked("read SO_RCVBUF of", fd, sockopt::socket_recv_buffer_size(fd)).map(|bytes| Bytes(bytes as u64))
 }
@@ -41,7 +41,7 @@ pub fn recv_buffer(fd: &impl AsFd) -> Result<Bytes> {
 /// The send buffer (`SO_SNDBUF`), counted like [`recv_buffer`].
 ///
 /// # Errors
-/// What `getsockopt(2)` gives.
+/// The errors of `getsockopt(2)`.
 pub fn send_buffer(fd: &impl AsFd) -> Result<Bytes> {
     asked("read SO_SNDBUF of", fd, sockopt::socket_send_buffer_size(fd)).map(|bytes| Bytes(bytes as u64))
 }
@@ -50,7 +50,7 @@ pub fn send_buffer(fd: &impl AsFd) -> Result<Bytes> {
 /// Returns [`recv_buffer`]: less than twice `size` means the kernel's limit cut it.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives; being cut by a limit is no error.
+/// The errors of `setsockopt(2)`; being cut by a limit is no error.
 pub fn set_recv_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
     let size = within(size);
     match sockopt::set_socket_recv_buffer_size_force(fd, size) {
@@ -63,7 +63,7 @@ pub fn set_recv_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
 /// Asks for a send buffer of `size`, like [`set_recv_buffer`]; returns [`send_buffer`].
 ///
 /// # Errors
-/// What `setsockopt(2)` gives; being cut by a limit is no error.
+/// The errors of `setsockopt(2)`; being cut by a limit is no error.
 pub fn set_send_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
     let size = within(size);
     match sockopt::set_socket_send_buffer_size_force(fd, size) {
@@ -77,7 +77,7 @@ pub fn set_send_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
 /// for a size that somebody else has chosen.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives; being cut by a limit is no error.
+/// The errors of `setsockopt(2)`; being cut by a limit is no error.
 pub fn set_buffers_within_limits(fd: &impl AsFd, size: Bytes) -> Result<()> {
     set_send_buffer_within_limit(fd, within(size))?;
     set_recv_buffer_within_limit(fd, within(size))
@@ -106,7 +106,7 @@ pub fn set_device(fd: &impl AsFd, device: &str) -> Result<()> {
 /// Lets the address be bound while another socket, or a connection that is closing, holds it (`SO_REUSEADDR`).
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_reuse_address(fd: &impl AsFd, on: bool) -> Result<()> {
     asked("set SO_REUSEADDR on", fd, sockopt::set_socket_reuseaddr(fd, on))
 }
@@ -116,7 +116,7 @@ pub fn set_reuse_address(fd: &impl AsFd, on: bool) -> Result<()> {
 /// TCP paces by itself; UDP is paced only by the `fq` queueing discipline and is otherwise **not limited at all**.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_max_pacing_rate(fd: &impl AsFd, rate: BitRate) -> Result<()> {
     set_raw(fd, SO_MAX_PACING_RATE, &(rate.0 / 8).max(1).to_ne_bytes())
 }
@@ -124,7 +124,7 @@ pub fn set_max_pacing_rate(fd: &impl AsFd, rate: BitRate) -> Result<()> {
 /// The limit of [`set_max_pacing_rate`]; `None` when there is none.
 ///
 /// # Errors
-/// What `getsockopt(2)` gives.
+/// The errors of `getsockopt(2)`.
 pub fn max_pacing_rate(fd: &impl AsFd) -> Result<Option<BitRate>> {
     let mut bytes = [0_u8; 8];
     let len = get_raw(fd, SO_MAX_PACING_RATE, &mut bytes)?;
@@ -152,7 +152,7 @@ pub fn incoming_cpu(fd: &impl AsFd) -> Option<usize> {
 /// Packets this socket dropped since it was opened (`SO_MEMINFO`): buffer full or checksum wrong. Wraps at 2³².
 ///
 /// # Errors
-/// What `getsockopt(2)` gives; `ENOPROTOOPT` before Linux 4.12.
+/// The errors of `getsockopt(2)`; `ENOPROTOOPT` before Linux 4.12.
 pub fn drops(fd: &impl AsFd) -> Result<u32> {
     let mut words = [0_u8; 9 * 4];
     get_raw(fd, SO_MEMINFO, &mut words)?;
@@ -162,7 +162,7 @@ pub fn drops(fd: &impl AsFd) -> Result<u32> {
 /// Takes the error pending on the socket (`SO_ERROR`), such as the outcome of a non-blocking connect.
 ///
 /// # Errors
-/// What `getsockopt(2)` gives.
+/// The errors of `getsockopt(2)`.
 pub fn take_error(fd: &impl AsFd) -> Result<Option<io::Error>> {
     let pending = asked("read SO_ERROR of", fd, sockopt::socket_error(fd))?;
     Ok(pending.err().map(io::Error::from))
@@ -175,7 +175,7 @@ pub struct Opt(pub libc::c_int, pub libc::c_int, pub &'static str);
 /// Sets an option that is a number.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_int(fd: &impl AsFd, opt: Opt, value: u32) -> Result<()> {
     set_raw(fd, opt, &value.to_ne_bytes())
 }
@@ -191,7 +191,7 @@ pub(crate) fn set_v4_int(fd: &impl AsFd, opt: Opt, value: u32) -> Result<()> {
 /// Reads an option that is a number.
 ///
 /// # Errors
-/// What `getsockopt(2)` gives.
+/// The errors of `getsockopt(2)`.
 pub fn get_int(fd: &impl AsFd, opt: Opt) -> Result<u32> {
     let mut value = [0_u8; 4];
     get_raw(fd, opt, &mut value)?;
@@ -201,7 +201,7 @@ pub fn get_int(fd: &impl AsFd, opt: Opt) -> Result<u32> {
 /// Sets an option to these bytes, which must be what the kernel reads there.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_raw(fd: &impl AsFd, opt: Opt, value: &[u8]) -> Result<()> {
     let fd = fd.as_fd();
     setsockopt(fd, opt, value).named(&format!("set {} on", opt.2), || describe(&fd))
@@ -210,13 +210,13 @@ pub fn set_raw(fd: &impl AsFd, opt: Opt, value: &[u8]) -> Result<()> {
 /// Fills `value` and returns how much of it the kernel wrote.
 ///
 /// # Errors
-/// What `getsockopt(2)` gives.
+/// The errors of `getsockopt(2)`.
 pub fn get_raw(fd: &impl AsFd, opt: Opt, value: &mut [u8]) -> Result<usize> {
     let fd = fd.as_fd();
     getsockopt(fd, opt, value).named(&format!("read {} of", opt.2), || describe(&fd))
 }
 
-/// Names what rustix was asked.
+/// Names the operation of an outcome of rustix.
 pub(crate) fn asked<T>(operation: &str, fd: &impl AsFd, outcome: rustix::io::Result<T>) -> Result<T> {
     outcome.named(operation, || describe(fd))
 }
@@ -229,7 +229,7 @@ pub(crate) fn setsockopt(fd: BorrowedFd<'_>, opt: Opt, value: &[u8]) -> io::Resu
 
 pub(crate) fn getsockopt(fd: BorrowedFd<'_>, opt: Opt, value: &mut [u8]) -> io::Result<usize> {
     let mut len = libc::socklen_t::try_from(value.len()).map_err(io::Error::other)?;
-    // SAFETY: `value` is `len` writable bytes; the kernel writes no more than that and says how much.
+    // SAFETY: `value` is `len` writable bytes; the kernel writes no more than that and returns the length.
     check(unsafe { libc::getsockopt(fd.as_raw_fd(), opt.0, opt.1, value.as_mut_ptr().cast(), &mut len) })?;
     Ok(usize::try_from(len).unwrap_or(0).min(value.len()))
 }

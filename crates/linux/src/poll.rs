@@ -47,7 +47,7 @@ impl<'fd> Interest<'fd> {
 /// Zero means the deadline passed **or** a signal arrived: look at the clock and at the flags a signal handler sets.
 ///
 /// # Errors
-/// What `ppoll(2)` gives.
+/// The errors of `ppoll(2)`.
 pub fn wait(fds: &mut [Interest<'_>], deadline: Option<MonoTime>) -> io::Result<usize> {
     let timeout = deadline.map(|deadline| timespec(deadline.saturating_since(mono_now())));
     let entries: *mut [PollFd<'_>] = std::ptr::from_mut(fds) as *mut [PollFd<'_>];

@@ -1,4 +1,4 @@
-//! What this process may do and what machine it runs on: capabilities, user namespaces, kernel, clock.
+//! The rights of this process and the machine it runs on: capabilities, user namespaces, kernel, clock.
 //!
 //! Sources: `capabilities(7)`, `proc_pid_status(5)`, `uname(2)`.
 
@@ -16,7 +16,7 @@ use std::io;
 /// Raises the number of files this process may open (`RLIMIT_NOFILE`, `getrlimit(2)`) to the most it may ask for.
 ///
 /// # Errors
-/// What the kernel refuses.
+/// The kernel's refusal.
 pub fn raise_open_files() -> Result<()> {
     let object = || "the number of open files".into();
     let most = getrlimit(Resource::Nofile).maximum;

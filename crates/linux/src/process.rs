@@ -57,7 +57,7 @@ fn alone() -> Result<()> {
     if threads == 1 { Ok(()) } else { Err(refused).named("fork", || "this process".into()) }
 }
 
-/// What [`detach`] made of the caller.
+/// The two processes after [`detach`].
 #[derive(Debug)]
 pub enum Detached {
     /// The process that was: it reads what the other one writes, until that closes.
@@ -184,7 +184,7 @@ impl Process {
         }
     }
 
-    /// Waits until it has ended, at most so long; says whether it has.
+    /// Waits until it has ended, at most so long; returns whether it has.
     #[must_use]
     pub fn wait(&self, timeout: Duration) -> bool {
         poll_one(&self.fd, timeout).unwrap_or(0) != 0
@@ -195,7 +195,7 @@ fn open(pid: u32) -> rustix::io::Result<OwnedFd> {
     pidfd_open(pid_of(pid)?, PidfdFlags::empty())
 }
 
-/// Number 0 is nobody's, and means something else to the kernel.
+/// Converts a process number; 0 belongs to no process and has another meaning for the kernel.
 fn pid_of(number: u32) -> rustix::io::Result<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)
 }
@@ -226,7 +226,7 @@ pub fn own_pid() -> Result<u32> {
 /// The first process of the namespace: makes the program, collects what ends, and ends when the program does.
 fn be_init(watch: &PipeReader) -> io::Result<()> {
     set_parent_process_death_signal(Some(process::Signal::KILL))?;
-    // The parent may have died before that took effect: then nobody holds the other end of the pipe.
+    // The parent may have died before that took effect: then the other end of the pipe is closed.
     if poll_one(watch, Duration::ZERO)? != 0 {
         std::process::exit(1);
     }
@@ -269,7 +269,7 @@ fn pass_signals_on_to(child: libc::pid_t) {
 extern "C" fn pass_on(signal: i32, info: *const libc::siginfo_t, _context: *const libc::c_void) {
     // SAFETY: with SA_SIGINFO the kernel hands a valid siginfo_t to the handler.
     let from_terminal = unsafe { (*info).si_code } == libc::SI_KERNEL;
-    // The terminal has told the whole group, the child too.
+    // The terminal has signalled the whole group, the child too.
     if !from_terminal {
         // SAFETY: takes numbers and touches no memory.
         unsafe { libc::kill(CHILD.load(Ordering::Relaxed), signal) };
@@ -281,7 +281,7 @@ fn open_namespace(pid: u32, kind: &str) -> Result<File> {
     File::open(&path).named("open", || path)
 }
 
-/// How many of one descriptor have something to tell, or an end to it.
+/// How many of one descriptor are readable or closed by the other end.
 fn poll_one(fd: &impl AsFd, timeout: Duration) -> io::Result<usize> {
     let timeout = Timespec::try_from(timeout).ok();
     Ok(poll(&mut [PollFd::new(fd, PollFlags::IN)], timeout.as_ref())?)

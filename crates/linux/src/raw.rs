@@ -1,5 +1,5 @@
-//! Packets made by hand, IP header included: what no socket would send, such as one fragment alone. And the ICMP
-//! messages that no other socket is given.
+//! Packets made by hand, IP header included, which no other socket would send, such as one fragment alone; and receiving the ICMP
+//! messages that no other socket gets.
 
 use crate::error::{Named, Result};
 use crate::message;
@@ -32,7 +32,7 @@ impl RawSender {
     /// Sends one packet, which begins with its IP header, to an address whose port does not matter.
     ///
     /// # Errors
-    /// What `sendto(2)` gives: `EMSGSIZE` above the interface's MTU.
+    /// The errors of `sendto(2)`: `EMSGSIZE` above the interface's MTU.
     pub fn send(&self, packet: &[u8], to: SocketAddr) -> io::Result<()> {
         let mut to = to;
         to.set_port(0);
@@ -62,7 +62,7 @@ pub struct IcmpMessage {
     pub start: usize,
     /// Where it ends.
     pub end: usize,
-    /// Who sent it.
+    /// Sender of the packet.
     pub from: Option<IpAddr>,
     /// TTL or hop limit that it arrived with.
     pub ttl: Option<u8>,
@@ -98,7 +98,7 @@ impl IcmpErrors {
     /// Takes one message. Never blocks.
     ///
     /// # Errors
-    /// What `recvmsg(2)` gives: `WouldBlock` when nothing is there.
+    /// The errors of `recvmsg(2)`: `WouldBlock` when nothing is there.
     pub fn receive(&self, buf: &mut [u8]) -> io::Result<IcmpMessage> {
         let received = message::receive(&self.fd, buf)?;
         // A raw socket of IPv4 is given the IP header too.

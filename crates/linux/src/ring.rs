@@ -1,6 +1,6 @@
 //! Receiving bulk TCP through io_uring: one armed request fills a ring of buffers, and the thread wakes rarely.
 //!
-//! What is unsafe is the ring of buffers, memory that the kernel writes to.
+//! The unsafe code concerns the ring of buffers, memory that the kernel writes to.
 
 use crate::buffer::PageBuffer;
 use crate::error::{Named, Result};
@@ -15,10 +15,10 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU16, Ordering};
 use units::{Bytes, Nanos};
 
-/// Receives one stream with multishot receive into 16 buffers of 256 KiB (Linux 6.1). The fastest way for a single
+/// Receives one stream with multishot receive into 16 buffers of 256 KiB (Linux 6.1). It is the fastest method for a single
 /// stream; with several, [`crate::stream::PlainReceiver`] in a thread for each is faster.
 ///
-/// It must stay on the thread that made it, which the compiler holds.
+/// The receiver must stay on the thread that made it, which the compiler enforces.
 pub struct RingReceiver {
     /// Dropped before the buffers it knows.
     ring: IoUring,
@@ -58,7 +58,7 @@ impl RingReceiver {
     /// Waits up to `timeout` for payload and takes all that has come. A signal ends the wait too.
     ///
     /// # Errors
-    /// What the receive gives, such as `ConnectionReset`.
+    /// The errors of the receive, such as `ConnectionReset`.
     pub fn recv(&mut self, timeout: Nanos) -> io::Result<Received> {
         if let Some(late) = self.late.take() {
             return Err(late);
@@ -122,7 +122,7 @@ impl Drop for RingReceiver {
 /// `IORING_REGISTER_PBUF_RING`).
 struct BufferRing {
     entries: PageBuffer,
-    /// Written by the kernel, read by nobody.
+    /// Written by the kernel and never read.
     data: PageBuffer,
     tail: u16,
 }
@@ -177,7 +177,7 @@ mod tests {
         (client, listener.accept().unwrap().0)
     }
 
-    /// `None` where io_uring is forbidden, which is said aloud.
+    /// Makes a receiver; `None` where io_uring is forbidden, which is counted as a skip.
     fn receiver(stream: &TcpStream) -> Option<RingReceiver> {
         match RingReceiver::new(stream) {
             Ok(receiver) => Some(receiver),

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::net::TcpStream;
 
-/// A block of data in the page cache (`memfd_create(2)`), to be sent again and again.
+/// A block of data in the page cache (`memfd_create(2)`), to be sent repeatedly.
 #[derive(Debug)]
 pub struct SendFile {
     file: File,
@@ -25,10 +25,10 @@ impl SendFile {
         Ok(Self { file })
     }
 
-    /// Sends up to the first `length` bytes of the data; says how many.
+    /// Sends up to the first `length` bytes of the data; returns how many.
     ///
     /// # Errors
-    /// What `sendfile(2)` gives; `WouldBlock` after the socket's write timeout.
+    /// The errors of `sendfile(2)`; `WouldBlock` after the socket's write timeout.
     pub fn send(&self, stream: &TcpStream, length: usize) -> io::Result<usize> {
         Ok(sendfile(stream, &self.file, Some(&mut 0), length)?)
     }

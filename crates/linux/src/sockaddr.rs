@@ -87,7 +87,7 @@ fn not_ip() -> io::Error {
     io::Error::from_raw_os_error(libc::EAFNOSUPPORT)
 }
 
-/// Who that is: an address of IPv4 as such, not mapped into IPv6; one of IPv6 with its scope and without a flow's label.
+/// The plain form of an address: IPv4 as such, not mapped into IPv6; IPv6 with its scope and without a flow label.
 #[must_use]
 pub fn plain(address: SocketAddr) -> SocketAddr {
     match (address.ip().to_canonical(), address) {

@@ -53,11 +53,11 @@ pub struct UdpOptions {
     pub device: Option<String>,
     /// The type-of-service byte, or traffic class.
     pub tos: Option<u8>,
-    /// The receive buffer to ask for; [`options::recv_buffer`] tells what came of it.
+    /// The receive buffer to request; [`options::recv_buffer`] returns the effective size.
     pub recv_buffer: Option<Bytes>,
     /// The send buffer to ask for.
     pub send_buffer: Option<Bytes>,
-    /// What the socket does about the path MTU; [`MtuDiscovery::Do`] never fragments.
+    /// Handling of the path MTU by the socket; [`MtuDiscovery::Do`] never fragments.
     pub mtu_discovery: Option<MtuDiscovery>,
     /// A socket on `[::]` shall refuse IPv4.
     pub v6_only: bool,
@@ -76,7 +76,7 @@ pub fn tcp_connect(remote: SocketAddr, options: &TcpOptions, timeout: Nanos) -> 
 /// Connects as [`tcp_connect`] does, unless `stop` is signalled first.
 ///
 /// # Errors
-/// As [`tcp_connect`]; `ECANCELED` when it was stopped.
+/// Those of [`tcp_connect`]; `ECANCELED` when it was stopped.
 pub fn tcp_connect_until(
     remote: SocketAddr,
     options: &TcpOptions,
@@ -105,8 +105,8 @@ fn connect_or_stop(
         target = with_flow_label(v6, label).into();
     }
     bind_local(&fd, remote, options)?;
-    // Who refuses the connection, and with which words: a router or the far host. Where the kernel does not tell, the error
-    // number does.
+    // The ICMP message shows whether a router or the far host refuses the connection, and why. Where the kernel does not report
+    // it, the error number is used.
     options::set_receive_errors(&fd, true).ok();
     connect_within(fd.as_fd(), target, timeout, stop)
         .named("connect to", || format!("tcp {remote}"))
@@ -119,8 +119,8 @@ fn connect_or_stop(
 }
 
 /// Begins to connect to `remote` with a SYN of this TTL or hop limit, and waits for nothing: the stream becomes writable with
-/// the answer, which [`options::take_error`] tells, and its error queue who sent an ICMP message. Non-blocking. A stream that
-/// is dropped resets its connection.
+/// the answer, which [`options::take_error`] returns, and its error queue names the sender of an ICMP message. Non-blocking. A
+/// stream that is dropped resets its connection.
 ///
 /// # Errors
 /// The option or the connection refused, by name; a refusal that came at once is one of these.
@@ -172,10 +172,10 @@ pub fn tcp_listen(address: SocketAddr, options: &TcpOptions, backlog: u16) -> Re
 ///
 /// `[::]` receives IPv4 too, unless `v6_only`; on a host without IPv6 it becomes `0.0.0.0`.
 ///
-/// With `reuse_address`, several sockets may share the port. The kernel hands a datagram to the socket connected to
-/// its sender, and a stranger's to the unconnected one bound last. A server therefore serves a new client by
-/// connecting the socket on which the client was heard, then binding a new one for strangers; what strangers sent in
-/// between stays in the connected socket's queue, so the payload must tell whose it is.
+/// With `reuse_address`, several sockets may share the port. The kernel hands a datagram to the socket connected to its sender,
+/// and one from any other sender to the unconnected one bound last. A server therefore serves a new client by connecting the
+/// socket on which the client was heard, then binding a new one for other senders; their datagrams in between stay in the
+/// connected socket's queue, so the payload must identify the sender.
 ///
 /// # Errors
 /// The option or the address refused, by name.

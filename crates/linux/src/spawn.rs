@@ -1,4 +1,4 @@
-//! What a child process gets and keeps beside its arguments: descriptors, and an end with its parent.
+//! Resources of a child process beside its arguments: inherited descriptors, and an end together with its parent.
 
 use crate::error::{Named, Result};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -38,7 +38,7 @@ pub fn die_with_this_thread(command: &mut Command) {
 /// A file without a name that lives in memory until it is closed (`memfd_create(2)`).
 ///
 /// # Errors
-/// What the kernel refuses.
+/// The kernel's refusal.
 pub fn memory_file() -> Result<File> {
     let made = memfd_create(c"pathmeter", MemfdFlags::CLOEXEC);
     Ok(made.named("make", || "a file in memory".into())?.into())

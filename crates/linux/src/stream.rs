@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use units::{Bytes, Nanos};
 
-/// What one receive of bulk TCP brought.
+/// The result of one receive of bulk TCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Received {
     /// Payload taken; zero when nothing came within the timeout.
@@ -26,7 +26,7 @@ pub struct Received {
 pub struct PlainReceiver {
     stream: TcpStream,
     buffer: PageBuffer,
-    /// What one receive takes at most.
+    /// Limit of one receive.
     most: usize,
     timeout: Option<Nanos>,
     flags: libc::c_int,
@@ -45,7 +45,7 @@ impl PlainReceiver {
         let most = usize::try_from(most.0).unwrap_or(usize::MAX).min(MOST_PIECES * PIECE);
         Ok(Self {
             stream: stream.try_clone().named("duplicate", || describe(stream))?,
-            // What is dropped is written nowhere.
+            // Discarded data are written nowhere.
             buffer: if discard { PageBuffer::untouched(most) } else { PageBuffer::blank(most.min(PIECE)) },
             most,
             timeout: None,
@@ -58,7 +58,7 @@ impl PlainReceiver {
     /// The timeout is the socket's own (`SO_RCVTIMEO`), set when it changes.
     ///
     /// # Errors
-    /// What `recv(2)` gives, such as `ConnectionReset`.
+    /// The errors of `recv(2)`, such as `ConnectionReset`.
     pub fn recv(&mut self, timeout: Nanos) -> io::Result<Received> {
         let timeout = Nanos(timeout.0.max(SHORTEST_TIMEOUT));
         if self.timeout != Some(timeout) {
@@ -74,7 +74,7 @@ impl PlainReceiver {
         }
     }
 
-    /// One call of `recvmsg(2)`, which fills the buffer over and over: what is in it nobody reads.
+    /// One call of `recvmsg(2)`, which fills the buffer repeatedly: its content is never read.
     fn take(&mut self) -> io::Result<usize> {
         let (first, length) = (self.buffer.as_mut_ptr(), self.buffer.len());
         let mut left = self.most;

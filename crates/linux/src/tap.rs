@@ -1,8 +1,8 @@
 //! Network interfaces whose far end is a file: taps and macvtaps, for a virtual machine's NIC.
 //!
-//! libc is left for requests of `ioctl` that rustix does not have.
-//! Sources: `linux/if_tun.h`, the kernel's `Documentation/networking/tuntap.rst`; what is read and written are Ethernet
-//! frames, with a virtio header before each where asked for.
+//! libc is left for requests of `ioctl` that rustix does not have. Sources: `linux/if_tun.h`, the kernel's
+//! `Documentation/networking/tuntap.rst`; reads and writes transfer Ethernet frames, with a virtio header before each where
+//! requested.
 
 use crate::error::{Named, OsError, Result, check};
 use crate::netlink::Network;

@@ -1,4 +1,4 @@
-//! What the kernel knows about a TCP connection (`TCP_INFO`, linux/tcp.h), in named fields with units.
+//! The kernel's state of a TCP connection (`TCP_INFO`, linux/tcp.h), in named fields with units.
 
 use crate::error::Result;
 use crate::options::{Opt, get_raw};
@@ -13,7 +13,7 @@ use units::{BitRate, Bytes, Nanos};
 pub struct TcpInfo {
     /// The connection's state.
     pub state: TcpState,
-    /// What the congestion control is at: open, recovering, in loss.
+    /// State of the congestion control: open, recovering, in loss.
     pub recovery: Recovery,
     /// The options both ends agreed on.
     pub options: NegotiatedOptions,
@@ -55,7 +55,7 @@ pub struct TcpInfo {
     pub cwnd_bytes: Bytes,
     /// Slow-start threshold in segments; `None` while there is none.
     pub slow_start_threshold: Option<u32>,
-    /// How far, in segments, reordering has been seen to reach (at least 3).
+    /// Observed extent of reordering in segments (at least 3).
     pub reordering: u32,
     /// Room of the receive buffer.
     pub receive_space: Bytes,
@@ -93,7 +93,7 @@ pub struct TcpInfo {
     pub bytes_retransmitted: Option<Bytes>,
     /// Duplicates the peer reported: retransmissions that were not needed (Linux 4.19).
     pub duplicate_reports: Option<u32>,
-    /// Times reordering was seen (Linux 4.19).
+    /// Number of reordering events (Linux 4.19).
     pub reordering_seen: Option<u32>,
     /// Segments received out of order (Linux 5.4).
     pub out_of_order_in: Option<u32>,
@@ -124,7 +124,7 @@ pub enum TcpState {
     Other(u8),
 }
 
-/// What the congestion control is at.
+/// State of the congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
     /// Nothing is amiss.
@@ -133,7 +133,7 @@ pub enum Recovery {
     Disorder,
     /// The window was reduced for a congestion mark.
     WindowReduced,
-    /// Fast retransmission is under way.
+    /// Fast retransmission is in progress.
     FastRecovery,
     /// A timeout expired: everything outstanding is taken for lost.
     Loss,
@@ -159,7 +159,7 @@ pub struct NegotiatedOptions {
 /// Reads the state of the connection `fd`.
 ///
 /// # Errors
-/// What `getsockopt(2)` gives; `EOPNOTSUPP` or `ENOPROTOOPT` when it is not TCP.
+/// The errors of `getsockopt(2)`; `EOPNOTSUPP` or `ENOPROTOOPT` when it is not TCP.
 pub fn tcp_info(fd: &impl AsFd) -> Result<TcpInfo> {
     let mut bytes = [0_u8; LARGEST];
     let len = get_raw(fd, TCP_INFO, &mut bytes)?;

@@ -12,8 +12,8 @@ use units::time::WallTime;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NicTime(pub u64);
 
-/// Which packets [`set_timestamping`] takes the time of. The network card's time is added where its driver was told
-/// to take it (`hwstamp_ctl`, `SIOCSHWTSTAMP`).
+/// The packets that [`set_timestamping`] takes the time of. The network card's time is added where its driver is configured to
+/// take it (`hwstamp_ctl`, `SIOCSHWTSTAMP`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timestamping {
     /// Received packets: the time comes with the message.
@@ -34,20 +34,20 @@ pub struct PacketTimes {
 
 /// Adds to every received message the time the kernel received it (`SO_TIMESTAMPNS`, socket(7)).
 ///
-/// When no other socket of the host has asked for times, the kernel needs a moment to begin: what arrives meanwhile
-/// carries the time it was *read* at. Switch this on well before measuring.
+/// When no other socket of the host has times enabled, the kernel needs a moment to begin: what arrives meanwhile carries the
+/// time it was *read* at. Switch this on well before measuring.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_receive_time(fd: &impl AsFd, on: bool) -> Result<()> {
     set_int(fd, SO_TIMESTAMPNS, u32::from(on))
 }
 
-/// Takes the times of `which` packets (`SO_TIMESTAMPING`, Documentation/networking/timestamping.rst). Of the network
-/// card, besides the kernel, where it has them.
+/// Takes the times of `which` packets (`SO_TIMESTAMPING`, Documentation/networking/timestamping.rst). Times of the network card
+/// are added to the kernel's, where it has them.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_timestamping(fd: &impl AsFd, which: Timestamping) -> Result<()> {
     let receive = if which.receive { RX_HARDWARE | RX_SOFTWARE } else { 0 };
     let transmit = if which.transmit { TX_HARDWARE | TX_SOFTWARE | OPT_ID | OPT_TSONLY } else { 0 };

@@ -30,7 +30,7 @@ pub fn threads_behind(interface: &str) -> BTreeMap<u32, Nanos> {
 
 fn holds(process: &Path, interface: &str) -> bool {
     let files = fs::read_dir(process.join("fdinfo")).into_iter().flatten().flatten();
-    // Of the many files of a program only those of tunnel devices have such a line.
+    // Only the files of tunnel devices have such a line.
     files.filter_map(|file| fs::read_to_string(file.path()).ok()).any(|text| names(&text, interface))
 }
 

@@ -1,8 +1,8 @@
-//! Devices, neighbours, routes, queueing disciplines and offloads, made in namespaces and looked at with the system's own tools.
+//! Devices, neighbours, routes, queueing disciplines and offloads, made in namespaces and checked by the system's own tools.
 //!
-//! Making namespaces needs root or user namespaces; without either each test here says on stderr that it is skipped.
-//! Likewise what this kernel lacks: the error must say so. What many kernels lack is made in a virtual machine, by
-//! `crates/pathmeter/tests/vm/devices.rs`.
+//! Making namespaces needs root or user namespaces; without either each test here reports on stderr that it is skipped. The
+//! same holds for functions that this kernel lacks: the error must name the lack. Functions that many kernels lack are tested
+//! in a virtual machine, by `crates/pathmeter/tests/vm/devices.rs`.
 
 mod cable;
 
@@ -196,7 +196,7 @@ fn a_macvtap_and_a_tap_have_files() {
     network.set_up("tap0").expect("it goes up");
     let before = network.link("tap0").expect("it is there").statistics.rx_packets;
     let mut file = std::fs::File::from(tap.into_fd());
-    // A virtio header of zeros, then a frame to a group nobody is in, of an experimental type.
+    // A virtio header of zeros, then a frame to a group without members, of an experimental type.
     let mut frame = vec![0; 12 + 60];
     frame[12..18].fill(0xff);
     frame[18] = 2;
@@ -223,7 +223,7 @@ fn neighbours_are_listed_watched_and_set() {
         assert!(arrives((&cable.here, from), (&cable.there, to)));
         let entry = known(&mut here, to).expect("it was asked");
         assert_eq!((entry.mac, entry.state), (Some([2, 0, 0, 0, 0, 9]), NeighbourState::Reachable));
-        // Nobody has this address.
+        // No host has this address.
         let absent = if to.is_ipv4() { v4(0, 77) } else { v6(0, 77) };
         let sender = cable.here.run(|| UdpSocket::bind((from, 0))).expect("it opens").expect("it binds");
         sender.send_to(b"?", (absent, 9)).expect("it is queued");

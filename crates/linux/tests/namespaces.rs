@@ -1,6 +1,6 @@
 //! Namespaces, veth pairs, routes and the fragment filter together, with real packets through a router.
 //!
-//! Making namespaces needs root or user namespaces; without either each test here says on stderr that it is skipped.
+//! Making namespaces needs root or user namespaces; without either each test here reports on stderr that it is skipped.
 
 use pathmeter_linux::namespace::{self, Namespace};
 use pathmeter_linux::netlink::{HostRoute, Network, OperState};

@@ -1,4 +1,4 @@
-//! What is reported of the paths of a mesh: a change that more than one run confirms, once.
+//! Alerts on the paths of a mesh: a change that more than one run confirms is reported once.
 
 use crate::matrix::split;
 use alert::metrics::PathState;
@@ -25,24 +25,24 @@ pub struct Judge {
     receivers: Vec<String>,
 }
 
-/// What a judge found.
+/// The alerts and path states that a judge found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
-    /// What is to be reported now. It is noted as reported.
+    /// Alerts to report now. The store notes them as reported.
     pub alerts: Vec<Alert>,
     /// How every path stands.
     pub states: Vec<PathState>,
 }
 
 impl Judge {
-    /// Of the runs with this label. `receivers`: for whom the store keeps alerts until they have them.
+    /// Judges the runs with this label. The store keeps alerts for the `receivers` until they have received them.
     #[must_use]
     pub fn new(store: Store, label: impl Into<String>, receivers: Vec<String>) -> Judge {
         Judge { store, label: label.into(), receivers }
     }
 
-    /// Those runs of a plan that are to be measured again before anybody is told: paths that failed and were not known to, and
-    /// those whose newest figure would be a change if it stayed. `attempt` names the new runs.
+    /// Those runs of a plan that are to be measured again before an alert is sent: paths that failed and whose failure was not
+    /// reported yet, and those whose newest figure would be a change if it stayed. `attempt` names the new runs.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -82,7 +82,7 @@ impl Judge {
         Ok(again)
     }
 
-    /// What is to be reported of a mesh that was measured, and how its paths stand.
+    /// Judges a measured mesh: the alerts to report, and the states of its paths.
     ///
     /// # Errors
     /// The store cannot be read or written.
@@ -109,7 +109,7 @@ impl Judge {
         Ok(judged)
     }
 
-    /// Whether pairs that were measured together are to be measured again before anybody is told.
+    /// Whether pairs that were measured together are to be measured again before an alert is sent.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -135,7 +135,7 @@ impl Judge {
         Ok(())
     }
 
-    /// `reach`: how the latest attempt ended; absent: it says nothing.
+    /// Judges one path. `reach` is how its latest attempt ended; absent: the attempt shows nothing about the path.
     fn judge_path(
         &self,
         attempt: Attempt<'_>,
@@ -207,7 +207,7 @@ impl Judge {
     }
 }
 
-/// How a cell's path could be reached; absent: it was measured, and says nothing.
+/// How a cell's path could be reached; absent: its result is void and shows nothing about the path.
 fn reach_of_cell(cell: &MeshCell) -> Option<Reach> {
     let reason = || cell.reason.clone().unwrap_or_else(|| "no reason is known".to_owned());
     match cell.state {
@@ -235,12 +235,12 @@ pub fn target_of_group(pairs: &[(String, String)]) -> String {
     format!("together {}", pairs.join(", "))
 }
 
-/// What pairs that are measured together are measured by.
+/// Test kind of pairs that are measured together.
 pub const GROUP_KIND: &str = "throughput";
 
 /// Where an alert of a forged outcome has the figure that changed.
 const FORGED_FIGURE: &str = "outcome";
-/// Attempts beside the first one, before a change is told: two more confirm it.
+/// Attempts beside the first one, before a change is reported: two more confirm it.
 pub const AGAIN: u32 = 2;
 /// Runs that a trend is made of.
 const LOOKED_BACK: u64 = 500;
@@ -273,7 +273,7 @@ mod tests {
             Nights { _folder: folder, store, judge, count: 0 }
         }
 
-        /// The runs of a night, and the words that are told after it.
+        /// Measures a night with these ends and returns the alerts that it reports.
         fn night(&mut self, ends: &[Option<End>]) -> Vec<String> {
             let job = latency("ams", "fra");
             let mut results = Results::default();

@@ -1,5 +1,5 @@
-//! The jobs that coordinators may have this agent do: the table `[agent]` of its configuration. Whoever has the coordinator's key gives
-//! the jobs; whoever runs the agent decides what they may be.
+//! The jobs that coordinators may have this agent do: the table `[agent]` of its configuration. The holder of the coordinator's
+//! key gives the jobs; the agent's operator decides which are allowed.
 
 use engine::request::{Request, Throughput};
 use engine::run::PairCount;
@@ -51,7 +51,7 @@ impl Default for Allowed {
 /// Where a job goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Far<'a> {
-    /// To another agent, as the coordinator says.
+    /// Another agent, at the host that the coordinator gives.
     Agent(&'a str),
     /// To a host that this agent's configuration names.
     Named,
@@ -102,8 +102,8 @@ impl Allowed {
         }
     }
 
-    /// Data goes to agents and named hosts by our own protocol, whose server must agree to it first; everything else could be
-    /// sent to whoever never asked for it.
+    /// Data goes to agents and named hosts by our own protocol, whose server must agree to it first; all other traffic could be
+    /// directed at a host that never agreed to receive it.
     fn check_far(&self, request: &Request, far: Far<'_>) -> Result<(), String> {
         if let Request::Transfer(asked) = request {
             return asked.urls.iter().try_for_each(|url| self.check_url(url));

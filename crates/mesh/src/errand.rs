@@ -207,7 +207,7 @@ fn class(request: &Request) -> Class {
     }
 }
 
-/// What a path of an agent uses: its interface, and that of the other agent, or the host at which it ends.
+/// Returns the resources of an agent's path: its interface, and that of the other agent, or the host at which it ends.
 fn resources(reports: &Reports, path: &Path) -> Vec<Resource> {
     let PathPlace::Agent { from, to, .. } = &path.place else { return Vec::new() };
     let host = &path.to.host;
@@ -222,5 +222,5 @@ fn resources(reports: &Reports, path: &Path) -> Vec<Resource> {
 const STOPPED: &str = "it was stopped";
 /// How much longer than planned a run may take: an agent that was killed gets it again once its lease has lapsed.
 const GRACE: Nanos = Nanos::from_secs(60);
-/// What a run that ends by amount is given.
+/// Time allowed for a run that ends by amount.
 const UNKNOWN_TIME: Nanos = Nanos::from_secs(600);

@@ -1,4 +1,4 @@
-//! What is expected of the runs of a mesh, whichever end carries them out.
+//! Expectations on the runs of a mesh, whichever end carries them out.
 
 use crate::job::JobResult;
 use fleet::job::End;
@@ -6,10 +6,10 @@ use fleet::results::Results;
 use model::expectation::Checked;
 use report::expect::Expectation;
 
-/// What is expected of a run between two hosts.
+/// An expectation on a run between two hosts.
 #[derive(Debug)]
 pub struct Expected {
-    /// As it was written: up is from the first host to the second.
+    /// The expectation as written: up is from the first host to the second.
     pub written: Expectation,
     /// For a run that the second host carries out, as it opens the connections: what it calls down is up between the hosts.
     mirrored: Expectation,
@@ -19,7 +19,7 @@ impl Expected {
     /// Reads it.
     ///
     /// # Errors
-    /// It is no expectation of a run.
+    /// The text is no expectation of a run.
     pub fn read(text: &str) -> Result<Expected, String> {
         let parse = |text: &str| text.parse::<Expectation>().map_err(|error| error.to_string());
         let swapped = |part| match part {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// What an agent is asked: through which interface it reaches these addresses.
+/// Asks an agent through which interface it reaches these addresses.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -118,7 +118,7 @@ pub fn labels(reports: &Reports) -> BTreeMap<String, String> {
     owners.into_iter().map(labels).collect()
 }
 
-/// As a word of a resource's name.
+/// Turns a text into a word of a resource's name.
 pub(crate) fn as_word(text: &str) -> String {
     text.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
 }
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(name(one.nic_at("ams", "198.51.100.1")), "nic.h1.eth1-7");
         // Behind NAT it is reached by an address that is none of its own.
         assert_eq!(name(one.nic_at("ams", "203.0.113.1")), "nic.h1.eth0");
-        // Of two agents of one host it is the same, and of another host another.
+        // The name is the same for two agents of one host, and differs between hosts.
         assert_eq!(report("h1").nic_at("fra", "192.0.2.1"), one.nic_at("ams", "192.0.2.1"));
         assert_ne!(report("h2").nic_at("fra", "192.0.2.1"), one.nic_at("ams", "192.0.2.1"));
         assert_eq!(name(report("").nic_at("fra", "192.0.2.1")), "nic.fra");

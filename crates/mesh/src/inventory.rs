@@ -1,4 +1,4 @@
-//! What an agent reports of itself.
+//! The reports that agents publish about themselves.
 
 use engine::host::describe;
 use engine::host::host_port::HostPort;
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 
-/// What an agent reports of itself. What another version does not send is empty.
+/// A report that an agent publishes about itself. Fields that another version does not send are empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
@@ -48,12 +48,12 @@ pub struct AgentReport {
     pub interfaces: Vec<Nic>,
     /// Names the host and its network namespace: agents of which it is the same share their interfaces. Empty: not known.
     pub network: String,
-    /// The interface that leads to an address, of those that it was asked for.
+    /// The interface that leads to an address, for each address in the query.
     #[serde(skip)]
     pub toward: BTreeMap<String, String>,
     /// The form of the leases that it takes: 2, under a coordinator's grant; 0: an earlier version, which knows no grants.
     pub leases: u32,
-    /// What its privileges and kernel let it do.
+    /// Functions that its privileges and kernel permit.
     pub capabilities: Vec<String>,
     /// How it stands.
     #[serde(flatten)]
@@ -98,11 +98,11 @@ impl AgentReport {
 /// An agent that the server knows.
 #[derive(Clone, Debug, Default)]
 pub struct KnownReport {
-    /// What it reported last. One that cannot be read is empty, of an agent that serves nobody.
+    /// Its last report. One that cannot be read is empty, as of an agent that does not listen.
     pub report: AgentReport,
-    /// It was heard within 30 s.
+    /// The agent was heard within 30 s.
     pub is_there: bool,
-    /// It is gone on purpose: nobody expects it ([`forget`]).
+    /// The agent was removed on purpose and is no longer expected ([`forget`]).
     pub is_forgotten: bool,
 }
 
@@ -129,7 +129,7 @@ pub fn everyone(broker: &dyn Broker) -> Result<BTreeMap<String, KnownReport>> {
 /// The agents that are there, with what they report.
 ///
 /// # Errors
-/// As [`everyone`].
+/// Those of [`everyone`].
 pub fn agents(broker: &dyn Broker) -> Result<BTreeMap<String, AgentReport>> {
     let there = everyone(broker)?.into_iter().filter(|(_, known)| known.is_there);
     Ok(there.map(|(name, known)| (name, known.report)).collect())
@@ -138,7 +138,7 @@ pub fn agents(broker: &dyn Broker) -> Result<BTreeMap<String, AgentReport>> {
 /// An agent is gone on purpose, and expected by no mesh any more, until it reports again.
 ///
 /// # Errors
-/// It is there; or as [`everyone`].
+/// The agent is there; or those of [`everyone`].
 pub fn forget(broker: &dyn Broker, name: &str) -> Result<()> {
     fleet::check_name("an agent", name)?;
     if is_there(broker, name)? {
@@ -161,7 +161,7 @@ pub fn wrong_clocks(reports: &BTreeMap<String, AgentReport>, now: WallTime) -> V
     reports.iter().filter_map(sentence).collect()
 }
 
-/// That an agent's clock is wrong.
+/// The warning about an agent's clock that is wrong by `span`.
 pub(crate) fn wrong_clock(agent: &str, is_ahead: bool, span: Nanos) -> String {
     let side = if is_ahead { "ahead of" } else { "behind" };
     let seconds = (span.0 + 500_000_000) / 1_000_000_000;
@@ -177,7 +177,7 @@ pub(crate) fn wrong_clock(agent: &str, is_ahead: bool, span: Nanos) -> String {
 /// The agents that are there, as plans know them.
 ///
 /// # Errors
-/// As [`agents`].
+/// Those of [`agents`].
 pub fn known_agents(broker: &dyn Broker) -> Result<BTreeMap<String, KnownAgent>> {
     let known = |report: AgentReport| {
         let port = Some(report.port).filter(|port| *port > 0);
@@ -239,7 +239,7 @@ pub fn boot() -> Option<String> {
 
 /// The form of leases of this version.
 pub(crate) const LEASES: u32 = 2;
-/// What stands in place of the report of an agent that is gone on purpose.
+/// Stored in place of the report of an agent that was removed on purpose.
 const FORGOTTEN: &[u8] = br#"{"forgotten":true}"#;
 const MINUTE: Nanos = Nanos::from_secs(60);
 
@@ -264,7 +264,7 @@ mod tests {
         );
         assert!(at(now.0 - 910 * second)[0].contains("clock is 15 min behind this host's"));
         assert!(at(now.0 + 61 * second)[0].contains("clock is 61 s ahead of"));
-        // As right as a report tells, at its begin and at its end.
+        // Within the accuracy of a report, at the begin and at the end of its interval.
         assert!(at(now.0 + 59 * second).is_empty() && at(now.0 - 89 * second).is_empty());
         let silent = BTreeMap::from([("ams".to_owned(), AgentReport::default())]);
         assert!(wrong_clocks(&silent, now).is_empty());
@@ -274,7 +274,7 @@ mod tests {
         text.parse().expect("an address")
     }
 
-    /// Of the interface that leads to the server, unless addresses were named.
+    /// The addresses are those of the interface that leads to the server, unless addresses were named.
     #[test]
     fn each_ip_version_has_its_address() {
         let nic = Nic {

@@ -1,4 +1,4 @@
-//! One job of a mesh: what an agent is asked to measure, as a request to the engine, and what it sends back.
+//! One job of a mesh: the test that an agent runs, as a request to the engine, and what it sends back.
 
 use engine::host::address::Family;
 use engine::request::{FarEnd, Hops, Latency, Path, Request, Throughput};
@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeshJob {
-    /// Who sends, by name.
+    /// Name of the sender.
     pub from: String,
-    /// Who receives, by name.
+    /// Name of the receiver.
     pub to: String,
-    /// What is measured.
+    /// The test to run.
     pub test: MeshTest,
     /// Address of the end that listens.
     pub host: String,
@@ -33,7 +33,7 @@ pub struct MeshJob {
     pub family: Option<u8>,
 }
 
-/// What is measured.
+/// The kinds of tests in a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeshTest {
@@ -55,12 +55,13 @@ pub struct PlanJob {
     pub plan: String,
     /// Length of a test that ends by time, in place of the plan's.
     pub time: Option<Nanos>,
-    /// It ends at another agent, which asks for the token of the mesh.
+    /// The test ends at another agent, which requires the token of the mesh.
     pub to_agent: bool,
-    /// It ends at a host that the agent's own configuration must name: with its token, which is never sent, or its fingerprint.
+    /// The test ends at a host that the agent's own configuration must name: with its token, which is never sent, or its
+    /// fingerprint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Of one that starts with others: where it ends, for people.
+    /// Where the run ends, as text to show; only of a run that starts together with others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
 }
@@ -83,10 +84,10 @@ impl Asked {
     }
 }
 
-/// What an agent sends back of a mesh's job: what was asked, and the document of the run. Of a plan's it is the document alone.
+/// An agent's reply to a mesh's job: the job and the document of the run. A plan's reply is the document alone.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct JobResult {
-    /// What was asked.
+    /// The job as it was requested.
     pub job: MeshJob,
     /// The document.
     pub run: Run,
@@ -108,8 +109,8 @@ impl JobResult {
     }
 }
 
-/// Holds the result of an agent against the job that it was handed: why it is that of another one. What cannot be read is of
-/// another version, and shown as that.
+/// Holds the result of an agent against the job that it was handed: why it is that of another one. A job that cannot be read is
+/// of another version, and shown as that.
 ///
 /// # Errors
 /// The job that it is the result of.
@@ -183,7 +184,7 @@ impl MeshJob {
         test.saturating_add(AROUND)
     }
 
-    /// What is asked of the engine. `interval`: between samples; zero: none.
+    /// The request to the engine. `interval` is the time between samples; zero: no samples.
     pub(crate) fn request(&self, interval: Nanos) -> Request {
         let mut far = FarEnd::named(&self.host);
         far.port = Some(self.port);
@@ -215,5 +216,5 @@ impl MeshJob {
     }
 }
 
-/// What connecting and the exchange of results take beside a test.
+/// Time for connecting and exchanging results, in addition to the test.
 const AROUND: Nanos = Nanos::from_secs(2);

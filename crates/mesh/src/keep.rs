@@ -13,7 +13,7 @@ use model::time::WallTime;
 use report::expect::headlines;
 use store::{Begun, Store, StoreError};
 
-/// The results of a mesh in their file and in a store. What a store has is found by its run's name, so that an outcome which
+/// The results of a mesh in their file and in a store. The store finds an outcome by its run's name, so that an outcome which
 /// is delivered again changes nothing.
 #[derive(Debug)]
 pub struct KeptResults {
@@ -39,7 +39,7 @@ impl Sink for KeptResults {
         self.file.attempts(run)
     }
 
-    /// First into the store: what the file has is never asked for again.
+    /// Writes to the store first: a run that is in the file is never requested again.
     fn store(&mut self, outcome: &Outcome) -> std::result::Result<(), String> {
         let kept = match outcome.unmeasured {
             // A row without a result, as of one that was missed.

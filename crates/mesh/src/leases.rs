@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 pub struct LeaseRow {
     /// The resource: what `mesh free` takes.
     pub lease: String,
-    /// What people call it: `eth0 of ams`; empty: not known.
+    /// Its name for people: `eth0 of ams`; empty: not known.
     pub what: String,
-    /// What is done under it.
+    /// The run or mesh that holds it.
     pub holder: String,
     /// Since when, by the holder's clock.
     pub since: Option<WallTime>,
@@ -34,7 +34,7 @@ pub struct LeaseRow {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LeaseWaiter {
-    /// What is to be done: `throughput ams -> fra`, `the mesh night`.
+    /// The run or mesh that waits: `throughput ams -> fra`, `the mesh night`.
     pub title: String,
     /// Since when, by the clock of who waits.
     pub since: WallTime,

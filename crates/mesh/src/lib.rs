@@ -1,8 +1,8 @@
-//! Meshes: what agents measure as jobs of the crate `fleet`, and what comes of it as a document and as kept runs.
+//! Meshes: measurements that agents make as jobs of the crate `fleet`, and their results as a document and as kept runs.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`job`] | what an agent is asked to measure |
+//! | [`job`] | the test that an agent runs |
 //! | [`roll`] | who takes part, and who is expected and not there |
 //! | [`interfaces`] | which interface of an agent a run uses |
 //! | [`rounds`] | which runs a mesh has: all pairs in rounds, some, or some at the same time |

@@ -1,4 +1,4 @@
-//! What came of the runs of a mesh, as its document.
+//! The outcomes of a mesh's runs, as its document.
 
 use crate::job::{JobResult, MeshJob, MeshTest};
 use fleet::job::{End, Outcome, attempt_id};
@@ -59,7 +59,8 @@ pub fn runs_of_plan(plan: &MeshPlan) -> HashSet<String> {
     plan.all().map(|run| run.job.run.clone()).collect()
 }
 
-/// Of each path and test the latest: a path that was measured again is what it was then, and one that was missed since is missed.
+/// Keeps the latest outcome of each path and test: a path that was measured again has its newest result, and one that was
+/// missed since is missed.
 fn latest(mut cells: Vec<(WallTime, MeshCell)>) -> Vec<MeshCell> {
     cells.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     let mut known = HashSet::new();
@@ -131,7 +132,7 @@ fn measured(job: &MeshJob, run: &Run) -> MeshCell {
     }
 }
 
-/// What set the rate of this direction, where the run found it.
+/// The limit of this direction's rate, where the run found it.
 fn limit_of(job: &MeshJob, run: &Run) -> Option<CellLimit> {
     let direction = if job.reverse { &run.summary.down } else { &run.summary.up };
     let limit = direction.as_ref()?.limit.as_ref()?;

@@ -33,7 +33,7 @@ pub(crate) fn done(job: &MeshJob, time: u64) -> String {
     serde_json::to_string(&JobResult { job: job.clone(), run }).expect("a result is JSON")
 }
 
-/// What came of a run.
+/// The outcome of a run that ended with `end`.
 pub(crate) fn outcome(run: &str, title: &str, end: End) -> Outcome {
     let (started, finished) = (WallTime(1_790_000_000_000_000_000), WallTime(1_790_000_001_000_000_000));
     Outcome {

@@ -1,4 +1,4 @@
-//! Who takes part in a mesh: the agents that are there, and those that are expected and are not.
+//! The agents of a mesh: those that are there, and those that are expected and are not.
 
 use crate::inventory::{AgentReport, KnownReport};
 use crate::matrix::split;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Agents that measured before, and when they last did.
 pub type Earlier = BTreeMap<String, WallTime>;
 
-/// Who takes part.
+/// The agents that take part.
 #[derive(Clone, Debug, Default)]
 pub struct Roll {
     /// All of them, with what they reported last.
@@ -106,7 +106,7 @@ pub fn earlier_of_paths<'p>(paths: impl Iterator<Item = (&'p str, WallTime)>, no
     })
 }
 
-/// Of each agent the later time of the two.
+/// Merges two maps, keeping the later time of each agent.
 #[must_use]
 pub fn latest(mut known: Earlier, more: Earlier) -> Earlier {
     for (name, at) in more {
@@ -116,7 +116,7 @@ pub fn latest(mut known: Earlier, more: Earlier) -> Earlier {
     known
 }
 
-/// An agent that measured nothing for longer is expected by nobody, unless the server knows it.
+/// An agent that measured nothing for longer is no longer expected, unless the server knows it.
 const REMEMBERED: Nanos = Nanos::from_secs(30 * 86_400);
 
 #[cfg(test)]
@@ -170,7 +170,7 @@ mod tests {
         old.entry("fra".to_owned()).and_modify(|known| known.report.leases = 0);
         let roll = Roll::call(&old, &names(&["ams", "fra"]), &Earlier::new()).expect("a roll");
         assert!(roll.absent.len() == 1 && roll.absent["fra"].contains("update it"), "{roll:?}");
-        // A month later it is nobody's agent any more.
+        // A month later the agent is no longer expected.
         assert!(super::earlier(&results, NOW + REMEMBERED).is_empty());
     }
 }

@@ -19,7 +19,7 @@ use serde::Serialize;
 pub struct Roster {
     /// Always `pathmeter/agents/1`.
     pub schema: String,
-    /// When they were asked.
+    /// Time of the query to the agents.
     pub asked: WallTime,
     /// The agents that are there, by name.
     pub agents: Vec<RosterRow>,
@@ -47,7 +47,7 @@ pub struct AbsentAgent {
 pub struct RosterRow {
     /// Its name.
     pub name: String,
-    /// What it reports of itself.
+    /// The report that it publishes.
     #[serde(flatten)]
     pub report: AgentReport,
     /// Whether the server sees another address than the host has; absent: nothing is known.
@@ -121,7 +121,7 @@ impl RosterRow {
         }
     }
 
-    /// That its clock is more than a second wrong, without what the question itself may be wrong by.
+    /// A warning where its clock is wrong by more than a second beyond the error of the query itself.
     fn wrong_clock(&self) -> Option<String> {
         let (ahead, error) = (self.clock_ahead_ns?, self.clock_error_ns?);
         let span = Nanos(ahead.unsigned_abs());
@@ -147,7 +147,7 @@ impl RosterRow {
         format!("{}{nat}", if self.report.address.is_empty() { "-" } else { &self.report.address })
     }
 
-    /// What is wrong with it: what it cannot do now, what failed last, and damage of its spool.
+    /// Its faults: functions that it cannot perform now, its last failure, and damage of its spool.
     fn faults(&self) -> Vec<String> {
         let status = &self.report.status;
         let last = || {

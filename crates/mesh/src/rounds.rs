@@ -14,10 +14,10 @@ use std::str::FromStr;
 /// The agents, with what they report of themselves.
 pub type Reports = BTreeMap<String, AgentReport>;
 
-/// What is to be measured.
+/// The pairs, tests and times of a mesh to plan.
 #[derive(Clone, Debug)]
 pub struct MeshRequest {
-    /// What of each pair.
+    /// Tests of each pair.
     pub tests: Vec<MeshTest>,
     /// How long each test takes.
     pub time: Nanos,
@@ -51,7 +51,7 @@ pub struct Uplink {
     pub agents: Vec<String>,
 }
 
-/// What a mesh measures.
+/// The planned runs of a mesh, and the pairs without any.
 #[derive(Clone, Debug)]
 pub struct Planned {
     /// Its runs.
@@ -68,7 +68,7 @@ pub enum PlanError {
     Unknown {
         /// The name.
         name: String,
-        /// What may be meant.
+        /// Similar names of agents that are there, as a suffix of the error.
         meant: String,
     },
     /// A mesh of fewer than two.
@@ -124,7 +124,7 @@ fn shared<'t>(what: &'static str, text: &'t str) -> Result<(Resource, Vec<&'t st
 /// A pair of two agents: `A:B`.
 ///
 /// # Errors
-/// It is none.
+/// The text is no pair.
 pub fn pair_of(text: &str) -> Result<(String, String), String> {
     match text.split_once(':') {
         Some((a, b)) if !a.is_empty() && !b.is_empty() && a != b => Ok((a.to_owned(), b.to_owned())),
@@ -132,12 +132,12 @@ pub fn pair_of(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Plans what is asked for between these agents. `name` names this occurrence and nothing else ever.
+/// Plans the requested tests between these agents. `name` identifies this occurrence and is never used for another.
 ///
 /// # Errors
 /// A pair or a link names an agent that is not there.
 pub fn plan(name: &str, reports: &Reports, asked: &MeshRequest) -> Result<Planned, PlanError> {
-    // What a run needs of its agents' interfaces is known of each pair.
+    // The interfaces that a run needs are known for each pair.
     let site = |agent: &String| Site { agent: agent.clone(), resources: Vec::new() };
     let sites: Vec<Site> = reports.keys().map(site).collect();
     let index = |name: &String| {
@@ -455,7 +455,8 @@ mod tests {
         );
     }
 
-    /// Several tests of each pair: what disturbs nobody stands beside the rounds, and hops are traced from either end.
+    /// Several tests of each pair: tests that disturb no other run stand beside the rounds, and hops are traced from either
+    /// end.
     #[test]
     fn several_tests_of_a_pair() {
         let tests = vec![MeshTest::Throughput, MeshTest::Latency, MeshTest::Mtu, MeshTest::Hops];
@@ -476,10 +477,10 @@ mod tests {
         assert_eq!(titles(&planned.background), beside);
         let names: HashSet<&str> = planned.all().map(|run| run.job.run.as_str()).collect();
         assert_eq!(names.len(), 6, "each has a name of its own");
-        // Nobody traces toward one that serves nobody.
+        // No agent traces toward one that does not listen.
         let planned = plan("m", &reports(&[("a", true), ("b", false)]), &request).expect("a plan").plan;
         assert_eq!(titles(&planned.background), ["hops b -> a by b", "mtu b -> a by b"]);
-        // What is shown first is not nothing for tests that have no length of their own.
+        // The duration shown at the start is above zero for tests that have no length of their own.
         let sizes = MeshRequest { tests: vec![MeshTest::Mtu], ..asked() };
         let planned = plan("m", &reports(&[("a", true), ("b", true)]), &sizes).expect("a plan").plan;
         assert!(planned.duration() >= Nanos::from_secs(2), "{}", planned.duration());

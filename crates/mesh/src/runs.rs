@@ -27,7 +27,7 @@ pub struct RunList {
 pub struct ListedRun {
     /// Its name.
     pub run: String,
-    /// What is measured: `throughput ams -> fra`.
+    /// The test and its pair: `throughput ams -> fra`.
     pub title: String,
     /// `done`, `void`, `failed` or `missed`.
     pub state: String,
@@ -35,7 +35,7 @@ pub struct ListedRun {
     pub at: WallTime,
     /// How long it took.
     pub took_ns: Option<Nanos>,
-    /// Who carried it out.
+    /// The agent that carried it out.
     pub agent: Option<String>,
     /// The fencing token of its lease.
     pub lease_token: Option<u64>,

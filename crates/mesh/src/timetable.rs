@@ -27,7 +27,7 @@ pub struct Occasion {
     pub missing: Vec<(String, String)>,
 }
 
-/// What carries meshes out. The schedule is the coordinator's own: it computes the same times on every host and after every
+/// Carries out meshes on a schedule. The coordinator computes the schedule itself: the same times on every host and after every
 /// restart, whatever the server can do.
 pub struct Series<'a> {
     /// When.
@@ -43,11 +43,11 @@ pub struct Series<'a> {
 }
 
 impl Timetable {
-    /// Reads a schedule: `@every 15m`, or five cron fields in a time zone. `name` tells the mesh from all others; its jitter is
-    /// made of it, and is at most `splay`.
+    /// Reads a schedule: `@every 15m`, or five cron fields in a time zone. `name` identifies the mesh; its jitter is derived
+    /// from it and is at most `splay`.
     ///
     /// # Errors
-    /// As [`Schedule::parse`].
+    /// The errors are those of [`Schedule::parse`].
     pub fn parse(
         text: &str,
         zone: Option<&str>,
@@ -126,7 +126,7 @@ impl Series<'_> {
         }
     }
 
-    /// What a crash cut off goes on, as its runs have the same names, but not when the next one is due.
+    /// Resumes an occurrence that a crash interrupted, as its runs have the same names, unless the next one is due.
     fn go_on(&mut self, due: WallTime, sink: &mut dyn Sink) -> Result<bool> {
         if self.timetable.next(due).is_some_and(|next| self.clock.wall() < next) {
             return self.measure(due, sink);

@@ -58,7 +58,7 @@ pub fn document(group: &[PlannedRun], started: Option<&Started>, results: &Resul
     Ok(run_of_pairs(&run_id()?, &[], tests, pairs))
 }
 
-/// The first reason says most: a group that never started has none of the others.
+/// The first reason is the most informative: a group that never started has none of the others.
 fn void(started: Option<&Started>, report: &GroupReport, broken: Option<String>) -> Option<String> {
     match (started, broken) {
         (None, Some(why)) => Some(format!("they were not started together ({why})")),
@@ -68,7 +68,7 @@ fn void(started: Option<&Started>, report: &GroupReport, broken: Option<String>)
     }
 }
 
-/// The run of a pair, on the coordinator's clock. `asked`: the body of its job.
+/// The run of a pair, on the coordinator's clock. `asked` is the body of its job.
 fn read(asked: &str, outcome: &Outcome, offset: Option<Offset>) -> std::result::Result<Run, String> {
     let body = match &outcome.end {
         End::Done { body } => body,

@@ -19,7 +19,7 @@ use model::units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What an agent knows of far ends: nobody sends it a secret.
+/// The far ends that an agent knows, and its rules for jobs; secrets are never sent to it.
 #[derive(Clone, Debug, Default)]
 pub struct FarEnds {
     /// How the agents of the mesh know each other.
@@ -62,7 +62,7 @@ fn of_mesh(
     stop: &Interrupt,
     far: &FarEnds,
 ) -> std::result::Result<Measured, String> {
-    // The sum of a group is of the time in which all ran: samples tell what each carried then.
+    // The sum of a group covers the time in which all of them ran: samples show how much each transferred then.
     let interval = if start.is_common() { sampled_every(job.time) } else { Nanos::ZERO };
     let mut request = job.request(interval);
     far.allowed.check(&mut request, Far::Agent(&job.host))?;
@@ -106,7 +106,7 @@ fn of_plan(
     {
         asked.interval = sampled_every(time);
     }
-    // No other host is told that the mesh has a token.
+    // The mesh's token is offered to no other host.
     let security = if job.to_agent { far.agents.clone() } else { named };
     let options = Options { stop: stop.clone(), security, ..Options::default() };
     let (run, span) = measure(&request, &options, start).map_err(|error| format!("{error:#}"))?;
@@ -114,7 +114,7 @@ fn of_plan(
     Ok(Measured { body, span: span.filter(|_| start.is_common()) })
 }
 
-/// Where a request goes; of files, each URL says that.
+/// The host that a request goes to; of file transfers, each URL names it.
 fn host_of(request: &Request) -> String {
     let host = match request {
         Request::Throughput(asked) => &asked.far.host,

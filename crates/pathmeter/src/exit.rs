@@ -1,4 +1,4 @@
-//! How a run ends: what is said of an error, and the panic that becomes code 70.
+//! How a run ends: the text of an error, and the panic that becomes code 70.
 
 pub(crate) use cli::exit::Exit;
 
@@ -39,7 +39,7 @@ fn broken(text: &str, width: usize) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What stderr says of an error: the chain of causes on one line, and the advice on the next.
+/// The text of an error on stderr: the chain of causes on one line, and the advice on the next.
 struct ErrorMessage<'a>(pub(crate) &'a Error);
 
 impl Display for ErrorMessage<'_> {
@@ -82,10 +82,10 @@ mod tests {
         let this = std::env::current_exe().unwrap();
         let argv = ["--exact", "exit::tests::panics", "--ignored", "--nocapture"];
         let output = std::process::Command::new(this).args(argv).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(70), "{said}");
-        assert!(said.contains("internal error: ") && said.contains("on purpose"), "{said}");
-        assert!(said.contains(REPORT_IT), "{said}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(70), "{errors}");
+        assert!(errors.contains("internal error: ") && errors.contains("on purpose"), "{errors}");
+        assert!(errors.contains(REPORT_IT), "{errors}");
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
             std::thread::Builder::new().name(name.into()).spawn(move || panic!("{said}")).unwrap().join()
         };
         assert!(panics("stream 0", "in a thread of its own").is_err(), "the others go on");
-        // What runs a test is not the main thread, but for the hook its name decides.
+        // A test does not run on the main thread, but the hook decides by the thread's name.
         panics("main", "on purpose").ok();
     }
 

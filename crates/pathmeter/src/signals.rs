@@ -17,7 +17,7 @@ pub(crate) fn interrupt() -> Result<Interrupt> {
     Ok(interrupt)
 }
 
-/// What SIGUSR1 raises: somebody asks for the sums so far.
+/// A flag that SIGUSR1 raises: a request for the sums so far.
 pub(crate) fn asked() -> Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGUSR1, asked.clone())?;
@@ -46,5 +46,5 @@ pub(crate) fn on_first(act: impl FnOnce() + Send + 'static) -> Result<()> {
     Ok(())
 }
 
-/// Nobody presses Ctrl-C twice in this time and means it.
+/// A second Ctrl-C within this time is not intended.
 const TOGETHER: Nanos = Nanos::from_millis(250);

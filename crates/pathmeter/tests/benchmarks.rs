@@ -36,7 +36,7 @@ fn a_goal_is_held_against_the_strongest_setting_turn_by_turn() {
     };
     assert_eq!(reached("rate", 1.1), ("strong".into(), Reached::Yes));
     assert_eq!(reached("rate", 1.3), ("strong".into(), Reached::No));
-    // Of a time less is better: the weak one is the strong one.
+    // Less of a time is better: the weak one is the strong one.
     assert_eq!(reached("time", 2.5), ("weak".into(), Reached::Yes));
     assert_eq!(reached("time", 2.3), ("weak".into(), Reached::No));
 }

@@ -44,12 +44,12 @@ fn a_lab_stays_is_looked_into_and_goes() {
 #[test]
 fn whichever_process_is_killed_all_of_the_lab_goes() {
     let Some(site) = Site::new("killed") else { return };
-    // Seconds that nobody else on this machine sleeps.
+    // Seconds that no other process on this machine sleeps.
     let [daemon, command] = [1, 2].map(|digit| format!("{}{digit}", 900_000_000 + std::process::id()));
     for generation in 0..3 {
         // The name needs no sweeping to be used again.
         site.ok("up direct --name doomed");
-        // It leaves its terminal and its parent, as a daemon does.
+        // The daemon leaves its terminal and its parent.
         site.ok(&format!("exec client -- sh -c [setsid,sleep,{daemon},>/dev/null,2>&1,&]"));
         wait_until("the daemon runs", || sleeps(&daemon));
         let mut running = site.command(&format!("exec client -- sleep {command}")).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! The built program at both ends of real connections: every option, every kind of bad peer, every way to be stopped.
+//! The built program at both ends of real connections: every option, every kind of bad peer, every signal that stops it.
 //! Nothing here asserts a time; every wait has a limit; every process is killed by its own number.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 

@@ -81,7 +81,7 @@ fn the_result_schema_names_the_keys_of_a_result() {
     }
 }
 
-/// A key of a plan says its unit, or `units` beside it does.
+/// A key of a plan has its unit, or `units` beside it has.
 #[test]
 fn amounts_in_a_plan_have_a_unit() {
     let schema = schema_for!(Plan).to_value();

@@ -1,4 +1,4 @@
-//! Virtual machines: booted, given orders, nodes of a lab, and gone with whoever booted them.
+//! Virtual machines: booted, given requests, nodes of a lab, and gone with the process that booted them.
 //!
 //! They need qemu and a kernel, which `scripts/test` fetches, and the right to make a tap.
 
@@ -48,7 +48,7 @@ fn a_machine_takes_orders_and_loads_what_its_network_needs() {
     assert_eq!(counters.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["lo", "one"]);
     assert_eq!(fragments, None);
 
-    // And our own messages of netlink, in the tests that this file leaves out elsewhere.
+    // Our own messages of netlink run as well, in the tests that this file leaves out elsewhere.
     let this = std::env::current_exe().unwrap();
     let tests = format!("{} vm::devices --ignored --test-threads=1", this.display());
     let out = vm.run(&argv(&tests), LONG).unwrap();
@@ -81,7 +81,8 @@ fn a_router_in_a_machine_keeps_what_its_topology_expects() {
     assert!(variant["notes"].to_string().contains("b4 is a virtual machine"), "{report:#}");
 }
 
-/// What rests on the speed of its CPUs is not asked: whether a rate is reached, and how late a round trip is at most.
+/// Results that depend on the speed of its CPUs are not checked: whether a rate is reached, and how late a round trip is at
+/// most.
 #[test]
 fn whole_labs_run_inside_a_machine() {
     if cannot_boot() {
@@ -116,7 +117,7 @@ fn whole_labs_run_inside_a_machine() {
         let judged = expectation(&variants[1], &format!("loss {direction}, IPv4"));
         assert_eq!(judged["found"], format!("{:.2} % of {sent}", lost / sent.max(1.0) * 100.0), "{judged:#}");
         assert!(judged["expected"].as_str().unwrap().starts_with("1.00 % ± "), "{judged:#}");
-        // So slow a machine may send nothing in that time, and nothing is judged then.
+        // A slow machine may send nothing in that time, and nothing is judged then.
         assert_eq!(judged["held"].is_boolean(), sent > 0.0, "{judged:#}");
         expectation(&variants[2], &format!("rate of the link {direction}, UDP over IPv4"));
     }
@@ -126,7 +127,7 @@ fn whole_labs_run_inside_a_machine() {
     assert!(expectation(&variants[2], "delay, IPv4")["found"].as_str().unwrap().ends_with(" ms"));
 }
 
-/// What a topology expects, by its name.
+/// The expectation of a topology by its name.
 #[track_caller]
 fn expectation<'a>(variant: &'a serde_json::Value, what: &str) -> &'a serde_json::Value {
     let found = variant["expectations"].as_array().expect("a list").iter().find(|one| one["what"] == what);
@@ -196,7 +197,7 @@ fn commands_reach_the_machines_of_a_lab_that_stays() {
     client.wait().unwrap();
     assert!(wait_for(|| (pings() == "0").then_some(())).is_some(), "{}", pings());
 
-    // And a holder that is killed takes its machine along, and tells whoever waits.
+    // A holder that is killed takes its machine along, and waiting clients are notified.
     let client = lab("lab exec server -- ping 127.0.0.1").spawn().unwrap();
     assert!(wait_for(|| (pings() == "1").then_some(())).is_some(), "{}", pings());
     linux::process::Process::find(holder, linux::process::started_at(holder).unwrap())

@@ -116,7 +116,7 @@ fn measure(run: &Run) -> Option<Again> {
 fn throughput(plan: &Plan) -> Option<Again> {
     let test = &plan.test;
     let End::Time(time) = test.end else { return None };
-    // Whatever else differs from the usual was asked for, and the form cannot ask for it.
+    // Any other difference from the defaults was requested, and the form has no field for it.
     let usual = TestSpec {
         directions: test.directions,
         streams: test.streams,
@@ -146,7 +146,7 @@ fn throughput(plan: &Plan) -> Option<Again> {
 
 fn latency(plan: &LatencyPlan) -> Option<Again> {
     let [egress] = plan.egress_paths.as_slice() else { return None };
-    let own_way = egress.bind.is_some() || egress.device.is_some() || egress.port.is_some();
+    let own_egress = egress.bind.is_some() || egress.device.is_some() || egress.port.is_some();
     let mode = match plan.load {
         Some(_) => (LatencyMode::UnderLoad, Some(LOAD_RATE)),
         None => (LatencyMode::PingPong, None),
@@ -157,7 +157,7 @@ fn latency(plan: &LatencyPlan) -> Option<Again> {
         || plan.burst != 1
         || !is_dscp(plan.tos)
         || plan.load.as_ref().is_some_and(|load| load.streams != LOAD_STREAMS || load.congestion.is_some());
-    if own_way || other {
+    if own_egress || other {
         return None;
     }
     let End::Time(time) = plan.end else { return None };
@@ -191,7 +191,7 @@ fn hops(plan: &HopsPlan) -> Option<Again> {
 const SECOND: u64 = 1_000_000_000;
 /// Where `pathmeter serve` listens.
 const PORT: u16 = 5210;
-/// Streams of a load where no others are asked for.
+/// Streams of a load by default.
 const LOAD_STREAMS: u32 = 4;
 /// Messages per second beside a load, likewise.
 const LOAD_RATE: PacketRate = PacketRate(100);

@@ -34,7 +34,7 @@ use store::Store;
 /// An operation.
 struct Operation {
     path: &'static str,
-    /// Of the method that `openapi.json` has for it.
+    /// Handler of the method that `openapi.json` has for it.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test holds the description against it"))]
     method: &'static str,
     handler: fn() -> MethodRouter<App>,

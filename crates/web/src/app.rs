@@ -1,4 +1,4 @@
-//! What every request shares.
+//! State that all requests share.
 
 use crate::backend::Backend;
 use crate::live::Live;
@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What every request shares.
+/// State that all requests share.
 #[derive(Clone)]
 pub(crate) struct App {
     pub(crate) backend: Arc<Backend>,
@@ -19,7 +19,7 @@ pub(crate) struct App {
     /// The proxies whose `X-Forwarded-For` is believed.
     pub(crate) proxies: Arc<[IpAddr]>,
     pub(crate) limits: Limits,
-    /// It listens on the loopback alone.
+    /// The server listens on the loopback alone.
     pub(crate) loopback: bool,
     /// The name of the cookie with the session: that of no other server, as browsers have one jar for all ports of a host.
     pub(crate) cookie: Arc<str>,

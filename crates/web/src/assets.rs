@@ -51,11 +51,11 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"/-._~%".contains(&byte)
 }
 
-/// What the front end's addresses begin with.
+/// First segments of the front end's addresses.
 const VIEWS: [&str; 10] =
     ["runs", "run", "paths", "path", "mesh", "compare", "overlay", "lab", "live", "alerts"];
 
-/// FNV-1a, 64 bits: it tells builds apart and keeps no secret.
+/// FNV-1a, 64 bits: it distinguishes builds and protects no secret.
 fn digest(bytes: &[u8]) -> u64 {
     bytes
         .iter()

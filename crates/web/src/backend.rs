@@ -1,4 +1,4 @@
-//! What the server is given: a store, what can be measured, topologies.
+//! Inputs of the server: a store, the tests that it can start, topologies.
 
 use model::event::Event;
 use model::history::Entry;
@@ -14,7 +14,7 @@ pub struct Backend {
     pub version: String,
     /// Opens the store; called for each request, so that one that was locked or away is found again.
     pub open: Box<dyn Fn() -> store::Result<Store> + Send + Sync>,
-    /// Begins a test in a thread of its own, and keeps it in the store. What happens goes to the sink, whose last word is
+    /// Begins a test in a thread of its own, and keeps it in the store. Updates go to the sink; the last one is
     /// [`Update::Ended`] or [`Update::Failed`].
     pub start: Box<dyn Fn(Asked, Sink) -> Result<BegunTest, Refused> + Send + Sync>,
     /// Puts the outputs in a text into the store, as `pathmeter import --save` does.
@@ -46,15 +46,15 @@ pub struct BegunTest {
 /// A file that a browser sends.
 #[derive(Debug)]
 pub struct Upload {
-    /// What it is called.
+    /// Name of the file.
     pub name: String,
-    /// What it holds.
+    /// Content of the file.
     pub bytes: Vec<u8>,
     /// The label of what is in it; empty: its own.
     pub label: String,
 }
 
-/// What an upload held.
+/// Result of an upload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Uploaded {
     /// Runs that were not there before.
@@ -66,7 +66,7 @@ pub struct Uploaded {
     pub damage: Option<String>,
 }
 
-/// What happens in a test.
+/// An update of a running test.
 #[derive(Debug)]
 pub enum Update {
     /// An event of the engine.
@@ -85,18 +85,18 @@ pub enum Update {
 /// Why a test did not begin, or has no result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Refused {
-    /// What is wrong.
+    /// The error.
     pub error: String,
-    /// The way out.
+    /// Advice on how to avoid the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
 
-/// What the form asks for. An unknown field is an error.
+/// The fields of the form. An unknown field is an error.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// What is measured.
+    /// Kind of the measurement.
     pub kind: Kind,
     /// The far end, as on the command line: a name or an address, with a port or without.
     pub host: String,
@@ -106,7 +106,7 @@ pub struct Asked {
     /// Throughput and latency: UDP in place of TCP.
     #[serde(default)]
     pub udp: bool,
-    /// Throughput: which way the data goes.
+    /// Throughput: direction of the data.
     #[serde(default = "up")]
     pub directions: Directions,
     /// Throughput and latency: how long, in seconds, 1 to 3,600.
@@ -115,7 +115,7 @@ pub struct Asked {
     pub streams: Option<u32>,
     /// Throughput: the rate of each stream, bits per second; absent: as fast as it goes.
     pub bitrate: Option<u64>,
-    /// Throughput by TCP: the largest segment asked for, bytes.
+    /// Throughput by TCP: the requested largest segment, bytes.
     pub mss: Option<u32>,
     /// Bytes of a write, a datagram or a message; absent: as it suits the test.
     pub length: Option<u32>,
@@ -133,7 +133,7 @@ pub struct Asked {
     pub token: Option<String>,
 }
 
-/// What can be started from the page.
+/// The tests that can be started from the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {

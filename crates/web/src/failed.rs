@@ -1,4 +1,4 @@
-//! What a client gets when a request fails: a status, what is wrong, the way out.
+//! Reply to a failed request: a status, the error, and advice.
 
 use crate::backend::Refused;
 use axum::http::StatusCode;

@@ -1,4 +1,4 @@
-//! What every request passes: whom it was meant for, where it came from, who sent it, and the headers of every answer.
+//! Checks of every request (host, origin, client), and the headers of every answer.
 
 use crate::app::App;
 use crate::compress;
@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
-/// Whose connection a request came by.
+/// The far end of the connection of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
@@ -64,7 +64,7 @@ fn check(app: &App, request: &Request) -> Result<(), Failed> {
         }
     };
     if let Some(token) = bearer(headers) {
-        // Whoever can set this header is no page of another site.
+        // A client that can set this header is not a page of another site.
         let checked = app.logins.check(client(app, headers, peer), token, Instant::now());
         return checked.map(|()| is_known()).map_err(denied);
     }
@@ -87,7 +87,7 @@ fn check(app: &App, request: &Request) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What gives data away, or changes it; all other is the front end.
+/// True for paths that return data or change it; all others belong to the front end.
 fn is_api(path: &str) -> bool {
     path.starts_with("/api/") || path == METRICS
 }
@@ -160,7 +160,7 @@ pub(crate) fn is_encrypted(app: &App, headers: &HeaderMap, peer: IpAddr) -> bool
         && headers.get(FORWARDED_PROTO).is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
 }
 
-/// Why nobody was let in, as an answer.
+/// Turns the reason of a denial into an answer.
 pub(crate) fn denied(denied: Denied) -> Failed {
     match denied {
         Denied::Wrong => Failed::new(StatusCode::UNAUTHORIZED, "the token is wrong")
@@ -181,10 +181,10 @@ const CSRF: &str = "x-csrf-token";
 const FORWARDED: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// What can be asked for without a session.
+/// Paths that need no session.
 const OPEN: [&str; 3] = ["/api/session", "/api/login", "/api/openapi.json"];
 
-/// The page has its scripts and styles from here and talks to nobody else.
+/// The page loads its scripts and styles from here and connects to no other host.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                            connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const API_POLICY: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";

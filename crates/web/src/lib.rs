@@ -3,9 +3,9 @@
 //! The server knows documents ([`report`]) and the store, and no engine: a test is started through a closure that it is
 //! given ([`Backend::start`]). It is the only crate with an async runtime, on a thread of its own.
 //!
-//! What it promises to whoever runs it: without a token it listens on the loopback alone; a page of another site can
-//! neither read nor start anything (names in `Host`, `Origin`, a token against cross-site requests); a client that is slow,
-//! talks too much or never stops is cut off; whoever holds many connections keeps out nobody else.
+//! Its guarantees to the operator: without a token it listens on the loopback alone; a page of another site can neither read
+//! nor start anything (names in `Host`, `Origin`, a token against cross-site requests); a client that is slow, sends too much
+//! or never stops is disconnected; a client with many connections keeps no other client out.
 
 mod again;
 mod api;

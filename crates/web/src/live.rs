@@ -1,4 +1,4 @@
-//! The test that runs: one at a time, its story kept for whoever comes later, told to all who listen.
+//! The running test: one at a time; its events are kept for later listeners and sent to all of them.
 //!
 //! A listener holds a place in the story and nothing else, so that one who does not listen costs no memory. The page asks for what
 //! is new now and then ([`Live::since`]), since a browser opens six connections to a host and ten tabs would take all of them;
@@ -19,7 +19,7 @@ pub(crate) struct Live {
     /// Another one after each start of the server: what a page knows of a test is then of another server.
     server: String,
     state: Mutex<State>,
-    /// Counts what was told.
+    /// Counts the lines that were published.
     reported: watch::Sender<u64>,
     stopped: watch::Receiver<bool>,
 }
@@ -31,7 +31,7 @@ struct State {
     running: bool,
     stop: Option<Stop>,
     about: Option<About>,
-    /// It was asked to end before it could be told.
+    /// The test was stopped before it had begun.
     unwanted: bool,
     story: Vec<Arc<str>>,
 }
@@ -72,7 +72,7 @@ struct StandingTest<'a> {
     expected_seconds: Option<f64>,
 }
 
-/// What is told, a line of JSON each.
+/// The messages to listeners, a line of JSON each.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum LiveMessage<'a> {
@@ -114,7 +114,7 @@ enum LiveMessage<'a> {
 pub(crate) enum NotBegun {
     /// Another one runs.
     Busy,
-    /// It cannot be.
+    /// The request was refused.
     Refused(Refused),
 }
 
@@ -232,7 +232,7 @@ impl Live {
         is_idle.then(|| serde_json::to_string(&LiveMessage::Idle).unwrap_or_default())
     }
 
-    /// What comes next in the story; waits for it. `None`: the server ends, or there was nothing for a while.
+    /// Returns the next line of the story; waits for it. `None`: the server ends, or there was nothing for a while.
     pub(crate) async fn next(&self, place: &mut Place) -> Next {
         let (mut reported, mut stopped) = (self.reported.subscribe(), self.stopped.clone());
         loop {
@@ -286,7 +286,7 @@ impl Live {
     }
 }
 
-/// What a listener gets.
+/// The next item for a listener.
 #[derive(Debug)]
 pub(crate) enum Next {
     Line(Arc<str>),
@@ -300,9 +300,9 @@ pub(crate) enum Next {
 struct Clock {
     first: Option<Instant>,
     offset: f64,
-    /// What its lines are called by.
+    /// Name of its lines.
     name: String,
-    /// What it is called in a chart.
+    /// Name of the part in a chart.
     part: String,
 }
 

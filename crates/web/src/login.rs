@@ -1,4 +1,4 @@
-//! Who may look: sessions of those who gave the token, and a limit on those who guess.
+//! Access control: sessions of users who gave the token, and a limit on guesses.
 
 use crate::places::source;
 use crate::secret::{is_same, random};
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 /// The sessions of a server.
 #[derive(Debug)]
 pub(crate) struct Logins {
-    /// What must be given; absent: whoever reaches the server may look.
+    /// The token that a user must give; absent: every client that reaches the server has access.
     token: Option<String>,
-    /// The token against cross-site requests of whoever has no session.
+    /// The token against cross-site requests of clients without a session.
     anonymous: String,
     state: Mutex<State>,
 }
@@ -37,7 +37,7 @@ struct Failures {
     last: Instant,
 }
 
-/// Why nobody was let in.
+/// The reason of a denial.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// The token is wrong.
@@ -53,7 +53,7 @@ impl Logins {
         Ok(Logins { token, anonymous: random()?, state: Mutex::default() })
     }
 
-    /// A token is asked for.
+    /// Whether a token is required.
     pub(crate) fn is_needed(&self) -> bool {
         self.token.is_some()
     }
@@ -84,8 +84,8 @@ impl Logins {
         self.lock().sessions.retain(|session| !is_same(&session.name, name));
     }
 
-    /// The token against cross-site requests: that of a session that lasts, or where none is needed that of everybody.
-    /// Absent: whoever asks has to log in.
+    /// The token against cross-site requests: that of a session that lasts, or where none is needed, the one that all clients
+    /// share. Absent: the client has to log in.
     pub(crate) fn csrf(&self, session: Option<&str>, now: Instant) -> Option<String> {
         if self.token.is_none() {
             return Some(self.anonymous.clone());
@@ -107,7 +107,8 @@ impl Logins {
 }
 
 impl State {
-    /// The right token is right whoever else guesses from there: behind a proxy all come from one address. A wrong one costs a wait.
+    /// The right token is accepted whatever other clients guess from there: behind a proxy all come from one address. A wrong
+    /// one costs a wait.
     fn compare(&mut self, from: IpAddr, (wanted, token): (&str, &str), now: Instant) -> Result<(), Denied> {
         if is_same(wanted, token) {
             return Ok(());

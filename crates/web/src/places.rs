@@ -1,5 +1,6 @@
-//! The connections at once: so many in all, a share for one source, and a reserve for those who are logged in. Where all is
-//! taken, the quietest of the source that has most makes room for a newcomer, so that whoever holds many keeps out nobody else.
+//! The connections at once: so many in all, a share for one source, and a reserve for those who are logged in. Where all are
+//! taken, the quietest connection of the source that has most makes room for a new one, so that a source with many connections
+//! keeps no other out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -28,7 +29,7 @@ struct State {
 #[derive(Debug)]
 struct Holder {
     source: IpAddr,
-    /// When it last asked for something.
+    /// Time of its latest request.
     since: Instant,
     is_known: bool,
     is_leaving: bool,
@@ -38,7 +39,7 @@ struct Holder {
 /// Why there is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
-    /// All are taken, and nobody can leave yet.
+    /// All are taken, and none can be closed yet.
     Total,
     /// The source has its share.
     Source,
@@ -158,7 +159,7 @@ pub(crate) fn source(from: IpAddr) -> IpAddr {
     }
 }
 
-/// A client that has asked for nothing for so long may have to leave.
+/// A client without a request for so long may have to leave.
 const QUIET: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
@@ -176,7 +177,7 @@ mod tests {
         assert!(places.enter(v4(1), now).err() == Some(Full::Source), "a quarter");
         let others: Vec<Place> = (0..8).map(|n| places.enter(v4(2 + n), now).unwrap()).collect();
         assert!(places.enter(v4(99), now).err() == Some(Full::Total), "nobody has been quiet for long");
-        // The reserve: whoever logs in has it, and then others come in again.
+        // The reserve: clients that log in have it, and then others come in again.
         others[0].is_known();
         let more = places.enter(v4(99), now).unwrap();
         let new = places.enter(v4(98), now + QUIET).unwrap();

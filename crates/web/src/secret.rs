@@ -1,4 +1,4 @@
-//! Random names that nobody guesses, and comparing without telling how much was right.
+//! Random names that cannot be guessed, and a comparison that does not reveal how much was right.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ pub(crate) fn random() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The same text? How long it takes tells its length alone.
+/// Compares two texts. The time taken reveals their length alone.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     one.as_bytes().ct_eq(other.as_bytes()).into()
 }

@@ -28,7 +28,7 @@ use tower_service::Service;
 pub struct Config {
     /// Where it listens; port 0: any that is free.
     pub listen: SocketAddr,
-    /// What whoever looks must give; needed anywhere but on the loopback.
+    /// The token that users must give; needed anywhere but on the loopback.
     pub token: Option<String>,
     /// Names that the server goes by, beside its addresses and `localhost`.
     pub names: Vec<String>,
@@ -62,7 +62,7 @@ pub enum WebError {
 }
 
 impl WebError {
-    /// What to do about it.
+    /// Advice on this error.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
@@ -128,12 +128,12 @@ impl Server {
     /// Where it listens.
     ///
     /// # Errors
-    /// The system does not tell.
+    /// The system does not report it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// What ends it.
+    /// A handle that stops the server.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(self.stop.clone())
@@ -170,7 +170,7 @@ impl Server {
                 tokio::time::sleep(BREATH).await;
                 continue;
             };
-            // Whoever is quiet for a second leaves: others wait that long to be accepted.
+            // A client that is quiet for a second leaves: others wait that long to be accepted.
             let place = loop {
                 match places.enter(peer.ip(), Instant::now()) {
                     Err(Full::Total) if !*stopped.borrow() => tokio::time::sleep(BREATH).await,
@@ -212,13 +212,13 @@ async fn answer(stream: TcpStream, (peer, place): (SocketAddr, Place), router: R
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(LARGEST_HEAD);
-    // A connection that breaks concerns nobody but its client.
+    // A connection that breaks concerns only its client.
     let _ = http.serve_connection(TokioIo::new(stream), service).await;
     last.read_out().await;
 }
 
-/// The socket of a connection until its end. What a client does not read would stay in the kernel's memory, and in no budget:
-/// whatever ends the connection, it goes with it.
+/// The socket of a connection until its end. Data that a client does not read would stay in the kernel's memory, and in no
+/// budget: it is dropped with the connection, whatever ends it.
 struct Last(Option<socket2::Socket>);
 
 impl Last {

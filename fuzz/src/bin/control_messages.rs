@@ -47,7 +47,7 @@ fn build(bytes: &[u8; 20], other: &[u8]) {
     error.extend([0, 0, a, b, c, d]);
     error.extend([0; 8]);
     let (level, number) = if v6 & 1 == 0 { (SOL_IP, IP_RECVERR) } else { (SOL_IPV6, IPV6_RECVERR) };
-    // A note of nobody's before it.
+    // An unknown control message before it.
     let control = [note_of(9999, 1, &other[..other.len().min(64)]), note_of(level, number, &error)].concat();
     match queue_entry(&control, 0, None) {
         QueueEntry::Error(read) => {

@@ -17,7 +17,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if let Ok(text) = std::str::from_utf8(data) {
         read(text);
     }
-    // And an honest one, spoiled.
+    // An honest document follows, spoiled.
     let mut chance = Chance::new(data);
     let mut text = DEVICES[usize::from(chance.byte()) % DEVICES.len()].clone().into_bytes();
     for _ in 0..=chance.byte() % 8 {

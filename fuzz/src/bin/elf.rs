@@ -25,7 +25,7 @@ fn open() -> File {
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     FILE.with_borrow(|file| {
-        // As it is, and behind an honest header, so that the tables are reached.
+        // The content is tried as it is, and behind an honest header, so that the tables are reached.
         for content in [data.to_vec(), [&header()[..], data].concat()] {
             file.set_len(0).expect("it is ours");
             file.write_all_at(&content, 0).expect("there is room");
@@ -34,7 +34,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     });
 });
 
-/// Of a program with two segments and then three sections behind it, of which the second has the names (`elf(5)`).
+/// The header of a program with two segments and then three sections behind it, of which the second has the names (`elf(5)`).
 fn header() -> [u8; 64] {
     let mut header = [0; 64];
     header[..6].copy_from_slice(b"\x7fELF\x02\x01");

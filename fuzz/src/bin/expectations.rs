@@ -1,5 +1,5 @@
-//! `--expect`, of runs and of devices: what is read is told as it was written, and of a figure that was measured exactly one
-//! of `>` and `<=` holds, of one that was not none.
+//! `--expect`, of runs and of devices: an expectation prints as it was written; for a measured figure exactly one of `>` and
+//! `<=` holds, for any other none.
 #![no_main]
 
 use model::dut::DutReport;

@@ -30,7 +30,7 @@ fn hold(request: &Request, size: u64) {
             assert!(count > 0 && first.checked_add(count).is_some_and(|end| end <= size));
         }
     }
-    // What is asked, written plainly, is read as the same.
+    // The request, written plainly, is read as the same.
     let method = match request.method {
         Method::Get => "GET",
         Method::Head => "HEAD",

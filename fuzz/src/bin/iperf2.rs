@@ -26,7 +26,7 @@ fn clock() -> Clock {
     Clock { mono: START, wall: WallTime(1 << 60) }
 }
 
-/// What was read is written and read again as the same.
+/// A decoded request is written and read again as the same.
 fn decode(bytes: &[u8]) {
     for transport in [Transport::Tcp, Transport::Udp] {
         if let Header::Request(request, length) = Request::read(transport, bytes) {
@@ -62,10 +62,11 @@ fn decode(bytes: &[u8]) {
     let _ = number(bytes, is_wide(bytes));
 }
 
-/// What of a request this end can write: what is of one transport only, and in a header only where there is room.
+/// The part of a request that this end can write: some fields are of one transport only, and in a header only where there is
+/// room.
 fn sent(request: Request) -> Request {
     let udp = request.transport == Transport::Udp;
-    // The bits with which old clients ask for a connection back are others' in a header that says more.
+    // The bits with which old clients request a return connection have another meaning in a longer header.
     let reused = request.peer_detect || request.transfer_id.is_some();
     let traffic = match request.traffic {
         Traffic::Dual | Traffic::Tradeoff if reused => Traffic::Forward,
@@ -78,7 +79,7 @@ fn sent(request: Request) -> Request {
     let congestion = request.congestion.filter(|_| !udp);
     let timed = request.trip_times || request.starts_then || request.fq_rate.is_some();
     let start = request.start.filter(|_| timed || matches!(request.shape, Shape::Isochronous(_)));
-    // It travels in bytes.
+    // The rate is transmitted in bytes.
     let fq_rate = request.fq_rate.map(|rate| BitRate(rate.0 / 8 * 8));
     Request { wide: request.wide && udp, traffic, amount, start, congestion, fq_rate, ..request }
 }
@@ -95,7 +96,7 @@ fn bounce(bytes: &[u8]) {
     }
 }
 
-/// A session, whoever does its work, and what must hold of it.
+/// A session, whatever does its work, and its invariants.
 struct Play {
     group: Group,
     udp: bool,
@@ -103,10 +104,10 @@ struct Play {
     deadline: Option<MonoTime>,
     closed: bool,
     held: Held,
-    /// What the session heard and said, as IPv4 carries it, bytes.
+    /// Bytes that the session received and sent, as IPv4 carries them.
     came: usize,
     went: usize,
-    /// It was to send data, too: the engine asks who is there before it does.
+    /// The session was to send data, too: the engine checks that the client is there before it does.
     data: bool,
     /// A flow has begun: until then who has come is not waited for long.
     begun: bool,
@@ -193,7 +194,8 @@ impl Play {
         self.drain();
         assert!(!failed || self.closed, "an error is the end");
         self.held.check();
-        // Whoever forges an address gets no more sent there than three times what it sends, headers included.
+        // An attacker that forges an address makes the server send no more there than three times its own bytes, headers
+        // included.
         assert!(!self.udp || self.data || self.went <= 3 * self.came, "{} bytes for {}", self.went, self.came);
         if self.deadline.is_some_and(|deadline| deadline > self.now) {
             self.group.input(self.now, Input::Timer).expect("an early timer is no error");
@@ -265,7 +267,7 @@ fn sent_all(datagrams: u8) -> Sent {
     Sent { stream: 0, bytes: 9, datagrams: u64::from(datagrams) }
 }
 
-/// Two honest ends, whose words are spoiled on their way.
+/// Two honest ends, whose messages are spoiled in transit.
 fn dialogue(mut chance: Chance<'_>, request: &Request) {
     let streams = 1 + u32::from(chance.byte() & 1);
     let request = Request { streams, amount: Amount::Time(Nanos::from_millis(20)), length: 100, ..request.clone() };

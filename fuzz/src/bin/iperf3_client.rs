@@ -1,4 +1,4 @@
-//! The client machine against a server that says anything, in any order, at any time.
+//! The client machine against a server that sends anything, in any order, at any time.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
     Driver::new(Box::new(Client::new(config, MonoTime(1))), &SAYINGS).run(&mut script);
 });
 
-/// What a good server says, so that the fuzzer need not find it.
+/// Messages of a good server, so that the fuzzer need not find them.
 const SAYINGS: [&[u8]; 8] = [
     &[9],
     &[10],

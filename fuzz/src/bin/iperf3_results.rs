@@ -31,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// What of a row is known of its test, and cannot be otherwise.
+/// The properties of a row that follow from its test.
 fn possible(row: &StreamResult, transport: Transport, sends: Direction) {
     assert_eq!(row.role == Role::Sender, row.direction == sends);
     assert_eq!(row.udp.is_some(), transport == Transport::Udp);

@@ -1,4 +1,4 @@
-//! The server machine against a client that says anything, in any order, at any time.
+//! The server machine against a client that sends anything, in any order, at any time.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
     Driver::new(Box::new(server), &SAYINGS).with_stranger(stranger).run(&mut script);
 });
 
-/// What a good client says, so that the fuzzer need not find it.
+/// Messages of a good client, so that the fuzzer need not find them.
 const SAYINGS: [&[u8]; 8] = [
     b"\0\0\0\x2c{\"tcp\":true,\"time\":1,\"parallel\":2,\"len\":999}",
     b"\0\0\0\x43{\"udp\":true,\"num\":9000,\"parallel\":2,\"len\":999,\"bidirectional\":true}",

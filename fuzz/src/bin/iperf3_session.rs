@@ -1,5 +1,5 @@
-//! An iPerf3 client and server over a spoiled control connection: both end, what they told can be judged,
-//! and undisturbed they agree.
+//! An iPerf3 client and server over a spoiled control connection: both end, their reports can be judged, and undisturbed they
+//! agree.
 #![no_main]
 
 use model::sample::{Role, StreamResult};
@@ -21,7 +21,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     judge(test, client);
 });
 
-/// Of TCP only a sender's retransmissions travel, of UDP neither reordering nor duplicates.
+/// For TCP only a sender's retransmits are transmitted, for UDP neither reordering nor duplicates.
 fn same(one: &StreamResult, other: &StreamResult) -> bool {
     let figures = |row: &StreamResult| (row.stream, row.direction, row.role, row.elapsed, row.bytes);
     let resent =

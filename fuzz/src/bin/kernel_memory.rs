@@ -1,5 +1,5 @@
-//! What the kernel writes into memory of ours and into procfs: blocks of a capture, the state of a TCP connection, times of CPUs.
-//! Whatever stands there, frames are within their block and no more than it has room for.
+//! Data that the kernel writes into our memory and into procfs: blocks of a capture, the state of a TCP connection, times of
+//! CPUs. Whatever the data are, frames are within their block and no more than it has room for.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -9,7 +9,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         1 => captured(&block(rest)),
         2 => {
             let (whole, cut) = (linux::fuzzing::connection(rest), linux::fuzzing::connection(&rest[..rest.len() / 2]));
-            // An older kernel says less, and nothing else.
+            // An older kernel reports less, and nothing else.
             assert!(rest.len() < 2 || whole.state == cut.state);
         }
         _ => linux::fuzzing::processors(&String::from_utf8_lossy(rest)),

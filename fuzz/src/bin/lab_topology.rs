@@ -1,5 +1,5 @@
-//! Any text as a topology file: what is wrong is told with its place; what is right has addresses of its own, ends that
-//! are there, and is read again from what is printed of it.
+//! Any text as a topology file: a fault is reported with its place; a valid topology has addresses of its own, existing ends,
+//! and is read again from its printed form.
 #![no_main]
 
 use lab::topology::{Node, Side, Topology};
@@ -35,7 +35,7 @@ fn hold(topology: &Topology) {
             let made = node.devices.iter().any(|device| device.name == own.device);
             assert!(made || own.device == "lo" || ends.contains(&(&node.name, &own.device)), "{own:?}");
         }
-        // As a virtual machine is told of itself.
+        // The form in which a virtual machine receives its node.
         let json = serde_json::to_string(node).expect("a node is JSON");
         assert_eq!(&serde_json::from_str::<Node>(&json).expect("we wrote it"), node);
     }

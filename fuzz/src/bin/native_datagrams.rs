@@ -1,4 +1,4 @@
-//! Every datagram of the native protocol. A stranger never gets more bytes than it sent.
+//! Every datagram of the native protocol. An unauthenticated sender never gets more bytes than it sent.
 #![no_main]
 
 use model::time::MonoTime;

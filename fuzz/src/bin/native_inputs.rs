@@ -1,5 +1,5 @@
-//! Every native machine under any inputs in any order: what a peer and an engine could say at their worst. It holds
-//! little however much it is told, has nothing done for a stranger, and ends when it is left alone.
+//! Every native machine under any inputs in any order: the worst that a peer and an engine could send. It holds little however
+//! much it receives, does no work for an unauthenticated peer, and ends when it is left alone.
 #![no_main]
 
 use model::dut::PortFacts;
@@ -37,16 +37,16 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             let config = ServerConfig { token, binding, policy, busy, entropy, software, host };
             let (asked, heard) = (Cell::new(false), Cell::new(0));
             let check = |output: &Output, now: MonoTime| match output {
-                // Who has asked for nothing yet is not waited for: connections are places, too.
+                // A session without a request does not wait long: connections are places, too.
                 Output::WaitUntil(until) if !asked.get() => {
                     assert!(until.is_some_and(|until| until <= now + Nanos::from_secs(60)), "it waits until {until:?}");
                 }
                 Output::Work(_) => {
                     asked.set(true);
-                    // Who does not know the token has nothing done for it: no flow, no place, no probe, no frame.
+                    // A peer without the token gets no work done: no flow, no place, no probe, no frame.
                     assert!(!guarded, "{output:?} for a stranger");
                 }
-                // Whoever listens may keep each: they are no more than one in 50 ms, and some at once.
+                // A listener may keep each: they are no more than one in 50 ms, and some at once.
                 Output::Event(Event::Sample(sample)) if sample.side == Side::Peer => {
                     heard.set(heard.get() + 1);
                     let allowed = 64 + (now - began).0 / 50_000_000;
@@ -114,7 +114,7 @@ fn at_work(mut server: Server, now: MonoTime) -> Server {
     server
 }
 
-/// The client tells of more and more intervals.
+/// The client reports more and more intervals.
 fn reports() -> impl Fn(&mut Server, MonoTime) {
     let said = Cell::new(0_u64);
     move |server, now| {
@@ -131,7 +131,7 @@ fn reports() -> impl Fn(&mut Server, MonoTime) {
     }
 }
 
-/// Says one thing after the other, and takes the outputs each time, which are looked at by `check`. Left alone, it ends.
+/// Sends one input after the other, and takes the outputs each time, which `check` inspects. Left alone, it ends.
 fn torment<S: Session>(
     mut session: S,
     data: &[u8],
@@ -156,7 +156,7 @@ fn torment<S: Session>(
         if closed {
             return;
         }
-        // What this end's own work gives is waited for without an end: it always comes.
+        // The wait for this end's own work has no end: its result always comes.
         now = now.max(until.unwrap_or(now));
         let _ = session.input(now, Input::Timer);
         if until.is_none() {
@@ -219,7 +219,7 @@ fn port() -> FramesPort {
     FramesPort { facts, mac, addresses, sources, sinks, notes }
 }
 
-/// Takes the outputs, and says until when it waits. Nothing comes after `Close`.
+/// Takes the outputs, and returns until when it waits. Nothing comes after `Close`.
 fn drain<S: Session>(
     session: &mut S,
     now: MonoTime,
@@ -256,7 +256,7 @@ fn handshake(data: &[u8], mut now: MonoTime) {
     }
 }
 
-/// As many bytes as the next byte says.
+/// Takes as many bytes as the next byte gives.
 fn take<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     let Some((&length, after)) = rest.split_first() else { return &[] };
     let (taken, after) = after.split_at(usize::from(length).min(after.len()));
@@ -268,10 +268,10 @@ fn frame(json: &[u8]) -> Vec<u8> {
     [(json.len() as u32).to_be_bytes().as_slice(), json].concat()
 }
 
-/// What a client asks for that wants a day of TCP.
+/// The request of a client for a day of TCP.
 const LONG_TEST: &[u8] = br#"{"type":"test","kind":"throughput","interval_ns":0,"spec":{"transport":"tcp","end":{"time":86400000000000}},"host":{"name":"","version":"","kernel":"","cpu":"","cpus":1,"clock_source":"","congestion":"","nic":null}}"#;
 
-/// A message in each line, which are also what `native_messages` begins with: there the first byte says that they are framed.
+/// A message in each line; `native_messages` begins with them as well: there the first byte marks them as framed.
 static MESSAGES: LazyLock<Vec<&[u8]>> = LazyLock::new(|| {
     let text = include_str!("../../seeds/native_messages/messages");
     text.strip_prefix('P').expect("it begins with a P").lines().map(str::as_bytes).collect()

@@ -1,5 +1,5 @@
-//! A native client and server over a spoiled control connection: both end, what they told can be judged,
-//! and undisturbed they agree.
+//! A native client and server over a spoiled control connection: both end, their reports can be judged, and undisturbed they
+//! agree.
 #![no_main]
 
 use model::host::Host;

@@ -1,6 +1,5 @@
-//! Every captured packet, whatever its offloads are said to be: what is counted and what it is split into agree, and
-//! the file of it is whole blocks. And every SYN, the label stacks of ICMP messages, echoes, and packets
-//! too big.
+//! Every captured packet, whatever its offloads are: its counts and the packets that it is split into agree, and the file of it
+//! is whole blocks. And every SYN, the label stacks of ICMP messages, echoes, and packets too big.
 #![no_main]
 
 use model::packets::{Observation, Tally};
@@ -12,7 +11,7 @@ use packet::{Captured, Splitter, mpls_labels, syn_options};
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let _ = (syn_options(data), Echo::of_request(data), TooBig::read(data));
     if let Some((&at, quote)) = data.split_first() {
-        // As a message that says where its extensions begin, and as one of an old router.
+        // The quote is read as a message with the place of its extensions, and as one of an old router.
         assert!(mpls_labels(quote, Some(at.into()), 28).len() <= 16);
         assert!(mpls_labels(quote, None, at.into()).len() <= 16);
     }
@@ -41,7 +40,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
     });
     assert_eq!(file.len() % 4, 0);
-    // What was kept is too short to be split where the headers themselves are cut.
+    // A capture is too short to be split where the headers themselves are cut.
     if let Some(observed) = observed.filter(|_| packet.len() >= captured.headers as usize) {
         assert_eq!((packets, bytes), (observed.pieces.packets(), observed.pieces.bytes()));
     }

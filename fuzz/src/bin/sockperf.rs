@@ -1,4 +1,4 @@
-//! SockPerf's messages, from a stranger to the server and to the client. Nobody gets more bytes than they sent.
+//! SockPerf's messages, from an unauthenticated sender to the server and to the client. No sender gets more bytes than it sent.
 #![no_main]
 
 use model::time::MonoTime;

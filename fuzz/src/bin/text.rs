@@ -1,4 +1,4 @@
-//! What people type: units, times, encapsulations, mixes, playbacks. What is read prints, and reads again as printed.
+//! Typed values: units, times, encapsulations, mixes, playbacks. A valid one prints, and reads again as printed.
 #![no_main]
 
 use model::framing::{Encaps, Imix};

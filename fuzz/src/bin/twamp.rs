@@ -1,5 +1,5 @@
-//! Everything that a TWAMP control connection may bring, to the server and to the client. Neither keeps more than it needs, a
-//! server answers no more than it was asked, and a client has a port only where it was given one.
+//! Any input of a TWAMP control connection, to the server and to the client. Neither keeps more than it needs, a server answers
+//! no more than the requests, and a client has a port only where it was given one.
 #![no_main]
 
 use model::time::MonoTime;
@@ -10,7 +10,7 @@ use wire::{Input, Output, Session};
 
 const NOW: MonoTime = MonoTime(1 << 30);
 
-/// What it says now, bytes.
+/// Length of its present output, bytes.
 fn said(end: &mut dyn Session) -> usize {
     let mut all = 0;
     while let Output::Send(bytes) = end.output(NOW) {

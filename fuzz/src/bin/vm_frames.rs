@@ -1,4 +1,4 @@
-//! What comes from a virtual machine over its serial port.
+//! Input from a virtual machine over its serial port.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -1,4 +1,4 @@
-//! What is checked once all options are read: the role, what excludes what, and defaults.
+//! Checks once all options are read: the role, options that exclude each other, and defaults.
 
 use super::options::STANDARD_INPUT;
 use super::{CommandLine, Fault, Request};
@@ -143,7 +143,7 @@ fn exclusions(line: &CommandLine) -> Result<(), Fault> {
     }
 }
 
-/// What `--near-congestion` does not go with.
+/// Refuses options that cannot be combined with `--near-congestion`.
 fn near_congestion(line: &CommandLine) -> Result<(), Fault> {
     let client = &line.client;
     if client.extras.timing.rtt_part.is_none() {
@@ -176,7 +176,7 @@ fn timing(line: &mut CommandLine) {
     }
 }
 
-/// What a file cannot be sent by.
+/// Refuses tests that cannot send a file.
 fn file(line: &CommandLine) -> Result<(), Fault> {
     let client = &line.client;
     let Some(file) = &client.file else { return Ok(()) };
@@ -226,7 +226,7 @@ fn shape(line: &mut CommandLine) -> Result<(), Fault> {
     Ok(())
 }
 
-/// UDP has a rate: 1 Mbit/s of 1024 × 1024 where nothing was said. The one that is timed needs no offload.
+/// Sets the rate of UDP: 1 Mbit/s of 1024 × 1024 by default. A rate that is timed needs no offload.
 fn rate(line: &mut CommandLine) -> Result<(), Fault> {
     let client = &mut line.client;
     if client.test.transport == Transport::Udp {

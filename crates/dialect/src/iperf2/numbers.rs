@@ -3,8 +3,8 @@
 use super::Fault;
 use crate::numbers::number;
 
-/// A whole number of bytes, bits a second or the like. iPerf2 takes what it does not understand for 0 or passes over
-/// it; here it is refused.
+/// A whole number of bytes, bits/s or the like. iPerf2 reads a suffix that it does not know as 0 or ignores it; here it is
+/// refused.
 pub(super) fn amount(option: &str, text: &str) -> Result<u64, Fault> {
     let refused = || Fault::value(option, text, "a number, with k, m, g (of 1000) or K, M, G (of 1024)");
     let (number, rest) = number(text).ok_or_else(refused)?;

@@ -1,8 +1,8 @@
 //! iPerf2's text and CSV, in the shapes iPerf 2.1.8 prints them (checked against it).
 //!
-//! Two things are not copied. A figure that is not known is not made up: its column, or all of the row behind the
-//! bandwidth, is left out. And what 2.1.8 gets wrong is put right: a standard deviation of connect times in
-//! milliseconds like the times beside it, and totals of UDP in CSV that are no -1.
+//! Two things are not copied. A figure that is not known is not made up: its column, or all of the row behind the bandwidth, is
+//! left out. Errors of 2.1.8 are corrected: a standard deviation of connect times in milliseconds like the times beside it, and
+//! totals of UDP in CSV that are no -1.
 
 mod bounceback;
 mod columns;
@@ -31,7 +31,7 @@ pub enum Iperf2Role {
     Server,
 }
 
-/// What of the command line changes what is printed.
+/// The part of the command line that changes the output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Iperf2Options {
     /// Client or server.
@@ -52,7 +52,7 @@ pub struct Iperf2Options {
     pub dual: bool,
     /// The zone that times of day are printed in.
     pub zone: Zone,
-    /// What lines of bins give.
+    /// The percentiles of lines of bins.
     pub percentiles: Iperf2Percentiles,
 }
 
@@ -119,7 +119,7 @@ impl Zone {
     }
 }
 
-/// The version of iPerf2 whose output this is, as `-v` says it.
+/// The version of iPerf2 whose output this is, as `-v` prints it.
 pub const VERSION: &str = "iperf version 2.1.8 (12 August 2022) pthreads";
 
 #[cfg(test)]

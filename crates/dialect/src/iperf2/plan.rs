@@ -1,4 +1,4 @@
-//! From a checked command line to what the engine and the output are told.
+//! Converts a checked command line to the engine's plan and the options of the output.
 
 use super::check::TCP_LENGTH;
 use super::options::CONNECT_TIMEOUT;
@@ -73,7 +73,7 @@ impl CommandLine {
         Ok(SocketAddr::new(self.bind_address()?.unwrap_or(any), self.both.port))
     }
 
-    /// What of the line changes the output.
+    /// The options that change the output.
     pub(crate) fn output_options(&self, role: Iperf2Role, zone: Zone) -> Iperf2Options {
         Iperf2Options {
             role,
@@ -156,7 +156,7 @@ impl CommandLine {
     }
 }
 
-/// Of a load beside a test of an amount.
+/// Length of a load beside a test of an amount.
 const DEFAULT_TIME: Nanos = Nanos::from_secs(10);
 /// iPerf2's default length of a request of `--bounceback`.
 const BOUNCE_LENGTH: u32 = 100;

@@ -13,14 +13,14 @@ use jiff::Zoned;
 use std::ffi::OsString;
 use std::io::Write;
 
-/// Runs the command with the words after `iperf`. It ends with 0, or with 1 after an error told on standard error:
-/// iPerf2 itself ends with 0 after many of its errors, which no script can use.
+/// Runs the command with the words after `iperf`. It ends with 0, or with 1 after an error printed on standard error: iPerf2
+/// itself ends with 0 after many of its errors, which no script can use.
 #[must_use]
 pub fn run(remarks: &[OsString], process: Process) -> u8 {
     let request = match parse(remarks) {
         Ok(request) => request,
         Err(fault) => {
-            // Standard error may be closed: the exit code says it too.
+            // Standard error may be closed: the exit code reports the error too.
             let _ = write!(std::io::stderr(), "{fault}");
             return FAILED;
         }
@@ -49,7 +49,7 @@ pub fn run(remarks: &[OsString], process: Process) -> u8 {
 fn serve(line: &CommandLine, remarks: &[OsString], process: Process) -> Result<(), String> {
     warned(line);
     if line.server.daemon && !daemon::is_detached() {
-        // What can be refused is refused here, where it is seen.
+        // Errors are detected here, where the user sees them.
         drop(server::listen(line)?);
         return daemon::start("iperf", remarks)
             .map_err(|error| format!("unable to become a daemon: {error}"));

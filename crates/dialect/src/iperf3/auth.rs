@@ -1,8 +1,8 @@
 //! iPerf3's authentication: name, password and time, encrypted with the server's RSA key, checked against a file of users.
 //!
-//! The token is base64 of the RSA ciphertext of three lines (`user: `, `pwd:  `, `ts:   `). Padding is OAEP with SHA-1
-//! from iPerf3 3.17 on, PKCS #1 v1.5 before. A line of the users' file is `NAME,HEX`, where HEX is the SHA-256 of
-//! `{NAME}PASSWORD`. It has no nonce: a token seen on the way can be shown again until the clocks differ too much.
+//! The token is base64 of the RSA ciphertext of three lines (`user: `, `pwd:  `, `ts:   `). Padding is OAEP with SHA-1 from
+//! iPerf3 3.17 on, PKCS #1 v1.5 before. A line of the users' file is `NAME,HEX`, where HEX is the SHA-256 of `{NAME}PASSWORD`.
+//! It has no nonce: an intercepted token can be replayed until the clocks differ too much.
 
 mod key;
 
@@ -23,7 +23,7 @@ pub(crate) enum Padding {
     Pkcs1,
 }
 
-/// Who runs a test.
+/// The user who runs a test.
 #[derive(Clone, Debug)]
 pub(crate) struct Credentials {
     /// Name, without line feeds.
@@ -74,7 +74,7 @@ pub(crate) enum AuthError {
 }
 
 impl Padding {
-    /// What `--use-pkcs1-padding` chooses.
+    /// The padding that `--use-pkcs1-padding` selects.
     pub(crate) fn for_pkcs1(pkcs1: bool) -> Padding {
         if pkcs1 { Padding::Pkcs1 } else { Padding::Oaep }
     }
@@ -109,7 +109,7 @@ impl Gate {
     /// The name of the user whose token this is.
     ///
     /// # Errors
-    /// When it is not good at this time. A client must be told no more than that.
+    /// The token is not valid at this time. A client must learn no more than that.
     pub(crate) fn admit(&self, token: &str, unix_seconds: i64) -> Result<String, AuthError> {
         let cipher = STANDARD.decode(token.trim()).map_err(|_| AuthError::Foreign)?;
         let plain = self.key.decrypt(&cipher).ok_or(AuthError::Foreign)?;
@@ -127,7 +127,7 @@ impl Gate {
     }
 }
 
-/// What a token says.
+/// The content of a token.
 struct Shown {
     username: String,
     password: String,

@@ -1,4 +1,4 @@
-//! What iPerf3 checks once all options are read: the role, options of the other role, sizes, and defaults.
+//! The checks of iPerf3 once all options are read: the role, options of the other role, sizes, and defaults.
 
 use super::options::BLOCK_SIZE;
 use super::plan::file_size;
@@ -76,5 +76,5 @@ fn client(line: &mut CommandLine) -> Result<(), Fault> {
 }
 
 const MAX_BLOCK: u32 = 1 << 20;
-/// What iPerf3 calls 1 Mbit/s.
+/// 1 Mbit/s as iPerf3 defines it.
 const UDP_RATE: BitRate = BitRate(1 << 20);

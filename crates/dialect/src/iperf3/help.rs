@@ -1,8 +1,8 @@
-//! What `-h` and `-v` say, and the usage after a refusal.
+//! The text of `-h` and `-v`, and the usage after a refusal.
 
 use super::options::{BOTH, CLIENT, SERVER};
 
-/// What follows a refusal.
+/// Printed after a refusal.
 pub(super) const USAGE: &str = "\
 Usage: iperf3 [-s|-c HOST] [options]
        iperf3 [-h|--help] [-v|--version]

@@ -1,7 +1,7 @@
 //! Numbers as iPerf3 reads them: C's `atoi`, `atof` and `strtol`, and its own K, M, G and T.
 //!
-//! What follows a number is passed over, as there (`-t 10s` is 10). A text without any digit is refused: C would take
-//! it for 0, which for most options means something else altogether.
+//! Text after a number is ignored, as there (`-t 10s` is 10). A text without any digit is refused: C would take it for 0, which
+//! for most options means something else altogether.
 
 pub(super) use crate::numbers::{any_base, nanos, seconds, whole};
 

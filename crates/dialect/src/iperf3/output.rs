@@ -30,11 +30,11 @@ pub struct Iperf3Options {
     pub title: Option<String>,
     /// `--extra-data`: put into JSON.
     pub extra_data: Option<String>,
-    /// `-V`: says more in text.
+    /// `-V`: prints more in text.
     pub verbose: bool,
     /// `-f`: the letter of the bitrate's unit, one of `kmgtKMGT`; `a` chooses by size.
     pub unit: char,
-    /// `-l` was not given: with `-V` the client says which datagram size it chose.
+    /// `-l` was not given: with `-V` the client prints the datagram size it chose.
     pub default_length: bool,
     /// `-F`: the file that is sent or written.
     pub file: Option<Iperf3File>,
@@ -47,7 +47,7 @@ pub struct Iperf3Options {
 /// A file in place of made-up data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iperf3File {
-    /// As it was given.
+    /// Name of the file, as given.
     pub name: String,
     /// Bytes before the test, where it was there.
     pub size: Option<u64>,
@@ -78,10 +78,10 @@ impl Default for Iperf3Options {
     }
 }
 
-/// The report interval that one interval of the whole test is asked for with (`-i 0`): longer than any test.
+/// The report interval that stands for one interval of the whole test (`-i 0`): longer than any test.
 pub const WHOLE_TEST: Nanos = Nanos::from_secs(1_000_000_000);
 
-/// The report interval as it was asked for, seconds.
+/// The requested report interval, seconds.
 fn interval_asked(interval: Nanos) -> f64 {
     if interval == WHOLE_TEST { 0.0 } else { interval.as_secs_f64() }
 }

@@ -1,4 +1,4 @@
-//! The password of `--username`: from the environment, else asked for on the terminal.
+//! The password of `--username`: from the environment, else read from the terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};

@@ -1,4 +1,4 @@
-//! From a checked command line to what the engine, the protocol and the output are told.
+//! Converts a checked command line to the engine's plan, the protocol's parameters and the options of the output.
 
 use super::auth::{AuthError, Credentials, Gate, Padding};
 use super::{Both, Client, CommandLine, Server};
@@ -38,7 +38,7 @@ impl CommandLine {
         Ok(Plan { target, protocol: ProtocolName::Iperf3, test: self.client.test.clone(), local })
     }
 
-    /// What travels with a client's parameters beside the test.
+    /// A client's parameters beside the test.
     pub(crate) fn extras(&self, auth_token: Option<String>) -> Extras {
         Extras {
             title: self.client.title.clone(),
@@ -50,7 +50,7 @@ impl CommandLine {
         }
     }
 
-    /// What changes the output's text and JSON.
+    /// The options that change the output's text and JSON.
     pub(crate) fn output_options(&self) -> Iperf3Options {
         let role = if self.client.host.is_some() { Iperf3Role::Client } else { Iperf3Role::Server };
         Iperf3Options {
@@ -90,7 +90,7 @@ impl CommandLine {
         Ok(SocketAddr::new(self.bind_address()?.unwrap_or(any), self.both.port))
     }
 
-    /// What a server allows.
+    /// The limits of a server.
     pub(crate) fn policy(&self) -> Policy {
         Policy {
             max_time: self.server.max_duration,
@@ -99,10 +99,10 @@ impl CommandLine {
         }
     }
 
-    /// Who a server lets in; `None` for everyone.
+    /// The users that a server admits; `None` for everyone.
     ///
     /// # Errors
-    /// When the key or the users' file cannot be read.
+    /// The key or the users' file cannot be read.
     pub(crate) fn gate(&self) -> Result<Option<Gate>, AuthError> {
         match (&self.server.private_key, &self.server.users) {
             (Some(key), Some(users)) => {

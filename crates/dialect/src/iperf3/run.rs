@@ -21,13 +21,13 @@ use report::harmless;
 use std::ffi::OsString;
 use std::io::Write;
 
-/// Runs the command. It ends as iPerf3 ends: 0, or 1 after an error told as iPerf3 tells it.
+/// Runs the command. It ends as iPerf3 ends: 0, or 1 after an error, which is printed in iPerf3's form.
 #[must_use]
 pub fn run(args: &[OsString], process: Process) -> u8 {
     let request = match parse(args) {
         Ok(request) => request,
         Err(fault) => {
-            // Standard error may be closed: the exit code says it too.
+            // Standard error may be closed: the exit code reports the error too.
             let _ = write!(std::io::stderr(), "{fault}");
             return FAILED;
         }
@@ -57,7 +57,7 @@ fn no_such_cpu(line: &CommandLine) -> Option<&'static str> {
     refused.then_some("unable to set CPU affinity: Invalid argument")
 }
 
-/// `-d`: what the engine says of a test, on standard error, as lines of JSON. Intervals are printed anyway.
+/// `-d`: prints the engine's events of a test on standard error, as lines of JSON. Intervals are printed anyway.
 fn debug(asked: bool, event: &Event) {
     if !asked || matches!(event, Event::Sample(_)) {
         return;

@@ -16,7 +16,7 @@ pub(super) struct Row {
     pub(super) value: Value,
     /// The sub-commands that have it.
     pub(super) of: Of,
-    /// What it does, for the help.
+    /// Its effect, for the help.
     pub(super) help: &'static str,
     /// Takes it into account: the value, empty where there is none, and the option as it was typed.
     pub(super) take: fn(&mut Line, &str, &str) -> Result<(), Fault>,
@@ -66,7 +66,7 @@ impl Of {
 /// An option on the command line.
 pub(super) struct Found<'a> {
     pub(super) row: &'static Row,
-    /// As it was typed, with its dashes.
+    /// The option as typed, with its dashes.
     pub(super) name: String,
     pub(super) value: Option<&'a str>,
 }

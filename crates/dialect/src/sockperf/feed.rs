@@ -23,7 +23,7 @@ pub(crate) enum FeedError {
     Syntax {
         /// From 1 on.
         line: usize,
-        /// As it stands there.
+        /// The text of the line.
         text: String,
     },
     /// A path of a Unix socket.

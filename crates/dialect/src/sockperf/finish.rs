@@ -77,7 +77,7 @@ pub(super) fn finish(mut line: Line, command: Command) -> Result<Request, Fault>
     Ok(Request::Run(Box::new(Job { both, role }), notes))
 }
 
-/// What cannot go together.
+/// Refuses options that cannot be combined.
 fn check(line: &Line) -> Result<(), Fault> {
     let timed = line.seconds.is_some() || line.rate.is_some();
     for (wrong, why) in [
@@ -208,7 +208,7 @@ fn server(line: Line) -> Result<Server, Fault> {
 }
 
 const SHORTEST: u32 = 14;
-/// Messages a second of under-load.
+/// Messages per second of under-load.
 const RATE: u32 = 10_000;
 const REPLY_EVERY: u32 = 100;
 /// Throughput asks for no reply: 2^30.

@@ -1,4 +1,4 @@
-//! What `--help` and `--version` say.
+//! The text of `--help` and `--version`.
 
 use super::Command;
 use super::aopt::{Row, Value};

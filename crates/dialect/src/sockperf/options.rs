@@ -29,7 +29,7 @@ const fn row(
     Row { letters, names, value, of, help, take }
 }
 
-/// What this program does in any case, or has no part in.
+/// Notes an option that has no effect here.
 fn ignored(line: &mut Line, option: &str, why: &str) {
     line.notes.push(format!("{option} is ignored: {why}"));
 }

@@ -17,7 +17,7 @@ use model::units::Nanos;
 pub use histogram::Bins;
 pub use window::{Counters, Cut, NoWindow, Observation, Record, Window, window};
 
-/// Whose output this is.
+/// The version whose output this is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
     /// Sockperf 3.7 (Debian 12): of the statistics only the standard deviation.
@@ -27,7 +27,7 @@ pub enum Version {
     V3_10,
 }
 
-/// What a client does.
+/// The client's sub-commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// `pp`: one burst at a time.
@@ -41,18 +41,18 @@ pub enum Mode {
     Playback,
 }
 
-/// What was asked, as far as the text tells it.
+/// The requested test, as far as the text shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
-    /// Whose output this is.
+    /// The version whose output this is.
     pub version: Version,
-    /// What the client does.
+    /// The client's sub-command.
     pub mode: Mode,
     /// `--full-rtt`: round trips; else half of them.
     pub full_rtt: bool,
     /// `-b`: messages in a burst.
     pub burst: u32,
-    /// `--mps`: messages a second; absent: as many as can be.
+    /// `--mps`: messages per second; absent: as many as can be.
     pub rate: Option<u32>,
     /// `--reply-every`: one message in so many asks for a reply.
     pub reply_every: u32,
@@ -86,7 +86,7 @@ pub enum End {
 pub struct Totals {
     /// From the first message to the end of sending.
     pub run_time: Nanos,
-    /// What counts as warm-up in it, in milliseconds, as it is told ([`banner::warm_up_millis`]).
+    /// Length of the warm-up in it, in milliseconds, as printed ([`banner::warm_up_millis`]).
     pub warm_up_millis: u32,
     /// Messages sent.
     pub sent: u64,
@@ -97,7 +97,7 @@ pub struct Totals {
 }
 
 impl Default for Asked {
-    /// As `sockperf pp` without options.
+    /// The test of `sockperf pp` without options.
     fn default() -> Asked {
         Asked {
             version: Version::default(),
@@ -118,7 +118,7 @@ impl Default for Asked {
 }
 
 impl Asked {
-    /// Messages a second as files tell it: for `max` the number that sockperf makes room for.
+    /// Messages per second as in files: for `max` the number that sockperf makes room for.
     fn told_rate(&self) -> u32 {
         let most = match self.mode {
             Mode::PingPong => MOST_PING_PONG.saturating_mul(self.burst).min(MOST),

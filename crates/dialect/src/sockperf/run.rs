@@ -20,7 +20,7 @@ pub fn run(args: &[OsString], process: Process) -> u8 {
     let request = match parse(args) {
         Ok(request) => request,
         Err(fault) => {
-            // Standard error may be closed: the exit code says it too.
+            // Standard error may be closed: the exit code reports the error too.
             let _ = write!(std::io::stderr(), "{fault}");
             return fault.code;
         }

@@ -23,7 +23,7 @@ const UDP: Case = Case { transport: Transport::Udp, length: 32_768, ..TCP };
 const DOWN: Directions = Directions::Down;
 const BOTH: Directions = Directions::Both;
 
-/// One capture per row; the name says the mode.
+/// One capture per row; the name is the mode.
 const CASES: &[Case] = &[
     Case { file: "tcp.client", ..TCP },
     Case { file: "tcp.server", ..TCP },

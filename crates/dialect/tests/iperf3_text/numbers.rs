@@ -60,7 +60,7 @@ pub(crate) fn duration(seconds: f64, rows: &[(u64, Printed)]) -> u64 {
     let near = (0..=4_990_i64).flat_map(|step| [step * 1000, -step * 1000]);
     let mut near = near.filter_map(|offset| u64::try_from(middle + offset).ok()).filter(|nanos| *nanos > 0);
     near.find(fits).unwrap_or_else(|| {
-        // An interval too short for two decimals: only the rate tells how long it was.
+        // An interval too short for two decimals: only the rate shows how long it was.
         let (bytes, rate) = rows.first().expect("an interval has a row");
         let range = rate.seconds(*bytes);
         assert!(seconds < 0.01, "no duration near {seconds} s gives the printed rates {rows:?}");

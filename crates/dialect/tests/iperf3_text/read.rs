@@ -14,7 +14,7 @@ use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
 use std::net::SocketAddr;
 
-/// A capture and what its text does not tell.
+/// A capture and the facts that its text does not show.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) file: &'static str,
@@ -62,7 +62,7 @@ struct Row {
     end: f64,
     bytes: Printed,
     rate: Printed,
-    /// What stands behind the bitrate.
+    /// The columns behind the bitrate.
     rest: Vec<String>,
 }
 
@@ -133,7 +133,7 @@ impl Reader<'_> {
             [seconds, ..] if !seconds.is_empty() => {
                 End::Time(Nanos::from_secs(seconds.parse().expect("a number")))
             }
-            // Not told without -V: the whole seconds of the last row.
+            // Not printed without -V: the whole seconds of the last row.
             _ => {
                 let spans =
                     self.lines.iter().filter_map(|line| line.split_once("   sec ")?.0.rsplit_once('-'));

@@ -1,5 +1,5 @@
-//! SockPerf's text against what the real sockperf printed: 3.7 of Debian 12, and 3.10-23.gited92afb185e6. Of each
-//! captured loopback run the full log is read, all figures are computed again, and text and files come out the same.
+//! SockPerf's text against what the real sockperf printed: 3.7 of Debian 12, and 3.10-23.gited92afb185e6. The full log of each
+//! captured loopback run is read, all figures are computed again, and text and files are the same.
 //!
 //! The captures were taken with `--no-rdtsc`, which makes sockperf's clock count nanoseconds; one is by the processor's
 //! counter, and there the last digit can differ.
@@ -64,7 +64,7 @@ fn again(asked: &Asked, capture: &Capture) -> Report {
         0 => Err(NoWindow::Silence),
         _ => Ok(capture.window()),
     };
-    // That nothing came stands in the text alone.
+    // Only the text reports that no reply came.
     let totals = Totals { sent: capture.totals().sent.max(1), ..capture.totals() };
     report(asked, &totals, &[window], None)
 }

@@ -1,4 +1,4 @@
-//! What a capture of the real sockperf says: what it printed, and its full log.
+//! A capture of the real sockperf: its output, and its full log.
 
 use model::units::Nanos;
 use pathmeter_dialect::sockperf::output::{Counters, Observation, Totals, Window};
@@ -7,7 +7,7 @@ use pathmeter_dialect::sockperf::output::{Counters, Observation, Totals, Window}
 pub(crate) struct Capture {
     /// Standard output, without the line that the end of the receiving thread puts anywhere.
     pub(crate) out: String,
-    /// The full log, where one was asked for.
+    /// The full log, where one was requested.
     pub(crate) log: String,
 }
 
@@ -45,7 +45,7 @@ impl Capture {
         }
     }
 
-    /// What was counted by its full log; what the log does not have, as it was printed.
+    /// The counts of its full log; figures that the log does not have are those of the output.
     pub(crate) fn window(&self) -> Window {
         let counters = Counters {
             dropped: self.number("# dropped messages = "),

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// What the user wants captured.
+/// The capture that the user requests.
 #[derive(Clone, Debug, Default)]
 pub struct CaptureOptions {
     /// Packets are to be counted.
@@ -26,7 +26,7 @@ pub struct CaptureOptions {
     pub pcap: Option<PathBuf>,
     /// The file is to have the packets of the wire, and not the super-packets of this host's offloads.
     pub split: bool,
-    /// The interface; absent: the one on the way to the far host.
+    /// The interface; absent: the one toward the far host.
     pub interface: Option<String>,
     /// Bytes of each frame for the file; absent: the headers alone, or all where they are split.
     pub snap: Option<u32>,
@@ -49,9 +49,9 @@ enum State {
     Refused(Warning),
 }
 
-/// Begins to capture the packets from and to a host; nothing when none were asked for.
+/// Begins to capture the packets from and to a host; nothing when no capture is requested.
 ///
-/// Where this process may not capture, a test whose packets were to be counted goes on without: [`Capture::finish`] says so.
+/// Where this process may not capture, a test whose packets were to be counted goes on without: [`Capture::finish`] reports it.
 ///
 /// # Errors
 /// There is no such interface, or the file cannot be made, or would have nothing in it.
@@ -86,7 +86,7 @@ impl Capture {
         }
     }
 
-    /// Ends the capture, and tells what it saw or why there was none.
+    /// Ends the capture, and reports its counts or why there was none.
     pub fn finish(mut self) -> Event {
         match &mut self.0 {
             State::Refused(warning) => Event::Warning(warning.clone()),
@@ -132,7 +132,7 @@ fn no_file(error: &linux::OsError) -> Failure {
     Failure::usage(format!("--pcap: packets cannot be captured: {error}"), advice)
 }
 
-/// What would allow it, where it is privilege that is missing.
+/// The command that would permit it, where the error is missing privilege.
 fn allowing(error: &linux::OsError) -> Option<String> {
     matches!(error.errno(), Some(EPERM | EACCES)).then(|| fix::rights(None))
 }

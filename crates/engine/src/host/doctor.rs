@@ -1,4 +1,4 @@
-//! What this host can and cannot do for a measurement, why it matters, and the command that mends it.
+//! Checks of what this host can do for a measurement, why it matters, and the command that fixes a defect.
 //!
 //! [`examine`] looks and judges; the judging alone is pure, so every verdict is tested without the host it needs.
 

@@ -33,7 +33,7 @@ impl FactsBefore {
         FactsBefore { toward, before: thread.ok() }
     }
 
-    /// The facts of the time since. What cannot be read is no fact.
+    /// The facts of the time since. Values that cannot be read are left out.
     pub(crate) fn since(&mut self) -> Vec<HostFact> {
         let before = self.before.take().and_then(|thread| thread.join().ok());
         before.map_or_else(Vec::new, |before| compare::facts(&before, &Reading::take(self.toward)))

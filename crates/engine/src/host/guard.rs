@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What there was before the run.
+/// The state before the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OldState {
     /// An interface and its MTU.
@@ -64,20 +64,20 @@ impl Guard {
         Ok(Guard { old, process: Some(process) })
     }
 
-    /// What there was before.
+    /// The state before the run.
     pub(crate) fn old(&self) -> &OldState {
         &self.old
     }
 
-    /// Puts the old state back and says whether that succeeded.
+    /// Restores the old state.
     ///
     /// # Errors
-    /// When neither the guard nor this process could: with the command that does it by hand.
+    /// Neither the guard nor this process could restore it; the error has the command that does it by hand.
     pub fn put_back(&mut self) -> Result<()> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         drop(process.stdin.take());
-        let mut said = String::new();
-        let read = process.stderr.take().map(|mut errors| errors.read_to_string(&mut said));
+        let mut errors_text = String::new();
+        let read = process.stderr.take().map(|mut errors| errors.read_to_string(&mut errors_text));
         let ended = process.wait();
         if ended.is_ok_and(|status| status.success()) && read.is_none_or(|read| read.is_ok()) {
             return Ok(());
@@ -85,7 +85,7 @@ impl Guard {
         // The guard has been killed, or could not: what it did not, this process does.
         let done = Network::open().and_then(|mut network| self.old.put_back(&mut network));
         done.map_err(|e| {
-            let message = format!("{} put back: {e} {}", self.old.lost(), said.trim());
+            let message = format!("{} put back: {e} {}", self.old.lost(), errors_text.trim());
             let advice = Some(format!("put it back by hand: {}", self.old.by_hand()));
             Failure { kind: Kind::Fault, message, advice }.into()
         })
@@ -94,13 +94,13 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // An error here has an error before it, which is told.
+        // An error here follows an earlier one, which is reported.
         self.put_back().ok();
     }
 }
 
 impl OldState {
-    /// As words of a command line.
+    /// The arguments of a command line.
     fn argv(&self) -> Vec<String> {
         match self {
             OldState::Interface { name, mtu } => vec!["link".into(), name.clone(), mtu.to_string()],
@@ -115,7 +115,7 @@ impl OldState {
         }
     }
 
-    /// Reads such words; to delete a route no way is needed.
+    /// Parses such arguments; to delete a route no next hop is needed.
     fn read(argv: &[String]) -> Option<OldState> {
         match argv {
             [kind, name, mtu] if kind == "link" => {
@@ -138,7 +138,7 @@ impl OldState {
         }
     }
 
-    /// What is wrong when it is not put back.
+    /// The subject of the error when it is not restored.
     fn lost(&self) -> &'static str {
         match self {
             OldState::Interface { .. } | OldState::Routes(_) => "the MTU was not",
@@ -191,7 +191,7 @@ pub fn watch(argv: &[String]) -> Result<()> {
             "it needs no starting: whatever changes an MTU or an offload has it put back",
         )
     })?;
-    // Whoever ends the run by a signal may send it here too: the pipe alone says when it is over.
+    // A signal that ends the run may reach this process too: the pipe alone marks its end.
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::<AtomicBool>::default())?;
     }
@@ -212,7 +212,7 @@ pub fn watch(argv: &[String]) -> Result<()> {
 
 /// The hidden sub-command.
 pub(crate) const COMMAND: &str = "guard";
-/// What the guard says when it watches.
+/// The guard's message once it watches.
 const READY: &str = "watching";
 /// `ESRCH`.
 const NO_SUCH_ROUTE: i32 = 3;

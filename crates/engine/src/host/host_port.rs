@@ -32,8 +32,8 @@ impl FromStr for HostPort {
     }
 }
 
-/// The name that runs of a far end are kept under, however it is written: the host without a port. What is no host, such
-/// as a URL, stays as it is.
+/// The name that runs of a far end are kept under, however it is written: the host without a port. Any other text, such as a
+/// URL, stays as it is.
 #[must_use]
 pub fn kept_name(text: &str) -> String {
     let host = |text: &str| text.parse::<HostPort>().ok().map(|host| host.host);

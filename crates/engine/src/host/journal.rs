@@ -1,7 +1,7 @@
-//! A journal: what came of each step of long work, in a file, as it comes. A run that was cut off, by `kill -9` or a power
-//! cut, goes on from there.
+//! A journal: the result of each step of long work, written to a file as it arrives. A run that was cut off, by `kill -9` or a
+//! power cut, goes on from there.
 //!
-//! A line of JSON says which work it is of, then there is one for each step. The last line may be torn: its step is done again.
+//! The first line of JSON names the work, then there is one for each step. The last line may be torn: its step is done again.
 
 use crate::error::{Context, Error, Failure, Result};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct Journal<E> {
     path: PathBuf,
     file: File,
-    /// What came of the steps before, in their order.
+    /// The results of the steps before, in their order.
     known: VecDeque<E>,
     /// Why nothing is written any more.
     broken: Option<io::Error>,
@@ -30,7 +30,7 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
     /// # Errors
     /// `Kind::Usage`: there is one already, of a run that was cut off, or none can be written.
     pub fn begin(path: &Path, head: &impl Serialize) -> Result<Journal<E>> {
-        // Of a run that was cut off before anything was measured nothing is lost.
+        // A journal without a measured step can be overwritten: nothing is lost.
         let is_empty = std::fs::read_to_string(path).is_ok_and(|text| text.lines().nth(1).is_none());
         let mut options = OpenOptions::new();
         let options = if is_empty { options.truncate(true) } else { options.create_new(true) };
@@ -77,12 +77,12 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
         self.known.len()
     }
 
-    /// What came of the next step that was done before.
+    /// Takes the result of the next step that was done before.
     pub fn recall(&mut self) -> Option<E> {
         self.known.pop_front()
     }
 
-    /// Writes down what came of a step. The first time that it cannot, it says why: what is measured goes on.
+    /// Writes down the result of a step. The first failure is returned; the measurement goes on.
     pub fn write(&mut self, entry: &E) -> Option<Error> {
         if self.broken.is_some() {
             return None;
@@ -133,6 +133,6 @@ fn refused(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// The way out, where a journal is of something else.
+/// The advice where a journal is of another run.
 pub(crate) const ANOTHER: &str =
     "give the command line and the -o FILE of the run that was cut off; its journal is FILE.journal";

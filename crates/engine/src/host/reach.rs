@@ -1,4 +1,5 @@
-//! Reachability beside a test: a thread that hears what the kernel says of neighbours, the other family, and why not.
+//! Reachability beside a test: a thread that follows the kernel's neighbour events, attempts over the other family, and reasons
+//! of failures.
 
 mod families;
 mod reason;
@@ -26,10 +27,10 @@ use std::thread::JoinHandle;
 #[derive(Debug)]
 pub struct Watch {
     began: MonoTime,
-    /// What was known before, and the way to the address in use.
+    /// The neighbours known before, and the next hop toward the address in use.
     before: States,
     next_hop: Option<HopToward>,
-    /// How often the interface of that way had lost its carrier before.
+    /// How often the interface toward that hop had lost its carrier before.
     carrier_losses: Option<u32>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Listener>>,
@@ -80,7 +81,7 @@ impl Watch {
             let Ok(all) = network.neighbours() else { return };
             match states(&all).get(&next_hop.place) {
                 Some(NeighbourState::Delay | NeighbourState::Probe | NeighbourState::Incomplete) => {}
-                // It keeps a neighbour for REACHABLE for up to 45 seconds after the last sign of it.
+                // The kernel keeps a neighbour REACHABLE for up to 45 seconds after the last confirmation.
                 Some(NeighbourState::Reachable | NeighbourState::Stale) if !checked => {
                     checked = true;
                     if network.check_neighbour(next_hop.place.0, next_hop.place.1).is_err() {
@@ -93,7 +94,7 @@ impl Watch {
         }
     }
 
-    /// Ends, and tells of the next hops toward the address in use and toward all that were tried.
+    /// Ends, and reports the next hops toward the address in use and toward all that were tried.
     pub fn finish(mut self, mut observed: Reach) -> Option<Event> {
         let Listener { mut network, mut record, .. } = self.end()?;
         let all = network.neighbours().ok()?;

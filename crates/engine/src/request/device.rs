@@ -1,4 +1,4 @@
-//! What a device carries: what was asked, and the tests of each device. Topologies are read; nothing is built or opened.
+//! Tests of devices: the request, and the tests of each device. Topologies are read; nothing is built or opened.
 
 mod check;
 mod setup;
@@ -27,17 +27,17 @@ pub struct Device {
     pub ports: Vec<PortSpec>,
     /// Topologies in place of ports, by name or file.
     pub lab: Vec<String>,
-    /// Whose tests, frames, directions and IP version are taken.
+    /// The standard whose tests, frames, directions and IP version are taken.
     pub standard: Standard,
-    /// What is measured; none: as the standard has them.
+    /// The tests; none: those of the standard.
     pub tests: Vec<Test>,
     /// A look, not a measurement.
     pub quick: bool,
-    /// What is sent.
+    /// The frames to send.
     pub traffic: Traffic,
     /// How rates are searched for.
     pub search: Search,
-    /// What was promised of a service.
+    /// The promised properties of a service.
     pub service: Option<Service>,
     /// Time of a service's long test; absent: the standard's.
     pub service_time: Option<Nanos>,
@@ -59,7 +59,7 @@ pub struct Device {
     pub link: Option<BitRate>,
 }
 
-/// What is sent through a device.
+/// The frames to send through a device.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
     /// Sizes of the frames, FCS included; none: the standard's.
@@ -76,7 +76,7 @@ pub struct Traffic {
     pub one_flow: bool,
     /// The number of the VLAN whose tag the frames carry.
     pub vlan: Option<u16>,
-    /// What stands between Ethernet and IP on the link.
+    /// Encapsulations between Ethernet and IP on the link.
     pub encap: Encaps,
 }
 
@@ -85,7 +85,7 @@ pub struct Traffic {
 pub struct Search {
     /// The algorithm.
     pub method: SearchMethod,
-    /// What is searched for; none: throughput.
+    /// The rates to search for; none: throughput.
     pub goals: Vec<GoalName>,
     /// Share of frames that the partial drop rate may lose, 0 to 1.
     pub loss_ratio: f64,
@@ -99,7 +99,7 @@ pub struct Search {
     pub repeat: u32,
 }
 
-/// What was promised of a service (Y.1564).
+/// The promised properties of a service (Y.1564).
 #[derive(Clone, Copy, Debug)]
 pub struct Service {
     /// The committed rate.
@@ -114,7 +114,7 @@ pub struct Service {
     pub variation: Nanos,
 }
 
-/// Whose tests, frames, directions and IP version are taken.
+/// The standard whose tests, frames, directions and IP version are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standard {
     /// Benchmarks of a device: throughput, latency, loss, bursts, recovery, reset.
@@ -142,7 +142,7 @@ pub enum GoalName {
 }
 
 impl GoalName {
-    /// As it is typed and stored.
+    /// Its name on the command line and in documents.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -202,7 +202,7 @@ fn devices(asked: &Device) -> Result<Vec<Tested>> {
     asked.lab.iter().map(device).collect()
 }
 
-/// Of each IP version the first address is for the first port, the second for the second.
+/// For each IP version, the first address is for the first port, the second for the second.
 fn sides(asked: &Device, device: &Tested) -> [SideOptions; 2] {
     let of = |addresses: &[IpAddr], side: usize| -> Vec<IpAddr> {
         let family = |ipv4: bool| addresses.iter().filter(move |address| address.is_ipv4() == ipv4);
@@ -215,7 +215,7 @@ fn sides(asked: &Device, device: &Tested) -> [SideOptions; 2] {
     })
 }
 
-/// The second port's as asked for; a topology says itself which of its ends are those of tunnels.
+/// The tunnel of a port: the second port's as requested; a topology itself has the ends of its tunnels.
 fn tunnel(asked: &Device, device: &Tested, side: usize) -> Option<TunnelEnds> {
     match (device, asked.tunnel.as_slice()) {
         (Tested::Lab(topology), _) => testbed::tunnel(topology, [&topology.from, &topology.to][side]),

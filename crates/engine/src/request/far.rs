@@ -9,14 +9,14 @@ use model::plan::{LocalOptions, Target};
 use model::units::{BitRate, Nanos};
 use std::net::IpAddr;
 
-/// The far end and the way to it.
+/// The far end and the path to it.
 #[derive(Clone, Debug)]
 pub struct FarEnd {
     /// Name or address, with a port or without.
     pub host: HostPort,
     /// Its port; absent: the protocol's.
     pub port: Option<u16>,
-    /// The way to it.
+    /// Address family, source address, interface and timeout of connections to it.
     pub origin: Origin,
 }
 
@@ -55,7 +55,7 @@ impl Origin {
         positive("--connect-timeout", self.connect_timeout)
     }
 
-    /// The family asked for, or else that of the local address.
+    /// The requested family, or else that of the local address.
     pub(super) fn family(&self) -> Family {
         match (self.family, self.bind) {
             (Family::Any, Some(address)) => Family::of_bind(address),
@@ -76,8 +76,8 @@ impl Origin {
 }
 
 impl FarEnd {
-    /// A host as people write it, reached as the routes say: `far.example`, `10.0.0.2:5210`, `[::1]:5210`. What is no host is
-    /// refused when its name is looked up.
+    /// A host as people write it, reached as the routes say: `far.example`, `10.0.0.2:5210`, `[::1]:5210`. An invalid host is
+    /// refused when its name is resolved.
     #[must_use]
     pub fn named(host: &str) -> FarEnd {
         let host = host.parse().unwrap_or_else(|_| HostPort { host: host.to_owned(), port: None });
@@ -96,7 +96,7 @@ impl FarEnd {
         self.origin.check()
     }
 
-    /// The one address that will be used. `port`: where none is asked for.
+    /// The one address that will be used. `port` is the default.
     pub(super) fn target(&self, port: u16, host: &Host) -> Result<Target, Failure> {
         let port = self.host.port.or(self.port).unwrap_or(port);
         let address = host.address(&self.host.host, port, self.origin.family())?;

@@ -1,4 +1,4 @@
-//! What a path carries in frames of each size: what was asked, and a test for each transport and size, or why there is none.
+//! Throughput in frames of each size: the request, and a test for each transport and size, or why there is none.
 
 use super::far::{FarEnd, check_link};
 use super::{Host, check};
@@ -21,7 +21,7 @@ pub struct Frames {
     pub sizes: Vec<Bytes>,
     /// TCP, UDP or both.
     pub transports: Vec<Transport>,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
     /// Time of each test; absent: two seconds, or half of one.
     pub time: Option<Nanos>,
@@ -33,7 +33,7 @@ pub struct Frames {
     pub pairs: Option<PairCount>,
     /// Each packet leaves the program as a frame of its own.
     pub no_offload: bool,
-    /// What stands between Ethernet and IP on the link.
+    /// Encapsulations between Ethernet and IP on the link.
     pub encaps: Encaps,
     /// Speed of the link, where the interface's own is not to be used.
     pub link: Option<BitRate>,
@@ -102,8 +102,8 @@ pub(super) fn resolve(asked: &Frames, host: &Host) -> Result<run::Plan> {
 fn sizes(asked: &[Bytes]) -> Result<Vec<Bytes>, Failure> {
     let mut sizes = if asked.is_empty() { DEFAULT_SIZES.to_vec() } else { asked.to_vec() };
     if let Some(small) = sizes.iter().find(|size| **size < MIN_FRAME) {
-        let said = format!("--frame {}: the least frame has {} bytes", small.0, MIN_FRAME.0);
-        return Err(Failure::usage(said, "give 64 or more, the FCS included"));
+        let message = format!("--frame {}: the least frame has {} bytes", small.0, MIN_FRAME.0);
+        return Err(Failure::usage(message, "give 64 or more, the FCS included"));
     }
     sizes.sort_unstable();
     sizes.dedup();

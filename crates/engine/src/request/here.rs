@@ -9,8 +9,8 @@ use model::plan::LocalOptions;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-/// The host that measures. What is not given here is asked when it is needed: the resolver for addresses, the kernel for the
-/// path MTU it believes in and for CPUs to spare.
+/// The host that measures. Facts that are not given here are read when they are needed: addresses from the resolver, the
+/// kernel's path MTU and spare CPUs from the kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
     names: BTreeMap<String, Vec<IpAddr>>,
@@ -25,7 +25,7 @@ impl Host {
         Host::default()
     }
 
-    /// The same with addresses of a name, which the resolver is not asked for then.
+    /// The same with addresses of a name, which is then not resolved.
     #[must_use]
     pub fn with_addresses(mut self, name: &str, addresses: &[IpAddr]) -> Host {
         self.names.insert(name.to_owned(), addresses.to_vec());
@@ -39,7 +39,7 @@ impl Host {
         self
     }
 
-    /// The same with a way to wait for replies where none is asked for, and the reason for it.
+    /// The same with a default mode of waiting for replies, and the reason for it.
     #[must_use]
     pub fn with_wait(mut self, mode: WaitMode, reason: &str) -> Host {
         self.wait = Some((mode, reason.to_owned()));

@@ -1,4 +1,4 @@
-//! The hops of a path: what was asked, and its plan.
+//! The hops of a path: the request, and its plan.
 
 use super::Host;
 use super::far::FarEnd;
@@ -20,7 +20,7 @@ use wire::native;
 pub struct Hops {
     /// The far end. Port 0: the protocol's.
     pub far: FarEnd,
-    /// What the probes are.
+    /// The protocol of the probes.
     pub protocol: HopProtocol,
     /// Probes for each hop, over all flows.
     pub probes: u32,
@@ -40,9 +40,9 @@ pub struct Hops {
     pub names: bool,
     /// A file with the AS of each prefix ([`AsTable::parse`]).
     pub as_file: Option<PathBuf>,
-    /// Port at which a pathmeter at the far end is asked to trace the return path; absent: none is.
+    /// Port at which a pathmeter at the far end is requested to trace the return path; absent: none is.
     pub back_port: Option<u16>,
-    /// It goes on until it is stopped; what is found is of the last `probes` of each hop.
+    /// The trace goes on until it is stopped; its figures are of the last `probes` of each hop.
     pub watch: bool,
 }
 
@@ -160,7 +160,7 @@ fn origins(asked: &Hops) -> Result<AsTable> {
     Ok(AsTable::parse(&text).map_err(|error| Failure::usage(format!("{}: {error}", named()), advice))?)
 }
 
-/// Headers, and what tells the probes apart.
+/// Headers, and the bytes that distinguish the probes.
 fn least(ipv6: bool) -> u32 {
     headers(ipv6) + 12
 }

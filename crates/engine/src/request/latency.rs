@@ -1,4 +1,4 @@
-//! Round trips: what was asked, and the plan.
+//! Round trips: the request, and the plan.
 
 mod check;
 
@@ -29,25 +29,25 @@ pub struct Latency {
     pub hosts: Vec<HostPort>,
     /// Their port; absent: the protocol's.
     pub port: Option<u16>,
-    /// Where packets leave, unless `via` says it.
+    /// Where packets leave, unless `via` defines it.
     pub origin: Origin,
-    /// Several ways out, each measured to each host.
+    /// Several egress paths, each measured to each host.
     pub via: Vec<Via>,
     /// A name for each host; none: as given.
     pub labels: Vec<String>,
     /// The wire protocol.
     pub protocol: LatencyProtocol,
-    /// What is sent when.
+    /// The mode: when messages are sent.
     pub mode: LatencyMode,
     /// TCP or UDP.
     pub transport: Transport,
     /// Bytes of a message; absent: the protocol's own.
     pub size: Option<Bytes>,
-    /// How long; absent: five seconds. Of a run beside a load: each phase.
+    /// How long; absent: five seconds. In a run beside a load, the length of each phase.
     pub time: Option<Nanos>,
-    /// So many messages, and not a time.
+    /// The number of messages, in place of a time.
     pub count: Option<u64>,
-    /// Messages a second; absent: as fast as the mode goes.
+    /// Messages per second; absent: as fast as the mode allows.
     pub rate: Option<PacketRate>,
     /// Every so many messages one asks for a reply.
     pub reply_every: u32,
@@ -92,7 +92,7 @@ pub struct LatencyLoad {
     pub congestion: Option<String>,
 }
 
-/// A way out of this host.
+/// An egress path of this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Via {
     /// Its name in the result.
@@ -109,7 +109,7 @@ pub enum LatencyWait {
     /// Spin where a CPU is to spare, else sleep.
     #[default]
     Auto,
-    /// So, and no other way.
+    /// Wait in this mode, and in no other.
     As(WaitMode),
 }
 
@@ -223,7 +223,7 @@ fn plan(asked: &Latency, host: &Host) -> Result<LatencyPlan, Failure> {
 fn end(asked: &Latency) -> End {
     match asked.count {
         Some(count) => End::Blocks(count),
-        // A playback ends with its last message, unless something else was asked for.
+        // A playback ends with its last message, unless the request has another end.
         None if !asked.playback.is_empty() && asked.time.is_none() => {
             End::Blocks(asked.playback.len() as u64)
         }

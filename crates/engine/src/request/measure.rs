@@ -1,4 +1,4 @@
-//! The main job: what was asked, and its plan.
+//! The main job: the request, and its plan.
 
 use super::Host;
 use super::far::{FarEnd, check_link};
@@ -25,7 +25,7 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// Of the path to this host, in full.
+    /// A full measurement of the path to this host.
     #[must_use]
     pub fn to(far: FarEnd) -> Measure {
         Measure { far, quick: false, link: None, explain: DEFAULT_BUDGET }

@@ -1,4 +1,4 @@
-//! Which packet sizes cross: what was asked, and its plan.
+//! Packet sizes of a path: the request, and its plan.
 
 use super::Host;
 use super::far::{FarEnd, check_link};
@@ -18,9 +18,9 @@ use wire::native;
 pub struct Path {
     /// The far end. Port 0: the method finds one.
     pub far: FarEnd,
-    /// How it is asked.
+    /// The method of the search.
     pub method: PathMethod,
-    /// Largest packet tried; absent: what the interface on the way can send.
+    /// Largest packet tried; absent: the most that the interface toward the host can send.
     pub largest: Option<Bytes>,
     /// A tunnel to be laid over the path, whose MTU is wanted.
     pub encap: Option<Encaps>,
@@ -46,7 +46,7 @@ pub struct Service {
 }
 
 impl Path {
-    /// Of the path to this host, in both directions where it runs a pathmeter.
+    /// The path to this host, in both directions where it runs a pathmeter.
     #[must_use]
     pub fn to(far: FarEnd) -> Path {
         Path { far, method: PathMethod::Auto, largest: None, encap: None, service: None, link: None }

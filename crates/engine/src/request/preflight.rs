@@ -1,4 +1,4 @@
-//! What this host refuses, found and explained before anything is sent.
+//! Checks for refusals of this host, which are found and explained before anything is sent.
 
 use crate::error::{Failure, MORE_FILES};
 use crate::work::throughput::flows::tcp_options;
@@ -9,7 +9,7 @@ use model::plan::{LocalOptions, Plan, Target, TestSpec, Transport};
 use model::transfer::TransferPlan;
 use std::io::ErrorKind;
 
-/// Tries the socket options of a test, and its CPUs. `Kind::Usage` with the way out.
+/// Tries the socket options of a test, and its CPUs. A refusal is `Kind::Usage` with advice.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     cpus(&plan.local.affinity)?;
     files(plan.test.all_streams())?;
@@ -36,7 +36,7 @@ fn files(streams: u32) -> Result<(), Failure> {
     }
 }
 
-/// The same for a latency run: an error when none of its ways can be gone.
+/// The same for a latency run: an error when none of its egress paths can be used.
 pub fn latency(plan: &LatencyPlan) -> Result<(), Failure> {
     cpus(plan.cpu.as_slice())?;
     let open = |egress: &EgressPath| {
@@ -54,7 +54,7 @@ pub fn latency(plan: &LatencyPlan) -> Result<(), Failure> {
     first.map_or(Ok(()), Err)
 }
 
-/// The same for a run of transfers: every way to a file.
+/// The same for a run of transfers: the path to every file.
 pub fn transfer(plan: &TransferPlan) -> Result<(), Failure> {
     let local = LocalOptions { bind: plan.bind, device: plan.device.clone(), ..LocalOptions::default() };
     let (mss, congestion) = (plan.mss, plan.congestion.clone());
@@ -74,7 +74,7 @@ pub fn check_path(target: &Target, local: &LocalOptions) -> Result<(), Failure> 
 
 /// Looks whether this process may run on these CPUs.
 pub fn cpus(wanted: &[u32]) -> Result<(), Failure> {
-    // Where the kernel does not say which there are, pinning will tell.
+    // Where the kernel does not report the allowed CPUs, a wrong one fails when threads are pinned.
     let Ok(allowed) = linux::cpu::affinity() else { return Ok(()) };
     let missing = wanted.iter().find(|cpu| !allowed.contains(&(**cpu as usize)));
     missing.map_or(Ok(()), |cpu| {

@@ -1,4 +1,4 @@
-//! Requests against a host whose facts are known: nothing is asked of the resolver or of the network.
+//! Requests against a host whose facts are known: neither the resolver nor the network is used.
 
 use super::*;
 use crate::error::{Kind, Result};

@@ -1,4 +1,4 @@
-//! How much a path carries: what was asked, and the plan of one test or of several at once.
+//! Throughput of a path: the request, and the plan of one test or of several at once.
 
 mod check;
 
@@ -28,11 +28,11 @@ pub struct Throughput {
     pub protocol: ProtocolName,
     /// TCP or UDP.
     pub transport: Transport,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub directions: Directions,
     /// Streams in each direction.
     pub streams: u32,
-    /// What ends the test.
+    /// The condition that ends the test.
     pub end: End,
     /// Time at the begin that is not counted.
     pub omit: Nanos,
@@ -165,7 +165,7 @@ fn spec(asked: &Throughput) -> TestSpec {
     let bitrate = asked.bitrate.filter(|rate| *rate > BitRate(0));
     let length = match (asked.length, asked.protocol, asked.transport, bitrate) {
         (Some(length), ..) => fits_u32(length),
-        // Its servers are told the length.
+        // Its servers receive the length.
         (None, protocol, Transport::Tcp, Some(rate)) if Tests::for_protocol(protocol).counts_blocks => {
             paced_block(rate)
         }

@@ -1,4 +1,4 @@
-//! How long files take: what was asked, and the plan, every URL with its address.
+//! Transfer times of files: the request, and the plan, every URL with its address.
 
 #[cfg(feature = "s3")]
 mod keys;
@@ -23,17 +23,17 @@ use url::Url;
 /// Files transferred over HTTP, HTTPS and S3, repeated and compared.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// What to transfer: `http:`, `https:` or `s3:`.
+    /// The URLs to transfer: `http:`, `https:` or `s3:`.
     pub urls: Vec<String>,
-    /// Names of the URLs, in their order; where there are fewer, what tells the others apart.
+    /// Names of the URLs, in their order; where there are fewer, the parts in which the others differ.
     pub labels: Vec<String>,
     /// Transfers of each URL at each MTU.
     pub repetitions: u32,
     /// The request; absent: a download, or an upload of `body`.
     pub method: Option<TransferMethod>,
-    /// What goes up.
+    /// Data of an upload.
     pub body: Option<Body>,
-    /// What the others are compared with: an MTU or a label; absent: the first.
+    /// The transfer that the others are compared with: an MTU or a label; absent: the first.
     pub baseline: Option<String>,
     /// MTUs to set in turn.
     pub mtus: Vec<u32>,
@@ -51,7 +51,7 @@ pub struct Transfer {
     pub mss: Option<u32>,
     /// TCP's congestion control.
     pub congestion: Option<String>,
-    /// Whose certificates are trusted.
+    /// The certificates that are trusted.
     pub trust: Trust,
     /// How buckets of S3 are reached.
     pub s3: S3,
@@ -59,16 +59,16 @@ pub struct Transfer {
     pub explain: Nanos,
 }
 
-/// What is uploaded.
+/// The data to upload.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// So many bytes that do not compress.
+    /// This many bytes that do not compress.
     Size(Bytes),
     /// A file.
     File(PathBuf),
 }
 
-/// How buckets of S3 are reached. What is absent comes from the environment, as with Amazon's own tools.
+/// How buckets of S3 are reached. Absent values come from the environment, as with Amazon's own tools.
 #[derive(Clone, Debug, Default)]
 pub struct S3 {
     /// The server.
@@ -262,7 +262,7 @@ fn object(bucket: &str, key: &str, asked: &S3, s3: &mut Option<S3Plan>) -> Resul
     Ok(Source::Object { bucket, key: key.to_owned(), credentials: found.credentials })
 }
 
-/// A name for each URL: as given, or what tells them apart.
+/// A name for each URL: as given, or the part in which they differ.
 fn labels(asked: &[String], sources: &[Source]) -> Result<Vec<String>, Failure> {
     if asked.len() > sources.len() {
         let message = format!("--label: {} names for {} URLs", asked.len(), sources.len());

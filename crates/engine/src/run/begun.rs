@@ -1,4 +1,4 @@
-//! A run while it lasts: its events are told and kept, the first hop is watched and packets are captured meanwhile.
+//! A run while it lasts: its events are sent and kept, the first hop is watched and packets are captured meanwhile.
 
 use super::{Measured, Options, limit, run_id};
 use crate::error::{Error, Result, too_early};
@@ -24,7 +24,7 @@ impl<'a> Begun<'a> {
         Begun { sink, drop_intervals: options.drop_intervals, events: Vec::new() }
     }
 
-    /// Tells an event, and keeps what the run is made of.
+    /// Sends an event, and keeps those that the run is made of.
     pub(super) fn event(&mut self, event: &Event) {
         (self.sink)(event);
         let is_kept = match event {
@@ -45,13 +45,13 @@ impl<'a> Begun<'a> {
         found.iter().for_each(|event| self.event(event));
     }
 
-    /// What was kept.
+    /// The events that were kept.
     pub(super) fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// The end of a run of this kind, of which something `was_measured`, or not. `attribute` says what to try after an error; it
-    /// is asked whether the test had begun.
+    /// The end of a run of this kind, of which something `was_measured`, or not. `attribute` adds advice to an error; its first
+    /// argument is whether the test had begun.
     pub(super) fn end(
         self,
         kind: &str,
@@ -72,7 +72,7 @@ impl<'a> Begun<'a> {
     }
 }
 
-/// What looks on while a test runs.
+/// Observers while a test runs.
 pub(super) struct Watched {
     watch: Option<Watch>,
     capture: Option<Capture>,
@@ -92,8 +92,8 @@ impl Watched {
         self.capture.as_ref().and_then(Capture::refusal)
     }
 
-    /// What was observed, added to what is known of the far host. After a failure the kernel is given the time to find out, unless
-    /// the far host's answer was the failure.
+    /// Returns the observations, added to the known reachability of the far host. After a failure the kernel is given the time
+    /// to find out, unless the far host's answer was the failure.
     pub(super) fn finish(self, failure: Option<&Error>, stop: &Interrupt, known: Reach) -> Vec<Event> {
         if let (true, Some(watch)) = (failure.is_some_and(|error| !is_answered(error)), &self.watch) {
             watch.settle(stop);

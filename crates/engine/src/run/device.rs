@@ -29,7 +29,7 @@ pub struct DevicePlan {
     pub setup: Setup,
     /// The devices, one after the other.
     pub benches: Vec<BenchOptions>,
-    /// What became other than it was asked for, in words.
+    /// Differences from the request, as text.
     pub notes: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl DevicePlan {
     }
 }
 
-/// What is printed of it before anything is done.
+/// The form of the plan that is printed before anything is done.
 impl Serialize for DevicePlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let plan = BenchmarkPlan {
@@ -55,7 +55,8 @@ impl Serialize for DevicePlan {
     }
 }
 
-/// Measures every device. What breaks one is told with its result, and ends it; the others are measured all the same.
+/// Measures every device. An error ends the device's tests and is reported with its result; the others are measured all the
+/// same.
 ///
 /// # Errors
 /// The only device could not be tested at all, or the user stopped it before anything was measured.
@@ -78,7 +79,7 @@ pub(super) fn run(plan: &DevicePlan, options: &Options, sink: &mut dyn FnMut(&Ev
         broke = broke.or(error);
         tested.push((device, setup));
     }
-    // What the ports say of the link is the setup's where there is one device only.
+    // The ports' facts of the link are part of the setup where there is one device only.
     let setup = match tested.as_slice() {
         [(_, setup)] => Setup { streams: plan.setup.streams.clone(), ..setup.clone() },
         _ => plan.setup.clone(),
@@ -130,7 +131,7 @@ fn benchmark_device(
 /// The tests of one device.
 struct Job<'a> {
     name: String,
-    /// What the devices after it take at most.
+    /// The longest time of the devices after it.
     later: Nanos,
     interrupt: &'a Interrupt,
     journal: Option<MutexGuard<'a, Journal>>,
@@ -161,7 +162,7 @@ impl Job<'_> {
     }
 
     /// Carries out order after order. A test that cannot be done is left out of the result, with the reason; the first such
-    /// reason is told where nothing else was measured either.
+    /// reason is the error where nothing else was measured either.
     fn conduct(&mut self, suite: &mut Suite, bench: &mut Bench) -> Result<()> {
         let (mut failed, mut measured) = (None, false);
         let mut kept = 0_u64;
@@ -202,7 +203,7 @@ impl Job<'_> {
         failed.filter(|_| !measured).map_or(Ok(()), Err)
     }
 
-    /// What came of this order in a run that was cut off.
+    /// The result of this order in a run that was cut off.
     fn recall(&mut self, order: &Order) -> Result<Option<Entry>> {
         self.journal.as_mut().map_or(Ok(None), |journal| journal.recall(&self.name, order))
     }
@@ -218,7 +219,7 @@ impl Job<'_> {
     }
 }
 
-/// Takes what came of an order before; says whether something was measured.
+/// Takes the earlier result of an order; returns whether it was measured.
 fn recalled(suite: &mut Suite, bench: &mut Bench, entry: &Entry) -> bool {
     match &entry.came {
         Came::Observed(observation) => {
@@ -233,7 +234,7 @@ fn recalled(suite: &mut Suite, bench: &mut Bench, entry: &Entry) -> bool {
     }
 }
 
-/// What is left, where as many of its trials are repeated as were of those before.
+/// The remaining time, if the same share of trials is repeated as before.
 fn with_repeats(left: Nanos, kept: u64, voided: u64) -> Nanos {
     if kept == 0 {
         return left;

@@ -1,4 +1,4 @@
-//! What the path carries in Ethernet frames of each size, row by row.
+//! Throughput in Ethernet frames of each size, row by row.
 
 use super::pairs::{self, PairCount, PairsPlan};
 use super::{Measured, Options, is_start, limit, link, link_rate, run_id, test};
@@ -27,7 +27,7 @@ pub struct FramesPlan {
     pub rows: Vec<FramesStep>,
     /// Sessions at once in each row; one without.
     pub pairs: Option<PairCount>,
-    /// What joins packets at the interface is switched off meanwhile.
+    /// Offloads that join packets at the interface are off meanwhile.
     pub no_offload: bool,
 }
 
@@ -39,9 +39,9 @@ pub struct FramesStep {
     pub asked: FrameAsked,
     /// Bytes of the frame.
     pub frame: Bytes,
-    /// What it carries.
+    /// The transport in the frames.
     pub protocol: Transport,
-    /// What will be done.
+    /// The plan of its test.
     pub plan: Option<Plan>,
     /// Why nothing will.
     pub skipped: Option<String>,
@@ -57,19 +57,19 @@ pub(super) fn run(plan: &FramesPlan, options: &Options, sink: &mut dyn FnMut(&Ev
     Ok(ended)
 }
 
-/// What all rows share.
+/// State that all rows share.
 struct Sweep<'a> {
     plan: &'a FramesPlan,
     options: &'a Options,
     /// The link's speed, where it is known.
     link: Option<Event>,
-    /// What is to be known of the offloads.
+    /// A note on the offloads.
     note: Option<Event>,
     sink: &'a mut dyn FnMut(&Event),
 }
 
-/// Switches off what joins packets at the interface toward the target, until the guard is dropped: TCP has no such choice for
-/// a connection. Where that cannot be, it is told.
+/// Switches off the offloads that join packets at the interface toward the target, until the guard is dropped: TCP has no such
+/// option for a connection. A failure is returned as an event.
 fn real_frames(plan: &FramesPlan) -> Result<(Option<Guard>, Option<Event>)> {
     let Some(tcp) = plan.rows.iter().find(|row| row.protocol == Transport::Tcp) else {
         return Ok((None, None));
@@ -106,7 +106,7 @@ fn real_frames(plan: &FramesPlan) -> Result<(Option<Guard>, Option<Event>)> {
 }
 
 impl Sweep<'_> {
-    /// Measures row by row. What breaks a row is told with the result, and ends the rows of its transport.
+    /// Measures row by row. An error is reported with the result, and ends the rows of its transport.
     ///
     /// # Errors
     /// The first test did not begin, or the user stopped it before any did.
@@ -203,7 +203,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// What stands above the rows: the link, or that it is not known.
+    /// The events above the rows: the link, or that its speed is not known.
     fn known(&self) -> Vec<Event> {
         let unknown = || {
             let text = "The speed of the link is not known, so there is no line rate to compare with: give --link 25G.";
@@ -213,11 +213,11 @@ impl Sweep<'_> {
     }
 }
 
-/// What has been measured, and what went wrong.
+/// The tests so far, and their first error.
 #[derive(Default)]
 struct SoFar {
     tests: Vec<Run>,
-    /// The first error: told after the result.
+    /// The first error, reported after the result.
     broke: Option<Error>,
     /// A transport that failed, and why.
     down: Option<(Transport, String)>,

@@ -12,9 +12,9 @@ use model::reach::Reach;
 /// The plan of a run about hops, and what it reads.
 #[derive(Clone, Debug)]
 pub struct HopsWork {
-    /// What is looked at.
+    /// The plan of the trace.
     pub plan: HopsPlan,
-    /// The AS of each prefix; empty: not asked for.
+    /// The AS of each prefix; empty: not requested.
     pub origins: AsTable,
 }
 

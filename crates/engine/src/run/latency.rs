@@ -20,9 +20,9 @@ use wire::stamp::Key;
 /// The plan of a run of round trips, and what it reads and writes.
 #[derive(Clone, Debug)]
 pub struct LatencyWork {
-    /// What is measured.
+    /// The plan of the measurement.
     pub plan: LatencyPlan,
-    /// Of STAMP's authenticated mode.
+    /// Key of STAMP's authenticated mode.
     pub key: Option<Key>,
     /// The messages of a playback.
     pub playback: Vec<Item>,
@@ -82,7 +82,7 @@ fn subject(plan: &LatencyPlan, egress: &EgressPath) -> Subject {
     }
 }
 
-/// Says what to try after an error of the dialogue with a server.
+/// Adds advice to an error of the dialogue with a server.
 fn attribute(measured: bool, error: Error) -> Error {
     match error.protocol() {
         Some(ProtocolError::Unacknowledged(_)) if !measured => {

@@ -50,7 +50,7 @@ fn announced_after(tests: &[&Plan], when: &str) -> Option<String> {
     ))
 }
 
-/// What the phase finds after the test of these events. What goes wrong here takes nothing from the result that is there.
+/// Runs the phase after the test of these events and returns its events. An error here leaves the result as it is.
 pub(super) fn decide(
     plan: &Plan,
     options: &Options,
@@ -81,7 +81,7 @@ pub(super) fn decide(
     load_each(plan, options, &wanted_of, sink)
 }
 
-/// What limits the load of each direction of a latency run whose queue it filled: the same phase, after it.
+/// Finds the limit of the load in each direction of a latency run whose queue it filled: the same phase, after it.
 pub(super) fn decide_loaded(
     plan: &LatencyPlan,
     options: &Options,
@@ -113,7 +113,7 @@ fn plan_of_load(plan: &LatencyPlan) -> Option<Plan> {
     is_native.then(|| Plan { target: egress.target.clone(), protocol: ProtocolName::Native, test, local })
 }
 
-/// What a sweep over frame sizes is to know of the path: one phase after all of its rows.
+/// Finds facts of the path for a sweep over frame sizes: one phase after all of its rows.
 pub(super) fn decide_rows(
     plan: &FramesPlan,
     options: &Options,

@@ -75,7 +75,7 @@ impl Job<'_> {
     /// Measures the path.
     ///
     /// # Errors
-    /// Nothing was measured. What ends a measurement later comes with what was measured until then.
+    /// Nothing was measured. A later error comes with the measurement until then.
     fn measure(&mut self) -> Result<Measured> {
         let (plan, stop) = (self.plan, &self.options.stop);
         let mut probes: Vec<Event> = link(&plan.target, &plan.local).into_iter().collect();
@@ -138,7 +138,7 @@ impl Job<'_> {
         Ok(Measured { run, error: broke.map(|e| self.attribute(e)) })
     }
 
-    /// Says which part begins.
+    /// Reports which part begins.
     fn part(&mut self, number: usize, doing: &str) {
         let part = Some([number as u32, self.plan.tests.len() as u32 + 1]);
         (self.sink)(&Event::Progress(Progress { part, doing: doing.to_owned() }));
@@ -227,7 +227,7 @@ fn prepare_udp(plan: &mut Plan, probes: &[Event], tests: &[Run]) -> bool {
 struct Met {
     /// How long the connection to it took to open.
     opened: Option<Nanos>,
-    /// What it tells of itself.
+    /// The far end's description of itself.
     peer: Option<Host>,
 }
 
@@ -241,7 +241,7 @@ fn follow_rtt(test: &mut TestSpec, probes: &[Event], quick: bool) {
     }
 }
 
-/// No more is asked for than the server allows.
+/// Limits the request to what the server allows.
 fn heed(test: &mut TestSpec, limits: &Limits) {
     if let Some(most) = limits.max_rate {
         test.bitrate = Some(test.bitrate.map_or(most, |rate| rate.min(most)));

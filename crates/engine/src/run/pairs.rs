@@ -15,7 +15,7 @@ use std::str::FromStr;
 /// Sessions at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairsPlan {
-    /// As many as there may be.
+    /// The plans of all pairs that may run.
     pub plans: Vec<Plan>,
     /// How many there are to be.
     pub count: PairCount,
@@ -26,7 +26,7 @@ pub struct PairsPlan {
 /// How many sessions run at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairCount {
-    /// So many.
+    /// This number of pairs.
     Fixed(u32),
     /// Until the sum grows no more.
     Auto,
@@ -75,7 +75,7 @@ pub(super) fn run(plan: &PairsPlan, options: &Options, sink: &mut dyn FnMut(&Eve
     Ok(ended)
 }
 
-/// The same, with the error of one that was asked to stop.
+/// The same, with the error of a run that was stopped.
 pub(super) fn at_once(plan: &PairsPlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let mut job = Job { plans: &plan.plans, options, sink };
     match plan.count {
@@ -86,14 +86,14 @@ pub(super) fn at_once(plan: &PairsPlan, options: &Options, sink: &mut dyn FnMut(
 
 /// Sessions to run at once.
 struct Job<'a> {
-    /// As many as there may be.
+    /// The plans of all pairs that may run.
     plans: &'a [Plan],
     options: &'a Options,
     sink: &'a mut dyn FnMut(&Event),
 }
 
 impl Job<'_> {
-    /// So many pairs at once.
+    /// Runs this number of pairs at once.
     fn measure(&self, plans: &[Plan], count: usize) -> Result<Measured> {
         let plans = plans.get(..count).unwrap_or(plans);
         let known = plans.first().and_then(|plan| link(&plan.target, &plan.local));
@@ -125,7 +125,7 @@ impl Job<'_> {
         Ok(Measured { run, error })
     }
 
-    /// So many pairs at once, and once more for longer where they ran too little of the time together.
+    /// Runs this number of pairs at once, and once more for longer where they ran too little of the time together.
     fn step(&mut self, count: usize) -> Result<Measured> {
         let measured = self.measure(self.plans, count)?;
         if !apart(&measured.run) || measured.error.is_some() || self.options.stop.is_raised() {
@@ -196,7 +196,7 @@ fn longer(plan: &Plan) -> Plan {
     plan
 }
 
-/// Of the time from the first begin to the last end, the share in which all pairs ran.
+/// Share of the time from the first begin to the last end in which all pairs ran.
 fn overlap(run: &Run) -> f64 {
     run.summary.pairs.as_ref().map_or(1.0, |pairs| pairs.overlap_share)
 }
@@ -232,7 +232,7 @@ fn short(events: &[Event], error: Option<&Error>) -> Option<String> {
     }
 }
 
-/// What one pair alone carried, or several together.
+/// The goodput of one pair alone, or of several together.
 fn sum(run: &Run) -> BitRate {
     let pairs = run.summary.pairs.as_ref().map(|pairs| pairs.goodput()).filter(|sum| sum.0 > 0);
     let directions =
@@ -240,7 +240,7 @@ fn sum(run: &Run) -> BitRate {
     pairs.unwrap_or_else(|| BitRate(directions().flatten().map(|direction| direction.goodput.0).sum()))
 }
 
-/// What was full when the sum grew no more.
+/// The resource that was full when the sum grew no more.
 fn reason(run: &Run) -> String {
     let together = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref());
     let directions = together.iter().flat_map(|sum| [sum.up, sum.down]).flatten();
@@ -268,7 +268,7 @@ const TOGETHER: f64 = 0.8;
 const LONGER: u64 = 3;
 /// A pair more must add 3 %.
 const GROWTH: f64 = 1.03;
-/// Of a link or a CPU that is full.
+/// Share from which a link or a CPU counts as full.
 const FULL: f64 = 0.93;
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wire::iperf3::Extras;
 
-/// What became of one session.
+/// The outcome of one session.
 pub(crate) struct Outcome {
     /// Everything that happened in it.
     pub(crate) events: Vec<Event>,

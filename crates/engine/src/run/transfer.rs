@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 /// The plan of a run of transfers, and where the files are.
 #[derive(Clone, Debug)]
 pub struct TransferWork {
-    /// What is measured.
+    /// The plan of the transfers.
     pub plan: TransferPlan,
     /// The plan's files, in its order.
     pub sources: Vec<Source>,

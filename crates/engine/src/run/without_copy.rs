@@ -10,8 +10,8 @@ use model::summary::Summary;
 use model::units::Nanos;
 use wire::iperf3::Extras;
 
-/// Repeats the test of these events when its receiver was the limit, and says what it took without the copy. What goes
-/// wrong here takes nothing from the result that is there.
+/// Repeats the test of these events when its receiver was the limit, and returns its rate without the copy as events. An error
+/// here leaves the result as it is.
 pub(super) fn repeat(events: &[Event], options: &Options) -> Vec<Event> {
     let run = run_of_events("", "throughput", events);
     let limited: Vec<Direction> = run

@@ -1,5 +1,5 @@
-//! The server of the protocols with a dialogue (ours and iPerf3's): tells control connections, data flows and strangers apart,
-//! and serves them.
+//! The server of the protocols with a dialogue (ours and iPerf3's): distinguishes control connections, data flows and unknown
+//! connections, and serves them.
 
 use crate::error::{Context, Result, refused};
 use crate::host;
@@ -30,7 +30,7 @@ use std::sync::Arc;
 use wire::native::{self, flow};
 use wire::{Policy, Session, iperf3};
 
-/// What a server is started with.
+/// Settings of a server.
 pub struct Config {
     /// Sockets that speak our own protocol.
     pub native: Vec<TcpListener>,
@@ -40,9 +40,9 @@ pub struct Config {
     pub token: Option<native::Token>,
     /// Control connections may be encrypted; without TLS they must not.
     pub tls: Option<ServerTls>,
-    /// What clients may ask.
+    /// The tests that clients may request.
     pub policy: Policy,
-    /// What those of protocols may ask that have no token.
+    /// The tests that clients of protocols without a token may request.
     pub open_policy: Policy,
     /// Tests at the same time.
     pub max_tests: u32,
@@ -78,7 +78,7 @@ impl Config {
     }
 }
 
-/// Tells whether an iPerf3 client's authentication token is good.
+/// Checks whether an iPerf3 client's authentication token is valid.
 pub type Verifier = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// A server at work.
@@ -104,7 +104,7 @@ struct Port {
 /// The ports are given to a listener; dropped, they are closed for flows.
 pub(crate) struct Ports(Arc<Server>);
 
-/// Serves until the interrupt is raised or the tests asked for are done; running tests then get their results.
+/// Serves until the interrupt is raised or the requested number of tests is done; running tests then get their results.
 pub fn run(config: Config, rights: Confined, interrupt: &Interrupt) -> Result<()> {
     let mut listener = Listener::new(interrupt, observer::notes(&config.observer), rights)?;
     let ports = Ports::open(config, interrupt, &mut listener)?;
@@ -208,10 +208,10 @@ impl Server {
         }
     }
 
-    /// Reads what a client of this protocol says first; `None`: it has closed, or this server stops.
+    /// Reads the first bytes of a client of this protocol; `None`: it has closed, or this server stops.
     ///
     /// # Errors
-    /// It is another protocol's, or nothing.
+    /// The bytes are another protocol's, or nothing arrives.
     fn first_bytes(&self, socket: &TcpStream, name: Name, connection: &Held) -> Result<Option<Vec<u8>>> {
         let (protocol, deadline, mut first) =
             (Protocol::named(name), mono_now() + FIRST_BYTES_LIMIT, Vec::new());
@@ -235,7 +235,7 @@ impl Server {
             self.arrivals.deliver_iperf3(cookie.as_str(), socket, order);
             return Ok(());
         }
-        // Whether there is room is said at once, in iPerf3's own way; a place is taken when the flows are open.
+        // A client without room is refused at once, in iPerf3's own form; a place is taken when the flows are open.
         let client = client_of(peer.ip(), self.config.verifier.is_some());
         if !self.tests.has_room(peer.ip(), 1, client) {
             io::Write::write_all(&mut &*socket, &iperf3::access_denied())?;
@@ -391,18 +391,18 @@ impl Drop for TestSlot<'_> {
     }
 }
 
-/// Whose a connection is that begins like this at the port of that protocol, for the log.
+/// Names the protocol of a connection that begins like this at the port of that protocol, for the log.
 fn foreign(protocol: &Protocol, mut first: Vec<u8>, socket: &TcpStream) -> String {
     let mut behind = [0; 512];
-    // What has come lies there; it is not waited for.
+    // Only the bytes that have arrived are read; there is no wait.
     let more = socket.set_nonblocking(true).and_then(|()| socket.peek(&mut behind)).unwrap_or(0);
     first.extend_from_slice(&behind[..more]);
     let other = protocol.recognise_other(&first).map(|title| format!(" but {title}")).unwrap_or_default();
     format!("not {}{other}, closed", protocol.title)
 }
 
-/// Says no to a client that has just come, and leaves it time to read that: closing at once, with unread bytes in the
-/// socket, would reset the connection and take the words back.
+/// Refuses a client that has just connected, and leaves it time to read that: closing at once, with unread bytes in the socket,
+/// would reset the connection and discard the message.
 fn turn_away(socket: &TcpStream, words: &[u8]) -> io::Result<()> {
     socket.set_read_timeout(Some(TURN_AWAY_STEP))?;
     io::Write::write_all(&mut &*socket, words)?;
@@ -419,14 +419,13 @@ fn turn_away(socket: &TcpStream, words: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Longest wait for a client that was told no to go.
+/// Longest wait for a refused client to close.
 const TURN_AWAY_LIMIT: Nanos = Nanos(2_000_000_000);
 /// Between two looks whether it has gone.
 const TURN_AWAY_STEP: std::time::Duration = std::time::Duration::from_millis(100);
 const WITHOUT_TLS: &str = "this server encrypts its control connections and you came without TLS";
 const GIVE_FINGERPRINT: &str = "give --fingerprint HEX, which it printed when it started";
-/// A silent control connection is asked whether it is still there after so long, and given up after some answers that do not
-/// come.
+/// A silent control connection is probed after this time, and given up after some probes without an answer.
 const KEEPALIVE: Nanos = Nanos::from_secs(10);
 const KEEPALIVE_STEP: Nanos = Nanos::from_secs(5);
 const KEEPALIVE_TRIES: u8 = 4;

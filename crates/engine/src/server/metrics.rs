@@ -17,13 +17,13 @@ pub struct Metrics(Mutex<Counts>);
 /// Everything that is counted.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Connections that were turned away, or ended before they asked for anything.
+    /// Connections that were turned away, or ended before any request.
     pub turned_away: u64,
     /// Those protocols of which there was a session, by their names.
     pub protocols: BTreeMap<&'static str, ProtocolCounts>,
 }
 
-/// Of one protocol.
+/// The counts of one protocol.
 #[derive(Clone, Debug, Default)]
 pub struct ProtocolCounts {
     /// Sessions that are open now.
@@ -47,7 +47,7 @@ pub struct ProtocolCounts {
 }
 
 impl Metrics {
-    /// As they stand.
+    /// The present counts.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.lock().clone()
@@ -62,9 +62,9 @@ impl Metrics {
     }
 }
 
-/// Counts what another observer is told.
+/// Counts the events that another observer receives.
 pub struct Counted<O> {
-    /// Is told of everything, too.
+    /// Receives every event, too.
     pub observer: O,
     /// The counters.
     pub metrics: Arc<Metrics>,
@@ -97,9 +97,9 @@ struct Session {
     watcher: Box<dyn Watcher>,
     metrics: Arc<Metrics>,
     protocol: ProtocolName,
-    /// Of the test that runs.
+    /// Streams of the running test.
     streams: Option<u64>,
-    /// What its intervals have counted.
+    /// The bytes of its intervals so far.
     received: u64,
     sent: u64,
     is_over: bool,
@@ -122,7 +122,7 @@ impl Session {
                 let sum = |role| of(role).map(|row: &StreamSample| row.bytes.0).sum::<u64>();
                 self.moved(self.received + sum(Role::Receiver), self.sent + sum(Role::Sender));
             }
-            // What came after the last interval is in the result alone.
+            // Bytes after the last interval are in the result alone.
             Event::Result(end) if end.side == Side::Local => {
                 let of = |role| end.result.streams.iter().filter(move |row| row.role == role);
                 let sum = |role| of(role).map(|row: &StreamResult| row.total_bytes.0).sum::<u64>();

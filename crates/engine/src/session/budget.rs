@@ -1,5 +1,5 @@
-//! What a server lets its clients hold of one thing (connections, tests, streams): so much in all and so much for one
-//! source, and it is given back on drop. Whoever takes much keeps out himself, and nobody else.
+//! The budget of a server for one resource (connections, tests, streams): a limit in all and one for each source, and a share
+//! is returned on drop. A source that takes much keeps out only itself.
 //!
 //! A source is an IPv4 address, or for IPv6 the network of a link and that of a site (RFC 4291 section 2.5.4, RFC 6177):
 //! one host may have every address of its /64, one customer every /64 of a /48.
@@ -14,12 +14,13 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Whose the budget is.
+/// The class of a client in a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Client {
     /// Anybody.
     Unknown,
-    /// It has proved who it is, or what it wants, or it is on this host: no source counts, and the reserve is for it.
+    /// The client has proved its identity or its purpose, or it is on this host: no limit of a source applies, and it may use
+    /// the reserve.
     Trusted,
 }
 
@@ -32,7 +33,7 @@ pub(crate) struct Limits {
     pub(crate) per_source: u32,
     /// For one /48.
     pub(crate) per_site: u32,
-    /// Of the total, for trusted clients alone.
+    /// Part of the total for trusted clients alone.
     pub(crate) reserve: u32,
 }
 
@@ -63,13 +64,13 @@ pub(crate) struct Budget {
 #[derive(Debug, Default)]
 struct Counts {
     all: u32,
-    /// What unknown clients hold.
+    /// Number that unknown clients hold.
     unknown: u32,
     sources: HashMap<Prefix, u32>,
     /// Holders that a newcomer may take the place of, by number.
     quiet: BTreeMap<u64, Quiet>,
     next: u64,
-    /// Holders that have been told to go.
+    /// Holders that have been requested to leave.
     going: u32,
 }
 
@@ -77,7 +78,7 @@ struct Counts {
 struct Quiet {
     source: Prefix,
     since: MonoTime,
-    /// Nothing is to be lost: it may be told to go.
+    /// Nothing is to be lost: the holder may be requested to leave.
     idle: bool,
     leave: Arc<AtomicBool>,
 }
@@ -118,8 +119,8 @@ impl Budget {
         Ok(Held { budget: self.clone(), source, amount, client, number: None, leave: Arc::default() })
     }
 
-    /// Takes one for an unknown client. What it gets may be asked back for another ([`Held::must_leave`]), and it may be
-    /// another's.
+    /// Takes one for an unknown client. Its share may be reclaimed for another client ([`Held::must_leave`]), and may be one
+    /// that was reclaimed for it.
     pub(crate) fn enter(self: &Arc<Self>, source: IpAddr, now: MonoTime) -> Result<Held, Full> {
         let mut counts = self.lock();
         match self.limits.check(&counts, source, 1, Client::Unknown) {
@@ -141,7 +142,7 @@ impl Budget {
         self.limits.check(&self.lock(), source, amount, client).is_ok()
     }
 
-    /// As [`Budget::enter`] for an unknown client, and [`Budget::take`] for a trusted one.
+    /// Works as [`Budget::enter`] for an unknown client, and as [`Budget::take`] for a trusted one.
     pub(crate) fn admit(
         self: &Arc<Self>,
         source: IpAddr,
@@ -160,7 +161,7 @@ impl Budget {
         prefixes(source).last().is_some_and(|address| counts.sources.contains_key(address))
     }
 
-    /// What is taken in all.
+    /// The number taken in all.
     #[cfg(test)]
     pub(crate) fn held(&self) -> u32 {
         self.lock().all
@@ -190,7 +191,7 @@ impl Limits {
                 return Err(Full::Total);
             }
         }
-        // Those that have been told to go leave in a moment.
+        // Holders that were requested to leave do so in a moment.
         let stay = counts.all - counts.going.min(counts.all);
         if fits(stay, self.total) { Ok(()) } else { Err(Full::Total) }
     }
@@ -223,7 +224,8 @@ impl Counts {
         }
     }
 
-    /// Asks the quietest holder of the source with most to leave, for a newcomer from `source`; says whether there was one.
+    /// Requests the quietest holder of the source with most to leave, for a new client from `source`; returns whether there was
+    /// one.
     fn make_room(&mut self, source: IpAddr, now: MonoTime) -> bool {
         if self.going >= MOST_GOING {
             return false;
@@ -258,7 +260,7 @@ impl Held {
         self.leave.clone()
     }
 
-    /// Something came from it. `idle`: it may be asked to leave when nothing more comes.
+    /// Notes that data came from it. `idle`: it may be requested to leave when nothing more comes.
     pub(crate) fn touch(&self, now: MonoTime, idle: bool) {
         let Some(number) = self.number else { return };
         if let Some(quiet) = self.budget.lock().quiet.get_mut(&number) {
@@ -267,7 +269,7 @@ impl Held {
         }
     }
 
-    /// It has shown what it wants, or who it is: from now on it counts in the total alone.
+    /// Trusts the client, which has shown its purpose or identity: from now on it counts in the total alone.
     pub(crate) fn trust(&mut self) {
         if self.client == Client::Trusted || self.must_leave() {
             return;
@@ -285,7 +287,7 @@ impl Counts {
         let quiet = number.and_then(|number| self.quiet.remove(&number));
         if quiet.is_some_and(|quiet| quiet.leave.load(Ordering::Relaxed)) {
             self.going -= 1;
-            // It was taken off when it was told to go.
+            // The holder was removed from the count when it was requested to leave.
             self.unknown += 1;
         }
     }
@@ -299,7 +301,7 @@ impl Drop for Held {
     }
 }
 
-/// Who has to prove something and has got so far has proved it; who is on this host need not.
+/// Trusts a client whose protocol makes it prove itself before this point, and one on this host.
 pub(crate) fn client_of(source: IpAddr, proves: bool) -> Client {
     if proves || source.to_canonical().is_loopback() { Client::Trusted } else { Client::Unknown }
 }
@@ -356,12 +358,12 @@ fn prefixes(source: IpAddr) -> Vec<Prefix> {
     }
 }
 
-/// Who has said nothing for so long may have to leave.
+/// A holder that is silent for so long may have to leave.
 const QUIET: Nanos = Nanos::from_secs(1);
 /// The same of a source that holds so many times what the newcomer's does.
 const QUIET_OF_MANY: Nanos = Nanos::from_millis(50);
 const GREEDY: u32 = 2;
-/// Most holders that have been told to go and are still there: the total is exceeded by no more.
+/// Most holders that were requested to leave and are still there: the total is exceeded by no more.
 const MOST_GOING: u32 = 1024;
 
 #[cfg(test)]

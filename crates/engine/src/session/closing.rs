@@ -1,6 +1,6 @@
 //! How the sockets of a server end. A socket that is closed with bytes which its peer does not read lives on in the kernel with
-//! them, for as long as the peer says that it is there: memory that no budget counts. So what is left over at the end is waited
-//! for by one thread of its own, for as long as it is read; what is not read is dropped with its connection.
+//! them, for as long as the peer acknowledges: memory that no budget counts. A thread of its own therefore waits for such
+//! sockets, for as long as their bytes are read; bytes that are not read are dropped with the connection.
 
 use crate::session::budget::within;
 use linux::clock::mono_now;
@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) struct Tcp {
     /// Absent while it is dropped.
     socket: Option<TcpStream>,
-    /// This end was called: whoever called may be a stranger.
+    /// The far end opened the connection: it may be unauthenticated.
     served: bool,
 }
 

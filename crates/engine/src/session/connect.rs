@@ -1,4 +1,5 @@
-//! The way to a server: a control connection, encrypted or not, and what this end says of itself. Says why there is none.
+//! The connection to a server: a control connection, encrypted or not, and this end's description of itself. Errors explain why
+//! there is none.
 
 use crate::error::{Context, Error, Failure, Kind, MORE_FILES, Result, too_early};
 use crate::host;
@@ -39,7 +40,7 @@ pub(crate) fn connect(
     connect_or(target, local, security, stop, why)
 }
 
-/// The same. `why`: what is said of a connection that could not be had.
+/// The same. `why` makes the error of a connection that failed.
 pub(crate) fn connect_or(
     target: &Target,
     local: &LocalOptions,
@@ -103,7 +104,7 @@ fn no_tls(address: SocketAddr, error: &std::io::Error) -> Failure {
     }
 }
 
-/// What this end tells of itself in our own protocol.
+/// This end's description of itself in our own protocol.
 pub(crate) fn native_config(security: &Security, host: &Host, link: &Link) -> Result<native::ClientConfig> {
     Ok(native::ClientConfig {
         token: security.token.clone(),
@@ -130,7 +131,7 @@ fn with_other_family(
     failure
 }
 
-/// The host as it was asked for, and its address; with its port, where it is asked at one.
+/// The host as requested, and its address; with its port, where the request has one.
 fn named(Target { host, address }: &Target) -> String {
     let ip = address.ip();
     if address.port() == 0 {
@@ -159,7 +160,7 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
     let reason = reach::reason(address.ip(), error.kind());
     let why = reason.as_ref().map(|reason| format!(": {}", reason.what)).unwrap_or_default();
     let advice = |general: String| reason.and_then(|reason| reason.advice).unwrap_or(general);
-    // Who does not name a protocol may mean that of the port.
+    // A request without a protocol may mean that of the port.
     let at_port = Tests::at_port(port).filter(|_| protocol == ProtocolName::Native);
     match error.kind() {
         ErrorKind::ConnectionRefused => Failure::unreachable(

@@ -1,5 +1,5 @@
-//! TLS as SockPerf speaks it on its data connections: one suite that both ends were given, a certificate made at the
-//! server's start, and nobody who checks whose it is.
+//! TLS as SockPerf speaks it on its data connections: one suite that both ends were given, and a certificate made at the
+//! server's start, whose owner is not checked.
 
 use crate::error::{Failure, Result, fault};
 use crate::session::tls;
@@ -21,7 +21,7 @@ pub struct Suite {
     rsa: bool,
 }
 
-/// What a client's or server's connections are made of.
+/// The settings of a client's or server's connections.
 #[derive(Clone, Debug)]
 pub struct ForeignTls(Side);
 
@@ -35,7 +35,7 @@ impl Suite {
     /// The suite of this name.
     ///
     /// # Errors
-    /// It is none of SockPerf's, or its keys are exchanged in a way that this program does not have.
+    /// SockPerf has no such suite, or this program lacks its key exchange.
     pub fn named(name: &str) -> Result<Suite> {
         use rustls::crypto::aws_lc_rs::cipher_suite as suites;
         let (modern, old) = (&rustls::version::TLS13, &rustls::version::TLS12);

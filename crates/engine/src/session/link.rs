@@ -11,13 +11,13 @@ use model::units::Nanos;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// A control connection. Reads never block; writes wait until a deadline. Its segments are small, so that ends can still
-/// talk where large packets vanish, and tell of it.
+/// A control connection. Reads never block; writes wait until a deadline. Its segments are small, so that the ends can still
+/// talk where large packets vanish, and report it.
 #[derive(Debug)]
 pub(crate) struct Link {
     socket: Tcp,
     tls: Option<rustls::Connection>,
-    /// Bytes read ahead by whoever accepted the connection.
+    /// Bytes that were read ahead when the connection was accepted.
     ahead: Vec<u8>,
     /// How long it took this end to open it; zero at the end that was called.
     pub(crate) opened: Nanos,
@@ -47,7 +47,7 @@ impl Link {
     pub(crate) fn handshake(&mut self, deadline: MonoTime) -> io::Result<()> {
         while self.tls.as_ref().is_some_and(|t| t.is_handshaking()) {
             if let Err(error) = self.flush_tls(deadline) {
-                // A peer that has closed already may have said why.
+                // A peer that has closed already may have sent the reason.
                 return Err(self
                     .read_tls()
                     .err()
@@ -62,7 +62,7 @@ impl Link {
                     Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                     Err(e) if e.kind() == ErrorKind::WouldBlock => {}
                     Err(e) => {
-                        // The peer is told why, where it can be.
+                        // The peer is sent the reason, where that is possible.
                         self.flush_tls(deadline).ok();
                         return Err(e);
                     }
@@ -73,7 +73,7 @@ impl Link {
         self.flush_tls(deadline)
     }
 
-    /// What only the two ends of this TLS connection know; empty without TLS.
+    /// A value that only the two ends of this TLS connection know; empty without TLS.
     pub(crate) fn binding(&self) -> Result<Vec<u8>> {
         Ok(self
             .tls
@@ -86,7 +86,7 @@ impl Link {
 
     /// Is there something to read that poll(2) does not know of?
     pub(crate) fn has_buffered(&mut self) -> bool {
-        // What is wrong with the packets so far, if anything, the next read tells.
+        // An error in the packets so far is returned by the next read.
         let decrypted = |tls: &mut rustls::Connection| {
             tls.process_new_packets().map_or(true, |state| state.plaintext_bytes_to_read() > 0)
         };
@@ -126,7 +126,7 @@ impl Link {
         Ok(())
     }
 
-    /// Says goodbye: no more will be sent.
+    /// Closes the sending direction: no more will be sent.
     pub(crate) fn finish(&mut self, deadline: MonoTime) {
         if let Some(tls) = &mut self.tls {
             tls.send_close_notify();
@@ -165,7 +165,7 @@ impl Link {
         }
     }
 
-    /// Takes encrypted bytes and says how many; 0: the peer closed.
+    /// Takes encrypted bytes and returns how many; 0: the peer closed.
     fn read_tls(&mut self) -> io::Result<usize> {
         let Some(tls) = &mut self.tls else { return Ok(0) };
         let taken = if self.ahead.is_empty() {

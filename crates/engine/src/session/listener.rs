@@ -1,5 +1,5 @@
 //! Where connections of every protocol come in: one loop accepts them, each gets a thread of its own, so that a silent or
-//! hostile one delays nobody, and what it may hold until it has said what it wants is taken from a budget.
+//! hostile one delays nobody, and its resources before the first request are taken from a budget.
 
 use crate::error::is_pause;
 use crate::error::{Context, Result, refused, sentence};
@@ -19,15 +19,15 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What serves the connections of a port.
+/// A service for the connections of a port.
 pub(crate) trait Service: Send + Sync {
-    /// Of which every connection takes one; those of one budget may be of several ports.
+    /// The budget of which every connection takes one; it may be shared by several ports.
     fn connections(&self) -> &Arc<Budget>;
 
     /// Serves one connection to its end.
     ///
     /// # Errors
-    /// Something that the log is to tell of this client.
+    /// An error for the log, about this client.
     fn serve(&self, accepted: Accepted) -> Result<()>;
 
     /// How a connection that cannot be taken hears why; empty: its protocol has no words for that.
@@ -35,7 +35,7 @@ pub(crate) trait Service: Send + Sync {
         Vec::new()
     }
 
-    /// It has served as many as it was to: the listener ends.
+    /// Whether it has served its number of clients: then the listener ends.
     fn is_done(&self) -> bool {
         false
     }
@@ -53,13 +53,13 @@ pub(crate) struct Accepted {
 
 /// Where first datagrams come in.
 pub(crate) trait DatagramPort: Send {
-    /// What is polled.
+    /// The socket to poll.
     fn socket(&self) -> &UdpSocket;
 
     /// Takes what has come.
     fn take(&mut self, threads: &mut SessionThreads);
 
-    /// As [`Service::is_done`].
+    /// Like [`Service::is_done`].
     fn is_done(&self) -> bool {
         false
     }
@@ -80,7 +80,7 @@ pub(crate) struct Listener {
 struct Port {
     socket: TcpListener,
     service: Arc<dyn Service>,
-    /// Nobody is accepted until then: the last try failed.
+    /// No connection is accepted until then: the last try failed.
     rests_until: Option<MonoTime>,
 }
 
@@ -104,7 +104,7 @@ impl Listener {
     /// # Errors
     /// The system has no more descriptors.
     pub(crate) fn new(interrupt: &Interrupt, notes: Arc<Notes>, _rights: Confined) -> Result<Listener> {
-        // Each connection and each stream is a file. What the kernel refuses here, it will tell when they run out.
+        // Each connection and each stream is a file. A refusal of the kernel here shows later, when they run out.
         linux::privilege::raise_open_files().ok();
         let waker = Arc::new(Waker::new()?);
         interrupt.watch(&waker);
@@ -122,7 +122,7 @@ impl Listener {
     /// Connections that come here are served by that.
     ///
     /// # Errors
-    /// What fcntl(2) gives.
+    /// The errors of fcntl(2).
     pub(crate) fn add(&mut self, socket: TcpListener, service: Arc<dyn Service>) -> Result<()> {
         socket.set_nonblocking(true).context("make a listener non-blocking")?;
         self.ports.push(Port { socket, service, rests_until: None });
@@ -134,7 +134,7 @@ impl Listener {
         self.datagram_ports.push(port);
     }
 
-    /// A quota whose end is seen at once.
+    /// A quota whose end is noticed at once.
     pub(crate) fn quota(&self, sessions: Option<u32>) -> Quota {
         Quota { left: sessions.map(AtomicU32::new), waker: self.waker.clone() }
     }
@@ -159,7 +159,7 @@ impl Listener {
         outcome
     }
 
-    /// Those who are there have seen that it ends; they get time to give their clients the results.
+    /// Waits for the sessions, which have noticed that the server ends; they get time to send their clients the results.
     pub(crate) fn finish(self) {
         let deadline = mono_now() + STOP_LIMIT;
         let mut cut = 0;
@@ -285,17 +285,17 @@ impl Quota {
     }
 }
 
-/// Says it without waiting: a new connection has room for some words. Linux gives them to the peer even where its own words,
-/// unread here, reset the connection.
+/// Sends a refusal without waiting: a new connection has room for a short text. Linux delivers it to the peer even where the
+/// peer's own bytes, unread here, reset the connection.
 fn send_refusal(mut socket: &TcpStream, words: &[u8]) {
     if !words.is_empty() && socket.set_nonblocking(true).is_ok() {
         socket.write_all(words).ok();
     }
 }
 
-/// What came of a wait for a newcomer's bytes.
+/// The result of a wait for a new client's bytes.
 pub(crate) enum Heard {
-    /// So many.
+    /// This number of bytes.
     Bytes(usize),
     /// None yet.
     Pause,
@@ -303,10 +303,10 @@ pub(crate) enum Heard {
     End,
 }
 
-/// Waits a moment for the next of a newcomer's first bytes.
+/// Waits a moment for the next of a new client's first bytes.
 ///
 /// # Errors
-/// It is to make room for another client, or has said nothing until the deadline.
+/// The client must make room for another, or was silent until the deadline.
 pub(crate) fn hear(
     mut socket: &TcpStream,
     buffer: &mut [u8],

@@ -1,5 +1,5 @@
-//! What a server's log says of clients that were turned away, and of requests: a few lines of each source at once and some in a minute, so
-//! that nobody fills a disk.
+//! A server's log of refused clients and of requests: a few lines of each source at once and some in a minute, so that no
+//! client can fill a disk.
 
 use linux::clock::mono_now;
 use linux::sockaddr::plain;
@@ -61,14 +61,14 @@ impl Quota {
     }
 }
 
-/// Told what is worth knowing: who was turned away, what ended.
+/// Receives lines for the log: refused clients, ended tests.
 pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The log of a server.
 pub(crate) struct Notes {
     limit: NoteLimit,
     note: Note,
-    /// Is told of each client that was turned away, with a line or without.
+    /// Called for each client that was turned away, with a line or without.
     turned_away: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -123,7 +123,7 @@ const LINE: u64 = 1_000_000;
 /// Lines of one source at once, and the time after which there may be one more.
 const SOURCE_LINES: u64 = 10;
 const SOURCE_STEP: Nanos = Nanos::from_secs(5);
-/// Lines of all sources together: those of datagrams are whoever's the sender says.
+/// Lines of all sources together: the source of a datagram can be forged.
 const ALL_LINES: u64 = 200;
 const ALL_STEP: Nanos = Nanos::from_millis(200);
 const MOST_SOURCES: usize = 4096;

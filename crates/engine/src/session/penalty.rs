@@ -1,4 +1,4 @@
-//! How long a client waits whose address has given wrong tokens, or another of its /64: so that nobody can try many.
+//! How long a client waits whose address has given wrong tokens, or another of its /64: so that no client can try many.
 
 use crate::session::budget::network_of;
 use model::time::MonoTime;

@@ -1,5 +1,5 @@
-//! What differs between the protocols that are served and spoken: one row for each. A new one is a module of `wire`, a row
-//! here, and a service at the listener.
+//! The differences between the protocols of servers and clients: one row for each. A new one is a module of `wire`, a row here,
+//! and a service at the listener.
 
 use crate::error::Error;
 use model::plan::{ProtocolName, Target, Transport};
@@ -23,29 +23,30 @@ pub(crate) enum Name {
 #[derive(Debug)]
 pub(crate) struct Protocol {
     name: Name,
-    /// As people name it.
+    /// Its name for people.
     pub(crate) title: &'static str,
-    /// Where its servers listen; absent: wherever they are told to.
+    /// Where its servers listen; absent: it has no default.
     port: Option<u16>,
-    /// What it is carried by.
+    /// The transport that carries it.
     over: &'static str,
-    /// Of what is the first that a client of it says on a connection? Absent: nothing it says is told from anything else, or
-    /// it has no connections.
+    /// Classifies the first bytes of a client on a connection. Absent: they cannot be distinguished from other bytes, or it has
+    /// no connections.
     hello: Option<fn(&[u8]) -> Hello>,
-    /// Who proves that they are at their address, and how.
+    /// How clients prove that they are at their address.
     pub(crate) proof: Proof,
     /// The server's token does not protect it, and why.
     unprotected: Option<&'static str>,
-    /// It has tests, which `--max-rate`, `--max-time` and `--max-tests` limit; otherwise a reply for each message.
+    /// Whether it has tests, which `--max-rate`, `--max-time` and `--max-tests` limit; otherwise it sends a reply for each
+    /// message.
     pub(crate) has_limits: bool,
-    /// It measures throughput, and how.
+    /// How it measures throughput; absent: it does not.
     tests: Option<Tests>,
 }
 
-/// What the first bytes of a connection are to a protocol.
+/// Classification of the first bytes of a connection by a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hello {
-    /// Not to be told yet: so many are needed in all.
+    /// Not known yet: so many bytes are needed in all.
     More(usize),
     /// Its own.
     Own,
@@ -70,15 +71,15 @@ pub(crate) enum Proof {
 /// How a protocol measures throughput.
 #[derive(Debug)]
 pub(crate) struct Tests {
-    /// As plans and results name it.
+    /// Its name in plans and results.
     name: ProtocolName,
     /// The largest UDP payload that its servers take without an option, over IPv4 and IPv6.
     largest_payload: [u32; 2],
     /// Without an option it is a segment of the control connection, or this.
     pub(crate) payload_of_segment: Option<u32>,
-    /// What to do where nothing listens.
+    /// Advice where nothing listens.
     pub(crate) start: &'static str,
-    /// What to do where something answers, and not as it should.
+    /// Advice where the answer is not the expected one.
     check: &'static str,
     /// Its control connection is silent while a test runs: whether the other end is there the kernel must find out.
     pub(crate) is_silent: bool,
@@ -91,11 +92,11 @@ pub(crate) struct Tests {
     /// A test ends by itself: both ends end the counted time by their own clocks; otherwise whatever comes until the end
     /// counts.
     pub(crate) ends_itself: bool,
-    /// TCP amounts are whole blocks of the length that was announced, and a server's amount ends where its client says so.
+    /// TCP amounts are whole blocks of the length that was announced, and the client decides where a server's amount ends.
     pub(crate) counts_blocks: bool,
     /// Both ends send whole buffers of datagrams, with offload and a rate.
     pub(crate) sends_whole_buffers: bool,
-    /// A server throws away what it has not read when its client says that the test is over.
+    /// A server discards unread data when its client reports that the test is over.
     pub(crate) forgets_unread: bool,
     /// The result is as long as its intervals.
     pub(crate) result_is_its_intervals: bool,
@@ -239,28 +240,28 @@ impl Protocol {
         PROTOCOLS.iter().find(|row| row.name == name).unwrap_or(&PROTOCOLS[0])
     }
 
-    /// Where its servers listen; 0: wherever they are told to.
+    /// Where its servers listen; 0: it has no default.
     pub(crate) fn port(&self) -> u16 {
         self.port.unwrap_or(0)
     }
 
-    /// What a server says of the port it listens on.
+    /// The server's text for a port of it.
     pub(crate) fn listed(&self) -> String {
         format!("{}, {}", self.over, self.title)
     }
 
-    /// That the token is not asked for where this protocol is served.
+    /// The warning that this protocol is served without the token.
     pub(crate) fn warning(&self) -> Option<String> {
         let why = self.unprotected?;
         Some(format!("the token does not protect the {} port: {why}", self.title))
     }
 
-    /// What the first bytes of a connection are to it.
+    /// Classifies the first bytes of a connection.
     pub(crate) fn hello(&self, first: &[u8]) -> Hello {
         self.hello.map_or(Hello::Own, |hello| hello(first))
     }
 
-    /// Whose client a connection on the port of this one is that begins like this, as people name it.
+    /// The title of the other protocol whose client begins a connection on this port like this.
     pub(crate) fn recognise_other(&self, first: &[u8]) -> Option<&'static str> {
         if matches!(flow::classify(first), flow::Opening::Tls) {
             // Ours may begin so, and so does much else.
@@ -273,8 +274,8 @@ impl Protocol {
 }
 
 impl Proof {
-    /// May data be sent over UDP to an address that asks for it? `connected`: it has a TCP connection to this server;
-    /// `wanted`: the operator says so.
+    /// May data be sent over UDP to an address that requests it? `connected`: it has a TCP connection to this server; `wanted`:
+    /// the operator permits it.
     pub(crate) fn may_send_data(self, connected: bool, wanted: bool) -> bool {
         match self {
             Proof::Handshake | Proof::AtMost(_) => false,
@@ -347,7 +348,7 @@ fn http_hello(first: &[u8]) -> Hello {
     }
 }
 
-/// Names the far end in an error of the dialogue with it, and says what to try. `begun`: the test had.
+/// Names the far end in an error of the dialogue with it, and adds advice. `begun`: the test had begun.
 pub(crate) fn attribute(target: &Target, protocol: ProtocolName, begun: bool, error: Error) -> Error {
     let Some(cause) = error.protocol() else { return error };
     let advice = match cause {
@@ -368,7 +369,7 @@ pub(crate) fn attribute(target: &Target, protocol: ProtocolName, begun: bool, er
     error.advised(target.address, advice)
 }
 
-/// What lets a handshake through, and nothing after it.
+/// Advice on packets that are dropped after the handshake.
 pub(crate) const UNACKNOWLEDGED: &str = "packets up are dropped after the handshake: look for a stateful firewall or NAT that sees one \
                                          direction alone, as the answers take another path (compare `ip route get` at both \
                                          ends; `conntrack -L` there shows the connection as UNREPLIED or INVALID), and for a \
@@ -421,7 +422,7 @@ mod tests {
         assert_eq!(native.recognise_other(b"SSH-2.0-OpenSSH_9.6\r\n"), None);
     }
 
-    /// What is promised to operators is what the rows say.
+    /// The guarantees in the documentation are those of the rows.
     #[test]
     fn the_documentation_has_what_is_sent_before_anything_is_proved() {
         let text = include_str!("../../../../docs/security.md");

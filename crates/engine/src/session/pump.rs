@@ -1,4 +1,4 @@
-//! Moves the bytes of a control connection between the peer and a session, and tells the session the time.
+//! Moves the bytes of a control connection between the peer and a session, and passes the session the time.
 
 use crate::session::link::Link;
 use linux::clock::mono_now;
@@ -15,27 +15,27 @@ pub(crate) struct Pump {
     pub(crate) link: Link,
     /// The connection has ended: that is reported once, and it is not polled any more.
     closed: bool,
-    /// The peer has not taken a message: it is not told any more.
+    /// The peer did not accept a message: no more are sent.
     deaf: bool,
-    /// When the kernel is asked whether anything has come back at all; `None`: it has.
+    /// When to check in the kernel whether any data has come back at all; `None`: some has.
     unheard: Option<MonoTime>,
 }
 
-/// What a session wants beside words.
+/// A request of a session other than sending bytes.
 #[expect(clippy::large_enum_variant, reason = "short-lived, as what they are made of")]
 pub(crate) enum Step {
     /// Have this done.
     Work(WorkRequest),
-    /// Tell the world.
+    /// Report this event.
     Event(Event),
     /// Wait until then, or for anything that happens.
     Wait(Option<MonoTime>),
-    /// It is over.
+    /// The session is over.
     Over,
 }
 
 impl Step {
-    /// What is to be done beside words; `Err`: words.
+    /// The step of an output; `Err`: bytes to send.
     pub(crate) fn from_output(output: Output) -> Result<Step, Vec<u8>> {
         Ok(match output {
             Output::Send(bytes) => return Err(bytes),
@@ -48,14 +48,14 @@ impl Step {
 }
 
 impl Pump {
-    /// Of an open connection.
+    /// A pump over an open connection.
     pub(crate) fn new(link: Link) -> Pump {
         // Only the end that opened the connection may not be heard: the other end heard it.
         let unheard = (link.opened > Nanos::ZERO).then(|| mono_now() + UNHEARD);
         Pump { link, closed: false, deaf: false, unheard }
     }
 
-    /// Sends what the session says, up to the next thing that is not a word.
+    /// Sends the session's bytes, up to the next output of another kind.
     ///
     /// # Errors
     /// The session cannot go on, or the peer takes no message for long.
@@ -77,7 +77,7 @@ impl Pump {
         }
         let Err(error) = self.link.write(bytes, mono_now() + WRITE_LIMIT) else { return Ok(()) };
         self.deaf = true;
-        // What the peer said before it went comes first.
+        // Data that the peer sent before it closed come first.
         self.hear(session)?;
         if takes_nothing(&error) {
             let what = format!("on the control connection: it takes no message ({error})");
@@ -90,7 +90,7 @@ impl Pump {
         }
     }
 
-    /// Tells the session what the peer has said and what time it is; does not wait.
+    /// Passes the session the peer's data and the time; does not wait.
     ///
     /// # Errors
     /// The session cannot go on.
@@ -150,36 +150,36 @@ impl Pump {
         })
     }
 
-    /// What to poll for words of the peer.
+    /// The socket to poll for data of the peer.
     pub(crate) fn interest(&self) -> Option<Interest<'_>> {
         (!self.closed).then(|| Interest::readable(self.link.socket()))
     }
 
-    /// After an error: what the session still has to say; other things it wants are given to `also`. Says whether there was
-    /// anything to send.
+    /// After an error: sends the session's last messages; its events go to `also`. Returns whether there was anything to send.
     pub(crate) fn say_last_words<S: Session + ?Sized>(
         &mut self,
         session: &mut S,
         mut also: impl FnMut(Event),
     ) -> bool {
-        let mut said = false;
+        let mut sent = false;
         loop {
             match session.output(mono_now()) {
-                // Who does not take one message takes none of those behind it.
+                // A peer that did not accept one message accepts none of those behind it.
                 Output::Send(_) if self.deaf => {}
                 Output::Send(bytes) => {
                     self.deaf = self.link.write(&bytes, mono_now() + GOODBYE).is_err();
-                    said |= !self.deaf;
+                    sent |= !self.deaf;
                 }
                 Output::Event(event) => also(event),
-                // What was at work ends with the session.
+                // Running work ends with the session.
                 Output::Work(_) => {}
-                Output::WaitUntil(_) | Output::Close => return said,
+                Output::WaitUntil(_) | Output::Close => return sent,
             }
         }
     }
 
-    /// Says goodbye. `heard_out`: closing with bytes unread would reset the connection, and the peer would not hear why.
+    /// Closes the connection. `heard_out` reads the remaining bytes first: closing with bytes unread would reset the
+    /// connection, and the peer would not receive the reason.
     pub(crate) fn finish(mut self, heard_out: bool) {
         self.link.finish(mono_now() + GOODBYE);
         if heard_out {
@@ -188,7 +188,7 @@ impl Pump {
     }
 }
 
-/// The peer may still be there, and does not take what is said.
+/// Whether the peer may still be there, and does not accept data.
 fn takes_nothing(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable)

@@ -1,5 +1,5 @@
-//! The flow registry: sessions that wait for data flows, and the one that a flow which has arrived belongs to. What tells them
-//! apart is the protocol's: `work/arrivals.rs` for those with a dialogue, `work/iperf2/server.rs` for those without.
+//! The flow registry: sessions that wait for data flows, and the one that a flow which has arrived belongs to. Each protocol
+//! identifies them itself: `work/arrivals.rs` for those with a dialogue, `work/iperf2/server.rs` for those without.
 
 use linux::poll::Waker;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +38,7 @@ pub(crate) struct Locked<'a, W, F> {
 }
 
 impl<W, F> FlowRegistry<W, F> {
-    /// Nobody waits.
+    /// An empty registry.
     pub(crate) fn new() -> Arc<FlowRegistry<W, F>> {
         Arc::new(FlowRegistry {
             waiting: Mutex::default(),
@@ -114,7 +114,7 @@ impl<W, F> Slot<W, F> {
         mine.map(|waiting| std::mem::take(&mut waiting.arrived)).unwrap_or_default()
     }
 
-    /// Waits no more, if no flow has come that it has not taken; tells whether that is so.
+    /// Ends the wait, if no flow has come that it has not taken; returns whether that is so.
     pub(crate) fn leave(&self) -> bool {
         let mut waiting = self.registry.guard();
         waiting.retain(|waiting| waiting.ticket != self.ticket || !waiting.arrived.is_empty());

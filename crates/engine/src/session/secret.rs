@@ -6,10 +6,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// What is in the file.
+/// Reads the content of the file.
 ///
 /// # Errors
-/// It cannot be read, or others than its owner may read it.
+/// The file cannot be read, or others than its owner may read it.
 pub fn read(file: &Path) -> Result<Vec<u8>> {
     let named = || format!("read {}", file.display());
     let open = File::open(file).with_context(named)?;
@@ -31,7 +31,7 @@ pub fn read(file: &Path) -> Result<Vec<u8>> {
 /// Makes a file that its owner alone may read.
 ///
 /// # Errors
-/// It is there already, or cannot be made.
+/// The file exists already, or cannot be made.
 pub(crate) fn write_new(file: &Path, bytes: &[u8]) -> Result<()> {
     let named = || format!("make {}", file.display());
     let mut made =

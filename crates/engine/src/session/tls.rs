@@ -59,7 +59,7 @@ impl ServerTls {
         Ok(ServerTls { config: Arc::new(config), fingerprint })
     }
 
-    /// What clients are told to expect.
+    /// The fingerprint that clients expect.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
@@ -70,7 +70,7 @@ impl ServerTls {
     }
 }
 
-/// What a server is known by.
+/// The identity of a server.
 struct Identity {
     key: PrivateKeyDer<'static>,
     certificate: CertificateDer<'static>,
@@ -112,14 +112,14 @@ pub(crate) fn connect(expected: Fingerprint) -> Result<rustls::Connection> {
     Ok(ClientConnection::new(Arc::new(config), name)?.into())
 }
 
-/// All that a server says to a client that begins with TLS and is turned away: an alert before the handshake, which costs no
-/// computation (RFC 8446 section 6).
+/// The only reply of a server to a client that begins with TLS and is turned away: an alert before the handshake, which costs
+/// no computation (RFC 8446 section 6).
 pub(crate) const TURNED_AWAY: [u8; 7] = [ALERT, 3, 3, 0, 2, FATAL, ACCESS_DENIED];
 const ALERT: u8 = 21;
 const FATAL: u8 = 2;
 const ACCESS_DENIED: u8 = 49;
 
-/// A value that both ends of one TLS connection share and nobody else: binds the token's proof to the connection.
+/// A value that only the two ends of one TLS connection share: binds the token's proof to the connection.
 pub(crate) fn binding(tls: &rustls::Connection) -> Result<[u8; 32]> {
     let exported = match tls {
         rustls::Connection::Client(c) => c.export_keying_material([0; 32], EXPORTER_LABEL, None),
@@ -143,12 +143,12 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> Fingerprint {
     bytes
 }
 
-/// What all TLS of this program is made of.
+/// The cryptography of all TLS in this program.
 pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }
 
-/// Judges a server by its certificate alone, whoever signed it.
+/// Judges a server by its certificate alone, without regard to its signer.
 #[derive(Debug)]
 pub(crate) struct ByCertificate {
     /// The only one accepted; `None`: every one.

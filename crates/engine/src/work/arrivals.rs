@@ -26,11 +26,11 @@ use wire::{FlowHello, FlowPlan, iperf3};
 pub(crate) struct Arrival {
     /// Order of arrival over the whole server.
     pub(crate) sequence: u64,
-    /// Its number, where it says so (native).
+    /// Its number, where it has one (native).
     pub(crate) stream: Option<u32>,
     /// Its socket.
     pub(crate) socket: FlowSocket,
-    /// What to answer when the opening datagram comes again (UDP).
+    /// The answer when the opening datagram comes again (UDP).
     pub(crate) greeting: Option<Greeting>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) enum Greeting {
 /// The flows of a server's sessions.
 pub(crate) struct Arrivals {
     sessions: Arc<FlowRegistry<ExpectedFlows, Arrival>>,
-    /// Of UDP flows, which are sorted by it.
+    /// The sequence of UDP flows, which are sorted by it.
     sequence: AtomicU64,
     gate: UdpGate,
     udp_listeners: Mutex<HashSet<SocketAddr>>,
@@ -69,7 +69,7 @@ pub(crate) struct ExpectedFlows {
     peer: IpAddr,
 }
 
-/// What a flow is known by.
+/// The name that identifies a flow.
 #[derive(PartialEq)]
 enum Name {
     Iperf3(String),
@@ -77,7 +77,7 @@ enum Name {
 }
 
 impl Arrivals {
-    /// Nobody waits. `secret`: what the answers to first datagrams are made with.
+    /// An empty table. `secret` is the key of the answers to first datagrams.
     pub(crate) fn new(secret: [u8; 32]) -> Arc<Arrivals> {
         Arc::new(Arrivals {
             sessions: FlowRegistry::new(),
@@ -121,7 +121,7 @@ impl Arrivals {
         self.sessions.lock().find(|waiting| waiting.expected.has_cookie(cookie)).is_some()
     }
 
-    /// Hands an iPerf3 data connection to its session; a socket that nobody waits for is dropped.
+    /// Hands an iPerf3 data connection to its session; a socket that no session waits for is dropped.
     pub(crate) fn deliver_iperf3(&self, cookie: &str, socket: Tcp, sequence: u64) {
         let mut sessions = self.sessions.lock();
         let is_it = |waiting: &Pending| {
@@ -135,7 +135,7 @@ impl Arrivals {
         }
     }
 
-    /// Hands a native data connection to its session, and says what to answer the client.
+    /// Hands a native data connection to its session, and returns the answer to the client.
     pub(crate) fn deliver_native(&self, hello: &flow::FlowHello, socket: Tcp, sequence: u64) -> FlowAnswer {
         let mut sessions = self.sessions.lock();
         let Some(waiting) = sessions.find(|waiting| waiting.expected.has_number(hello.session)) else {

@@ -19,7 +19,7 @@ use model::units::Nanos;
 use std::sync::Arc;
 use wire::{Session, iperf3, native};
 
-/// Runs one throughput test. Events go to `sink` as they happen; what was measured before a failure has been told.
+/// Runs one throughput test. Events go to `sink` as they happen; the measurement before a failure has been reported.
 pub fn run(
     plan: &Plan,
     security: &Security,
@@ -80,8 +80,8 @@ fn drive(
     Ok(())
 }
 
-/// A server that has vanished without a word is given up in mid test, too: this protocol has no messages for that. What the
-/// kernel refuses costs patience only.
+/// A server that has vanished without a word is given up in mid test, too: this protocol has no messages for that. A refusal of
+/// the kernel only makes the wait longer.
 fn notice_vanished(link: &Link) {
     linux::options::set_keepalive(link.socket(), PROBED, PROBED, 2).ok();
     linux::options::set_user_timeout(link.socket(), VANISHED).ok();

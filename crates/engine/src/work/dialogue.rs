@@ -33,7 +33,7 @@ pub(crate) struct Dialogue<M = ProbeClient> {
     messages: Messages,
 }
 
-/// What a session's own errors say.
+/// The texts of a session's own errors.
 #[derive(Clone, Copy)]
 pub(crate) struct Messages {
     /// The server closed when it should not have.
@@ -79,7 +79,7 @@ impl<M: Session> Dialogue<M> {
         }
     }
 
-    /// Talks until it is done; what comes on the flow wakes nobody meanwhile.
+    /// Talks until it is done; data on the flow does not wake it meanwhile.
     ///
     /// # Errors
     /// The deadline has passed, the interrupt is raised, or the dialogue is over.
@@ -97,7 +97,7 @@ impl<M: Session> Dialogue<M> {
         }
     }
 
-    /// Does what the machine wants; when it wants to be asked again.
+    /// Carries out the machine's requests; returns when to call again.
     pub(crate) fn advance(&mut self) -> Result<Option<MonoTime>> {
         loop {
             match self.pump.advance(&mut self.machine)? {
@@ -107,7 +107,7 @@ impl<M: Session> Dialogue<M> {
                     let reply = self.open_flows(&order)?;
                     self.machine.input(mono_now(), Input::Work(reply))?;
                 }
-                // Whoever has the dialogue does the work.
+                // The owner of the dialogue does the work.
                 Step::Work(_) | Step::Event(_) => {}
             }
         }
@@ -128,7 +128,7 @@ impl<M: Session> Dialogue<M> {
         Ok(WorkReply::Open(flows.into_iter().map(|flow| flow.info).collect()))
     }
 
-    /// Waits until the machine's time `until`, for what the server says, or for something to read on `watched`; tells
+    /// Waits until the machine's time `until`, for data of the server, or for something to read on `watched`; passes them to
     /// the machine.
     ///
     /// # Errors
@@ -155,7 +155,7 @@ impl<M: Session> Dialogue<M> {
         self.hear()
     }
 
-    /// Tells the machine what the server has said and what time it is; does not wait.
+    /// Passes the machine the server's data and the time; does not wait.
     pub(crate) fn hear(&mut self) -> Result<()> {
         Ok(self.pump.hear(&mut self.machine)?)
     }

@@ -26,9 +26,9 @@ pub(crate) struct Driver<'a, S: Session + ?Sized> {
     waker: Arc<Waker>,
     interrupt: Interrupt,
     leave: Arc<AtomicBool>,
-    /// The interrupt has been told.
+    /// The session knows of the interrupt.
     interrupted: bool,
-    /// The session is to be told the time, once it has heard what came before: what it waits for may be there.
+    /// The session is to be passed the time, once it has the data from before: the data that it waits for may be there.
     returns_time: bool,
 }
 
@@ -44,7 +44,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     ) -> Result<Driver<'a, S>> {
         let waker = Arc::new(Waker::new()?);
         interrupt.watch(&waker);
-        // A peer that is gone already has no address any more; that it is gone is said by what is read.
+        // A peer that is gone already has no address any more; a read reports that it is gone.
         let ends = (link.socket().local_addr()?, link.socket().peer_addr().unwrap_or(UNKNOWN));
         let workers = Workers::new(setting, ends, &waker);
         let (pump, interrupt) = (Some(Pump::new(link)), interrupt.clone());
@@ -60,8 +60,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         })
     }
 
-    /// A session without a control connection, whose flows this worker has, between these two hosts. What rings the waker
-    /// wakes it.
+    /// A session without a control connection, whose flows this worker has, between these two hosts. The waker wakes it.
     pub(crate) fn without_control(
         session: &'a mut S,
         setting: Setting<'a>,
@@ -84,10 +83,10 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         }
     }
 
-    /// Runs the session to its end. Every event has been told when this returns.
+    /// Runs the session to its end. Every event has been reported when this returns.
     pub(crate) fn run(mut self) -> Result<(), ProtocolError> {
         let outcome = self.converse();
-        // Before the client hears the end: then what it held is free for whoever comes next.
+        // Done before the client learns of the end: then its share is free for the next client.
         self.workers.let_go();
         let workers = &mut self.workers;
         let mut say = |pump: &mut Pump| pump.say_last_words(self.session, |event| workers.emit(event));
@@ -151,7 +150,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         Ok(())
     }
 
-    /// Tells the session everything that has happened.
+    /// Passes the session everything that has happened.
     fn look_around(&mut self) -> Result<(), ProtocolError> {
         if !self.workers.has_place() && self.leave.load(Ordering::Relaxed) {
             return Err(ProtocolError::Stopped(LEFT.into()));

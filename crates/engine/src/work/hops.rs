@@ -1,6 +1,6 @@
 //! The hops of a path: probes whose TTL ends at each of them, sent and heard over sockets that need no privilege.
 //!
-//! What to send and what it adds up to is [`model::hops::Tracer`]'s; here are the sockets, the clock and the names.
+//! The choice of probes and their evaluation are [`model::hops::Tracer`]'s; here are the sockets, the clock and the names.
 
 mod back;
 mod beyond;
@@ -38,9 +38,9 @@ pub(crate) use udp::Datagrams;
 /// A run about hops.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
-    /// What is to be done.
+    /// The plan to carry out.
     pub plan: &'a HopsPlan,
-    /// The AS of each prefix; empty: not asked for.
+    /// The AS of each prefix; empty: not requested.
     pub origins: &'a AsTable,
     /// How a pathmeter at the far end and this one know each other.
     pub security: &'a Security,
@@ -53,16 +53,16 @@ pub(crate) trait Channel {
     /// Sends a probe, or puts it behind those that have to be answered first.
     ///
     /// # Errors
-    /// What this host refuses, by name.
+    /// The refusal of this host, by name.
     fn send(&mut self, probe: Probe) -> Result<()>;
 
-    /// What happened since, without waiting.
+    /// Takes the events since the last call, without waiting.
     ///
     /// # Errors
-    /// What this host refuses, by name.
+    /// The refusal of this host, by name.
     fn take(&mut self, heard: &mut Vec<Heard>) -> Result<()>;
 
-    /// What to wait for.
+    /// The sockets to wait for.
     fn sockets(&self) -> Vec<BorrowedFd<'_>>;
 
     /// How a socket is waited for: a connection that completes is no datagram to read.
@@ -78,12 +78,12 @@ pub(crate) trait Channel {
     /// The flows, in the order of their numbers.
     fn flows(&self) -> Vec<Option<Flow>>;
 
-    /// Answers that quote too little to tell which probe they are about.
+    /// Answers that quote too little to identify their probe.
     fn unmatched(&self) -> u64 {
         0
     }
 
-    /// What the packets that ICMP errors quote show of the path.
+    /// Facts of the path in the packets that ICMP errors quote.
     fn quotes(&self) -> Quotes {
         Quotes::default()
     }
@@ -92,7 +92,7 @@ pub(crate) trait Channel {
 /// A probe to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe {
-    /// Tells it from all others.
+    /// Identifies the probe.
     pub(crate) number: u32,
     /// Hops it may go.
     pub(crate) ttl: u8,
@@ -100,21 +100,21 @@ pub(crate) struct Probe {
     pub(crate) flow: u32,
 }
 
-/// What became of a probe.
+/// An event of a probe.
 #[derive(Clone, Debug)]
 pub(crate) enum Heard {
-    /// It left.
+    /// The probe left.
     Sent(u32, MonoTime),
     /// This host does not let it.
     Refused(u32),
-    /// It was answered.
+    /// The probe was answered.
     Answer(u32, Answer),
 }
 
-/// Runs it. What was found before an error has been told to `sink`.
+/// Runs the trace. Results before an error have gone to `sink`.
 ///
 /// # Errors
-/// Sockets that this host refuses; nothing of that kind is found out of a host far away.
+/// This host refuses a socket; a far host causes no such error.
 pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     let plan = job.plan;
     check_size(plan)?;
@@ -152,7 +152,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
         let elapsed = result.elapsed;
         sink(&Event::Hops(Box::new(result)));
         if outcome.is_ok() {
-            // What is watched ends when it is stopped.
+            // A trace that is watched ends when it is stopped.
             let stopped = job.interrupt.is_raised() && !plan.watch;
             let outcome = if stopped { Outcome::Interrupted } else { Outcome::Completed };
             sink(&Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
@@ -207,7 +207,7 @@ fn longer_back(found: &HopsResult) -> Option<TtlRewritten> {
     Some(TtlRewritten { behind: before.ttl, hops_back: Some(longer), ttl_quoted: None })
 }
 
-/// Probes that this host's own interface refuses tell nothing of the path.
+/// Probes that this host's own interface refuses show nothing about the path.
 fn check_size(plan: &HopsPlan) -> Result<(), Failure> {
     let mtu = Nic::toward(plan.target.address.ip().to_canonical()).map(|nic| nic.link.mtu);
     match mtu {
@@ -232,7 +232,7 @@ fn open(plan: &HopsPlan) -> Result<Box<dyn Channel>> {
     })
 }
 
-/// Sends and hears until the trace is done or was asked to stop.
+/// Sends and receives until the trace is done or was stopped.
 fn trace(
     job: &Job<'_>,
     channel: &mut dyn Channel,
@@ -273,7 +273,7 @@ fn trace(
     Ok(())
 }
 
-/// What was shown of a trace while it runs.
+/// The part of a trace that was shown while it runs.
 #[derive(Debug, Default)]
 struct Shown {
     round: u32,
@@ -282,7 +282,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// Tells of a new round, and not too often how its hops stand.
+    /// Reports a new round, and the state of its hops, but not too often.
     fn update(&mut self, tracer: &Tracer, plan: &HopsPlan, sink: &mut dyn FnMut(&Event)) {
         let (round, rounds) = tracer.progress();
         if round == self.round {
@@ -302,7 +302,7 @@ impl Shown {
     }
 }
 
-/// What this host says itself, of a neighbour that does not answer, is no router's answer.
+/// An error that this host itself sends, about a neighbour that does not answer, is no router's answer.
 fn is_own(heard: &Heard, channel: &dyn Channel, plan: &HopsPlan) -> bool {
     let Heard::Answer(_, answer) = heard else { return false };
     let is_here = |flow: Option<Flow>| flow.is_some_and(|flow| flow.from.ip().to_canonical() == answer.from);

@@ -1,7 +1,8 @@
-//! An HTTP/1.1 endpoint to transfer against: bytes of any number down, and a sink for what goes up.
+//! An HTTP/1.1 endpoint to transfer against: downloads of any number of bytes, and a sink for uploads.
 //!
-//! One thread for each connection, like the other servers here. What a stranger can hold is bounded: the size and time of
-//! a request's head, the time without a byte, connections of one address and of all, transfers at the same time.
+//! One thread for each connection, like the other servers here. The resources of an unauthenticated client are bounded: the
+//! size and time of a request's head, the time without a byte, connections of one address and of all, transfers at the same
+//! time.
 
 mod answer;
 mod body;
@@ -23,14 +24,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What each transfer may take.
+/// Limits of each transfer.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// Highest rate of one transfer.
     pub rate: Option<BitRate>,
     /// Longest transfer; its connection is closed then.
     pub time: Option<Nanos>,
-    /// Most transfers at the same time; others are told to come back.
+    /// Most transfers at the same time; others are refused with the time of a retry.
     pub transfers: u32,
 }
 
@@ -98,7 +99,7 @@ impl Service for HttpService {
         Answer::text(503, format!("{why}\n")).with("Retry-After", "5").into_bytes(false, false)
     }
 
-    /// Never trusted: all connections of one address count, also those that have said something.
+    /// Never trusted: all connections of one address count, also those that have sent something.
     fn serve(&self, accepted: Accepted) -> Result<()> {
         let Accepted { socket, peer, held, .. } = accepted;
         let gone = |e: &io::Error| matches!(e.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe);
@@ -109,7 +110,7 @@ impl Service for HttpService {
     }
 }
 
-/// Who may read a page at the same time; a quarter of them from one address.
+/// Most readers of a page at the same time; a quarter of them from one address.
 const READERS: u32 = 64;
-/// How long nothing may be looked at before it is asked whether the server stops.
+/// Longest time before a silent connection checks whether the server stops.
 const STOP_STEP: Nanos = Nanos(100_000_000);

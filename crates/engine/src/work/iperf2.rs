@@ -34,7 +34,7 @@ use wire::Policy;
 use wire::iperf2::Shape;
 use wire::stamp::Clock;
 
-/// What a client asks for beside the test.
+/// Requests of a client beside the test.
 #[derive(Clone, Debug)]
 pub struct Extras {
     /// How [`Directions::Both`](model::plan::Directions::Both) is done.
@@ -51,7 +51,7 @@ pub struct Extras {
     pub packet_rate: Option<u64>,
     /// UDP: no FIN is answered (`--no-udp-fin`).
     pub no_fin: bool,
-    /// TCP: the server's acknowledgement is asked for whatever the test (`-X`).
+    /// TCP: the server's acknowledgement is requested whatever the test (`-X`).
     pub peer_detect: bool,
     /// No header: for servers older than 2.0.10 and those that reject it (`-C`).
     pub compatible: bool,
@@ -61,19 +61,20 @@ pub struct Extras {
     pub(crate) transfer_id: Option<u16>,
     /// TCP: no more than this lies unsent in the kernel (`--tcp-write-prefetch`).
     pub unsent_limit: Option<Bytes>,
-    /// What is timed beside what every test needs.
+    /// Timed quantities beside those of every test.
     pub timing: Timing,
-    /// What the kernel paces at grows by so much every so often (`--fq-rate-step`).
+    /// The kernel's pacing rate grows by this rate in every such time (`--fq-rate-step`).
     pub rate_step: Option<(BitRate, Nanos)>,
     /// Hops that datagrams to a multicast group go (`-T`); absent: one, they stay on the link.
     pub multicast_hops: Option<u8>,
     /// Times a connection that fails is tried again (`--connect-retries`).
     pub connect_retries: u32,
-    /// It is tried again for so long, however often (`--connect-retry-time`).
+    /// A connection is tried again for this time, however often (`--connect-retry-time`).
     pub retry_time: Nanos,
     /// Time between two tries (`--connect-retry-timer`).
     pub retry_pause: Nanos,
-    /// TCP: connections are opened and closed, nothing is sent (`--connect-only`): only [`Fact::Connect`](crate::work::observer::Fact::Connect) is told.
+    /// TCP: connections are opened and closed, nothing is sent (`--connect-only`): only
+    /// [`Fact::Connect`](crate::work::observer::Fact::Connect) is reported.
     pub connect_only: bool,
 }
 
@@ -89,18 +90,18 @@ pub enum Back {
     Tradeoff,
 }
 
-/// What a server is started with.
+/// Settings of a server.
 pub struct Config {
     /// TCP sockets; empty: none (`-s -u`).
     pub tcp: Vec<TcpListener>,
     /// UDP sockets; empty: none.
     pub udp: Vec<UdpSocket>,
-    /// What clients may ask.
+    /// The tests that clients may request.
     pub policy: Policy,
     /// Tests at the same time, over TCP and over UDP each.
     pub max_tests: u32,
-    /// Data is sent over UDP to whoever asks for it. Nothing in the protocol proves that a request came from the address in
-    /// it: without this only addresses of this host, and those that have a TCP connection to it, are sent data.
+    /// Data is sent over UDP to every client that requests it. Nothing in the protocol proves that a request came from the
+    /// address in it: without this only addresses of this host, and those that have a TCP connection to it, are sent data.
     pub unverified: bool,
     /// Longest wait for what a connection begins with, up to ten seconds (`--test-exchange-timeout`).
     pub timeout: Option<Nanos>,
@@ -112,7 +113,7 @@ pub struct Config {
     pub key: Option<Vec<u8>>,
     /// Report interval of this end, and its other choices.
     pub local: LocalOptions,
-    /// What is timed of what comes, beside what every test needs.
+    /// Timed quantities of received data, beside those of every test.
     pub timing: Timing,
     /// Watches sessions.
     pub observer: Arc<dyn Observer>,
@@ -144,7 +145,7 @@ impl Default for Extras {
     }
 }
 
-/// Runs one client. What happens goes to `sink` as it happens; what was measured before a failure has been told.
+/// Runs one client. Events go to `sink` as they happen; the measurement before a failure has been reported.
 ///
 /// # Errors
 /// The server cannot be reached, or the test has failed.
@@ -168,8 +169,7 @@ pub fn listen_udp(bind: Option<IpAddr>, port: u16) -> Result<UdpSocket> {
     Ok(udp_bind(address, &UdpOptions { reuse_address: true, ..UdpOptions::default() })?)
 }
 
-/// Serves until the interrupt is raised, or the tests or the time asked for are over; running tests then get their
-/// end.
+/// Serves until the interrupt is raised, or the requested tests or time are over; running tests then get their end.
 ///
 /// # Errors
 /// The sockets cannot be used.

@@ -1,4 +1,4 @@
-//! What a session reports while it runs, at either end and whatever its protocol.
+//! Events that a session reports while it runs, at either end and whatever its protocol.
 
 mod facts;
 
@@ -18,13 +18,13 @@ use wire::{ProtocolError, Report, iperf3};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum SessionEvent<'a> {
-    /// As in every test.
+    /// An event of any test.
     Event(&'a Event),
-    /// As only in iPerf2's.
+    /// A fact of an iPerf2 test.
     Fact(&'a Fact),
-    /// What an iPerf3 client asked for beside the test, before the first event.
+    /// Requests of an iPerf3 client beside the test, before the first event.
     Extras(&'a iperf3::Extras),
-    /// A session of round trips is over, and has seen this of its messages.
+    /// A session of round trips is over, with these counts of its messages.
     Reflected(&'a LatencyObservation),
     /// A session of frames is over, and has done this.
     Framed(&'a FramesObservation),
@@ -32,11 +32,11 @@ pub enum SessionEvent<'a> {
 
 /// Watches a server at work.
 pub trait Observer: Send + Sync {
-    /// A client has come; the watcher returned is told of everything that happens in its session.
+    /// A client has come; the returned watcher receives all events of its session.
     fn session(&self, client: SocketAddr, protocol: ProtocolName) -> Box<dyn Watcher>;
     /// A connection was turned away, or something happened outside of a session: a line for the log.
     fn note(&self, text: &str);
-    /// A connection was turned away, or ended before it asked for anything: each of them, where the log has a line on some.
+    /// A connection was turned away, or ended before any request: each of them, where the log has a line on some.
     fn turned_away(&self) {}
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn notes(observer: &Arc<dyn Observer>) -> Arc<Notes> {
 pub trait Watcher {
     /// Something happened.
     fn event(&mut self, event: SessionEvent<'_>);
-    /// This end's report of the session as the text or JSON of its tool, which an iPerf3 client asked for.
+    /// This end's report of the session as the text or JSON of its tool, which an iPerf3 client requested.
     fn report(&self, _events: &[Event], _extras: &iperf3::Extras) -> Option<Report> {
         None
     }
@@ -58,7 +58,7 @@ pub trait Watcher {
     fn ended(&mut self, outcome: Result<(), &ProtocolError>);
 }
 
-/// Says nothing, and its sessions neither: for servers whose clients tell all there is.
+/// Reports nothing, nor do its sessions: for servers whose clients report everything.
 #[derive(Clone, Copy, Debug)]
 pub struct Silent;
 

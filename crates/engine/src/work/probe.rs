@@ -1,6 +1,7 @@
-//! Probing a path from the client: round trips, and which datagrams of which shape cross, either way.
+//! Probing a path from the client: round trips, and which datagrams of which shape cross, in either direction.
 //!
-//! The far end says over the control connection what arrived, so a broken way back cannot falsify the way out.
+//! The far end reports over the control connection which arrived, so a broken return path cannot falsify the result of the
+//! forward path.
 
 pub(crate) mod flow;
 pub(crate) mod numbered;
@@ -37,7 +38,7 @@ pub struct Prober {
     rtt: Nanos,
     /// Datagrams that both ends have sent.
     datagrams: u64,
-    /// Payloads that the sender of a direction refused to send in one piece.
+    /// Payloads that the sender of a direction refused to send unfragmented.
     refused: BTreeSet<(Direction, u32)>,
 }
 
@@ -50,7 +51,7 @@ pub(crate) enum Opened {
     Greeted,
 }
 
-/// What came of packets with growing TTLs from the far end.
+/// The result of packets with growing TTLs from the far end.
 #[derive(Clone, Debug)]
 pub(crate) struct TracedBack {
     /// Number of the order.
@@ -92,20 +93,20 @@ impl ProbeTrain<'_> {
     }
 }
 
-/// What came of groups of trains that went one behind the other.
+/// The result of groups of trains that were sent one behind the other.
 #[derive(Debug, Default)]
 pub(crate) struct GroupsReport {
     /// The counts of each train, group after group.
     pub(crate) rows: Vec<Vec<SizeCount>>,
-    /// What the receiver knew before the first group, and after each.
+    /// The receiver's state of the path before the first group, and after each.
     pub(crate) receiver: Vec<PathObservation>,
-    /// What the far end knew when it got the first request to send; absent where this end sent.
+    /// The far end's state of the path when it got the first request to send; absent where this end sent.
     pub(crate) sender: Option<PathObservation>,
 }
 
-/// Whether no stragglers are to be waited for: in each train all copies of a size have arrived or none has, and of one size at least all.
-/// Sizes of a train take turns, so that some copies of each would have come. Of a train nothing may arrive where something of a later one
-/// does; of a trace some end on their way.
+/// Whether no stragglers are to be waited for: in each train all copies of a size have arrived or none has, and of one size at
+/// least all. Sizes of a train take turns, so that some copies of each would have come. A train may arrive not at all where
+/// part of a later one does; some packets of a trace end on their path.
 pub(crate) fn is_settled<'a>(trains: impl Iterator<Item = (&'a ProbeTrain<'a>, &'a [SizeCount])>) -> bool {
     let mut is_settled = true;
     for (train, rows) in trains.filter(|(train, _)| train.awaited() > 0) {
@@ -188,7 +189,7 @@ impl Prober {
         })
     }
 
-    /// The same where nobody may know whether a pathmeter is there: `None` when nothing answers, or something else does.
+    /// The same where it is not known whether a pathmeter is there: `None` when nothing answers, or another program does.
     pub(crate) fn open_if_there(
         target: &Target,
         local: &LocalOptions,
@@ -202,7 +203,7 @@ impl Prober {
         }
     }
 
-    /// What the server allows throughput tests.
+    /// Limits of the server on throughput tests.
     pub fn limits(&self) -> &Limits {
         self.dialogue.machine.limits()
     }
@@ -254,12 +255,12 @@ impl Prober {
         Ok(Probe::IdleRtt { transport: Transport::Udp, rtt, lost })
     }
 
-    /// The sender's own kernel refuses to send a payload of this size in one piece.
+    /// The sender's own kernel refuses to send a payload of this size unfragmented.
     pub(crate) fn is_refused(&self, direction: Direction, payload: u32) -> bool {
         self.refused.contains(&(direction, payload))
     }
 
-    /// Sends datagrams one way; says which arrived, and in which fragments.
+    /// Sends datagrams in one direction; returns which arrived, and in which fragments.
     pub(crate) fn probe_train(
         &mut self,
         direction: Direction,
@@ -268,8 +269,8 @@ impl Prober {
         Ok(self.probe_trains(direction, &[probe_train])?.pop().unwrap_or_default())
     }
 
-    /// The same of several trains, four at most, which go one right after the other: what came of all of them is asked at once, since
-    /// a round trip may take most of a second.
+    /// The same of several trains, four at most, which go one right after the other: the counts of all of them are requested at
+    /// once, since a round trip may take most of a second.
     pub(crate) fn probe_trains(
         &mut self,
         direction: Direction,
@@ -293,7 +294,7 @@ impl Prober {
         Ok(self.arrived(trains, 0)?.0)
     }
 
-    /// What the far end has received of these trains, with its answers to so many requests about the path.
+    /// The far end's counts for these trains, with its answers to so many requests about the path.
     fn arrived(
         &mut self,
         trains: &[(u32, ProbeTrain<'_>)],
@@ -429,7 +430,7 @@ impl Prober {
         Ok(trains.iter().map(|(id, _)| self.ledger.received(*id)).collect())
     }
 
-    /// What the sender of a direction knows of the path.
+    /// The path as the sender of a direction knows it.
     pub(crate) fn sender(&mut self, direction: Direction) -> Result<PathObservation> {
         match direction {
             Direction::Up => Ok(self.flow.observed(self.dialogue.pump.link.socket(), 0)),
@@ -437,7 +438,7 @@ impl Prober {
         }
     }
 
-    /// What the far end knows of the path to this one, and of the routers that ended probes of this order or a later one.
+    /// The path to this end as the far end knows it, and the routers that ended probes of this order or a later one.
     fn path_seen(&mut self, since: u32) -> Result<PathObservation> {
         self.dialogue.machine.report_path(mono_now(), since)?;
         let mut answer = None;
@@ -451,7 +452,7 @@ impl Prober {
     }
 
     /// The far end sends packets of `size` bytes, the first of which may go one hop, the second two, and so on up to `hops`.
-    /// `since`: routers that answered orders from this one on are told again.
+    /// `since`: routers that answered orders from this one on are reported again.
     pub(crate) fn trace_back(&mut self, size: u32, hops: u8, since: Option<u32>) -> Result<TracedBack> {
         let payload = size.saturating_sub(headers(self.is_ipv6())).max(MIN_SIZE);
         let (id, began) = (self.next_id, mono_now());
@@ -461,7 +462,7 @@ impl Prober {
         Ok(TracedBack { id, began, hops, arrived: self.ledger.indexes(id, payload), expired })
     }
 
-    /// What the kernel knows of the control connection at this end.
+    /// The kernel's state of the control connection at this end.
     pub(crate) fn control(&self) -> Option<linux::tcp_info::TcpInfo> {
         tcp_info(self.dialogue.pump.link.socket()).ok()
     }
@@ -479,7 +480,7 @@ impl Prober {
         Nanos(tcp.rtt.0.min(shortest.0 * 4))
     }
 
-    /// Says goodbye.
+    /// Ends the session.
     pub fn close(mut self) {
         self.dialogue.machine.finish(mono_now());
         self.run_until(mono_now() + Nanos::from_millis(200), |_| false).ok();
@@ -508,7 +509,7 @@ impl Prober {
         Ok(())
     }
 
-    /// What the far end has received of these orders, and its answers to so many earlier requests about the path.
+    /// The far end's counts for these orders, and its answers to so many earlier requests about the path.
     fn observed(&mut self, wanted: &[u32], paths: usize) -> Result<(Received, Vec<PathObservation>)> {
         for id in wanted {
             self.dialogue.machine.report(mono_now(), *id)?;
@@ -582,15 +583,15 @@ impl Prober {
     }
 }
 
-/// Sends probes over one flow and says what came of them. Beside the one that does, tests have paths that are simulated.
+/// Sends probes over one flow and returns their results. Tests implement it with simulated paths.
 pub(crate) trait Probes {
     /// IPv6?
     fn is_ipv6(&self) -> bool;
-    /// The flow whose packets go this way.
+    /// The flow whose packets go in this direction.
     fn flow(&self, direction: Direction) -> Flow;
-    /// What the sender of a direction knows of the path.
+    /// The path as the sender of a direction knows it.
     fn sender(&mut self, direction: Direction) -> Result<PathObservation>;
-    /// Sends datagrams one way; says which arrived, and in which fragments.
+    /// Sends datagrams in one direction; returns which arrived, and in which fragments.
     fn probe_train(&mut self, direction: Direction, probe_train: ProbeTrain<'_>) -> Result<Vec<SizeCount>> {
         Ok(self.probe_trains(direction, &[probe_train])?.pop().unwrap_or_default())
     }
@@ -604,7 +605,7 @@ pub(crate) trait Probes {
     fn probe_groups(&mut self, direction: Direction, groups: &[Vec<ProbeTrain<'_>>]) -> Result<GroupsReport>;
     /// A round trip takes so long that probes which may turn out to be needless cost less than waiting for what they depend on.
     fn is_long(&self) -> bool;
-    /// The sender's own kernel refused to send a payload of this size in one piece.
+    /// The sender's own kernel refused to send a payload of this size unfragmented.
     fn is_refused(&self, direction: Direction, payload: u32) -> bool;
 }
 
@@ -651,7 +652,7 @@ pub(crate) fn briefly(local: &LocalOptions) -> LocalOptions {
     LocalOptions { connect_timeout: Some(asked.min(UNSURE_WAIT)), ..local.clone() }
 }
 
-/// Nobody answers there, or something else than a pathmeter.
+/// No answer, or one from a program other than pathmeter.
 pub(crate) fn is_absent(error: &Error) -> bool {
     match error.protocol() {
         Some(
@@ -673,7 +674,7 @@ fn timed_out(error: Error) -> Result<()> {
     }
 }
 
-/// What the far end has received, by the number of the order.
+/// Counts of received probes, by the number of the order.
 type Received = BTreeMap<u32, Vec<SizeCount>>;
 
 const ECHO_SIZE: u32 = 64;
@@ -682,7 +683,7 @@ const ECHO_LIMIT: Nanos = Nanos(1_000_000_000);
 const ECHO_SLACK: Nanos = Nanos(100_000_000);
 /// Time between two probes.
 const GAP: Nanos = Nanos(100_000);
-/// What left before a request arrives before it, but for the order in which queues empty.
+/// A datagram that left before a request arrives before it, but for the order in which queues empty.
 const ORDER: Nanos = Nanos::from_millis(25);
 /// The longest wait for stragglers: packets of one train differ by queues, and not by the length of the path.
 const STRAGGLERS: Nanos = Nanos::from_millis(150);

@@ -31,22 +31,22 @@ use wire::Setup;
 
 /// A run and what it needs beside its plan.
 pub struct Job<'a> {
-    /// What to do.
+    /// The plan of the transfers.
     pub plan: &'a TransferPlan,
     /// The plan's files, in its order.
     pub sources: &'a [Source],
     /// Which addresses redirects may lead to.
     pub family: Family,
-    /// What is to be captured of it.
+    /// The capture of its packets.
     pub capture: CaptureOptions,
     /// Ends the run.
     pub interrupt: &'a Interrupt,
 }
 
-/// Runs every repetition, and tells each transfer as it ends.
+/// Runs every repetition, and reports each transfer as it ends.
 ///
 /// # Errors
-/// When a file cannot be transferred at all, or the MTU not be changed; what was measured has been told.
+/// A file cannot be transferred at all, or the MTU not be changed; transfers before have been reported.
 pub fn run(job: &Job<'_>, emit: &mut dyn FnMut(&Event)) -> Result<()> {
     let plan = job.plan;
     let https = job.sources.iter().any(|source| source.place().scheme() == "https");
@@ -132,7 +132,7 @@ fn rounds(
                 }
             }
         }
-        // Nothing came through at any MTU: more of the same tells nothing.
+        // Nothing came through at any MTU: repeating it shows nothing new.
         if let Some((file, source, trouble)) = last.filter(|_| good.is_empty()) {
             if is_stall(&trouble)
                 && let Some(text) = other_family::over_ipv4(courier, file, source)
@@ -203,7 +203,7 @@ fn failed(url: &str, trouble: &Trouble) -> Error {
     Failure::unreachable(message, advice).into()
 }
 
-/// What shows whether it is the size of packets.
+/// The command that shows whether the size of packets is the cause.
 fn sizes(url: &str) -> String {
     let named = |url: Url| {
         let host = url.host_str()?.to_owned();
@@ -215,7 +215,7 @@ fn sizes(url: &str) -> String {
     )
 }
 
-/// What the reader must know before the figures.
+/// Warnings that a reader must know before the figures.
 fn warnings(plan: &TransferPlan) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if plan.trust == Trust::Everybody {

@@ -1,6 +1,6 @@
-//! The workers of a session: each does one kind of work as the session asks for it, and says what came of it.
+//! The workers of a session: each does one kind of work as the session asks for it, and reports its result.
 //!
-//! The flows that throughput, probes and round trips need are opened in one place (`opening`); what moves on them is the
+//! The flows that throughput, probes and round trips need are opened in one place (`opening`); the data on them are the
 //! worker's own.
 
 mod frames;
@@ -36,7 +36,7 @@ use wire::{FlowsRequest, ProtocolError, WorkKind, WorkReply, WorkRequest};
 
 /// How this end gets its data flows.
 pub(crate) enum Opener {
-    /// It connects them.
+    /// This end connects them.
     Client {
         /// The far end.
         target: Target,
@@ -47,7 +47,7 @@ pub(crate) enum Opener {
     Worker,
 }
 
-/// What the workers of a session need.
+/// Settings of the workers of a session.
 pub(crate) struct Setting<'a> {
     /// Client or server.
     pub(crate) opener: Opener,
@@ -55,34 +55,34 @@ pub(crate) struct Setting<'a> {
     pub(crate) local: LocalOptions,
     /// Fingerprint of this host.
     pub(crate) host: Host,
-    /// May this session begin? Asked when its flows are due, and again when they are open: from then on it has its place.
+    /// May this session begin? Called when its flows are due, and again when they are open: from then on it has its place.
     pub(crate) admit: Box<dyn FnMut(Wanted) -> bool + 'a>,
-    /// Is told what happens, as it happens.
+    /// Receives events as they happen.
     pub(crate) watcher: &'a mut dyn Watcher,
     /// Interfaces that a server offers.
     pub(crate) offers: Arc<Offers>,
 }
 
-/// What a session that is to begin needs.
+/// Resources that a session needs to begin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     /// Streams of both directions.
     pub(crate) streams: u32,
-    /// It only probes: it is none of the tests that are counted.
+    /// The session only probes: it is none of the tests that are counted.
     pub(crate) probes: bool,
-    /// It begins now; otherwise it is asked whether it could.
+    /// The session begins now; otherwise only the possibility is checked.
     pub(crate) begins: bool,
 }
 
 /// The workers of one session, of which one at most has something to do.
 pub(crate) struct Workers<'a> {
     context: WorkContext<'a>,
-    /// Flows that are to be opened, or may be asked for again.
+    /// Flows that are to be opened, or may be requested again.
     opening: Option<Opening>,
     worker: Option<Box<dyn Worker + 'a>>,
 }
 
-/// What every worker of a session has about it.
+/// State around every worker of a session.
 pub(crate) struct WorkContext<'a> {
     pub(crate) setting: Setting<'a>,
     /// Both ends of the control connection, or of the first flow.
@@ -91,9 +91,9 @@ pub(crate) struct WorkContext<'a> {
     replies: VecDeque<WorkReply>,
     /// The session has its place among the tests.
     admitted: bool,
-    /// What the peer asked for beside the test, where it wants this end's report.
+    /// The peer's requests beside the test, where it wants this end's report.
     reported: Option<Extras>,
-    /// What was told, where the peer wants this end's report.
+    /// The reported events, where the peer wants this end's report.
     events: Vec<Event>,
     /// Rows of intervals among them.
     rows_kept: usize,
@@ -101,10 +101,10 @@ pub(crate) struct WorkContext<'a> {
 
 /// One kind of work.
 pub(crate) trait Worker {
-    /// Does what the session asks for. What comes of it is told to the site, now or later.
+    /// Carries out a request of the session. Its result is reported to `context`, now or later.
     fn ask(&mut self, request: WorkRequest, context: &mut WorkContext<'_>, control: Option<&TcpStream>);
 
-    /// What to wait for.
+    /// The sockets to wait for.
     fn interests(&self) -> Vec<Interest<'_>> {
         Vec::new()
     }
@@ -133,7 +133,7 @@ pub(crate) trait Worker {
 }
 
 impl<'a> Workers<'a> {
-    /// Of a session between these two ends. Threads wake the waker when there is something to look at.
+    /// Makes the workers of a session between these two ends. Threads wake the waker when there is something to look at.
     pub(crate) fn new(
         setting: Setting<'a>,
         ends: (SocketAddr, SocketAddr),
@@ -195,7 +195,7 @@ impl<'a> Workers<'a> {
         self.context.admitted
     }
 
-    /// Tells the world.
+    /// Reports an event.
     pub(crate) fn emit(&mut self, event: Event) {
         self.context.emit(event);
     }
@@ -227,7 +227,7 @@ impl<'a> Workers<'a> {
         self.worker.iter_mut().for_each(|worker| worker.let_go());
     }
 
-    /// What was measured until now is not lost.
+    /// Saves the measurement until now.
     pub(crate) fn rescue(&mut self) {
         self.worker.iter_mut().for_each(|worker| worker.rescue(&mut self.context));
     }
@@ -272,7 +272,7 @@ fn worker(flows: Vec<Flow>, order: FlowsRequest, local: &LocalOptions) -> Result
 }
 
 impl WorkContext<'_> {
-    /// The session is told this.
+    /// Queues a reply for the session.
     pub(crate) fn reply(&mut self, reply: impl Into<WorkReply>) {
         self.replies.push_back(reply.into());
     }
@@ -300,7 +300,7 @@ impl WorkContext<'_> {
         }
     }
 
-    /// What only one protocol has.
+    /// Reports a fact that only one protocol has.
     pub(crate) fn emit_fact(&mut self, fact: &Fact) {
         self.setting.watcher.event(SessionEvent::Fact(fact));
     }

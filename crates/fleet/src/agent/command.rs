@@ -11,19 +11,19 @@ use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What an agent is asked.
+/// A request to an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Command {
     /// There may be jobs: look now.
     Look,
-    /// What time it is at the agent.
+    /// Read the agent's wall clock.
     Clock,
     /// Be ready to start a job of a group; the start comes on `pm.go.GROUP`.
     Prepare(Box<AgentJob>),
     /// A question that only the program understands, not the loop.
     Ask(String),
-    /// End these runs: nobody awaits them any more.
+    /// End these runs: no coordinator awaits them any more.
     Stop(Vec<StoppedRun>),
 }
 
@@ -36,19 +36,19 @@ pub struct StoppedRun {
     pub handed_out: WallTime,
 }
 
-/// What an agent answers.
+/// The reply of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// Its wall clock when it read the question.
     Clock(WallTime),
-    /// It holds the leases and waits for the start.
+    /// The agent holds the leases and waits for the start.
     Ready,
-    /// It cannot take part.
+    /// The agent cannot take part.
     Refused(String),
     /// The runs end now.
     Stopped,
-    /// What the program answers.
+    /// The reply of the program.
     Said(String),
 }
 
@@ -62,7 +62,7 @@ impl Agent<'_> {
         while let Some(message) = self.commands.next(wait)? {
             wait = Nanos::ZERO;
             if !self.has_name() {
-                // It is for the agent that has the name, or comes again.
+                // The request is for the agent that has the name, or comes again.
                 continue;
             }
             let answer = match serde_json::from_slice(&message.data) {
@@ -87,7 +87,7 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// Ends those of the runs that are here, and remembers all of them: a job may still be on its way.
+    /// Ends those of the runs that are here, and remembers all of them: a job may still be in transit.
     fn stop_runs(&mut self, runs: Vec<StoppedRun>) -> Answer {
         let now = self.clock.wall();
         self.stopped.retain(|_, handed_out| now - *handed_out <= REMEMBERED);
@@ -163,5 +163,5 @@ impl Agent<'_> {
     }
 }
 
-/// As long as the server keeps a job.
+/// The time for which the server keeps a job.
 const REMEMBERED: Nanos = Nanos::from_secs(7 * 86_400);

@@ -7,10 +7,10 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Who has a name.
+/// The process that holds a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instance {
-    /// Tells this agent from all others: only one process at a time can have it, and a restart has the same one.
+    /// Identifies this agent: only one process at a time can have it, and a restart has the same one.
     pub id: String,
     /// Its host, for people.
     pub host: String,
@@ -23,7 +23,7 @@ pub(super) struct Name {
     instance: Instance,
     /// The last write of this end.
     revision: Option<u64>,
-    /// It is not held any more from here on.
+    /// The name is no longer held from here on.
     until: MonoTime,
     again_at: MonoTime,
     /// Where another agent of this name is at work.
@@ -32,7 +32,7 @@ pub(super) struct Name {
     is_lost: bool,
 }
 
-/// What an agent found of another that has its name.
+/// The holder of the agent's name, as it was found.
 #[derive(Debug)]
 enum Found {
     Free,
@@ -68,7 +68,7 @@ impl Name {
         self.again_at = MonoTime::ZERO;
     }
 
-    /// Whether the server lost it since this was asked last.
+    /// Whether the server lost it since the last call.
     pub(super) fn take_loss(&mut self) -> bool {
         std::mem::take(&mut self.is_lost)
     }
@@ -144,7 +144,7 @@ pub fn is_there(broker: &dyn Broker, name: &str) -> Result<bool> {
 /// The names of all agents that are at work.
 ///
 /// # Errors
-/// As [`is_there`].
+/// Those of [`is_there`].
 pub fn at_work(broker: &dyn Broker) -> Result<Vec<String>> {
     let keys = broker.keys(Bucket::Leases)?;
     Ok(keys.iter().filter_map(|key| Some(key.strip_prefix(PREFIX)?.to_owned())).collect())

@@ -9,7 +9,7 @@ use model::units::Nanos;
 /// A job that is ready, or runs.
 pub(super) struct Prepared {
     pub(super) job: AgentJob,
-    /// Nobody awaits it any more: it ends, and nothing is kept of it.
+    /// No coordinator awaits it any more: it ends, and no result is kept.
     is_stopped: bool,
     state: State,
 }
@@ -21,7 +21,7 @@ enum State {
 }
 
 impl Prepared {
-    /// Gets the leases, or says why not.
+    /// Gets the leases, or returns why not.
     pub(super) fn new(job: AgentJob, number: u64, context: &Context) -> Result<Prepared, String> {
         if job.grant.is_empty() {
             return Err(UNGRANTED.to_owned());
@@ -48,7 +48,7 @@ impl Prepared {
         }
     }
 
-    /// It is asked for once more: another agent was not ready.
+    /// Waits on after a repeated request: another agent was not ready.
     pub(super) fn wait_on(&mut self, now: MonoTime) {
         if let State::Ready { until, .. } = &mut self.state {
             *until = now + WAIT_FOR_START;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// What carries a job out: the result, or why there is none.
+/// A function that carries a job out: it returns the result, or why there is none.
 pub type Work = dyn Fn(&AgentJob, &Start) -> std::result::Result<Measured, String> + Send + Sync;
 
-/// What answers a question at once.
+/// A function that answers a question at once.
 pub type Answers = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 /// When a job may begin, and until when it may go on.
@@ -21,7 +21,7 @@ pub struct Start {
     clock: Arc<dyn Clock>,
 }
 
-/// What a job measured.
+/// The result of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
     /// The result.
@@ -31,7 +31,7 @@ pub struct Measured {
 }
 
 impl Start {
-    /// What it must watch: the job ends soon after this is no longer valid.
+    /// The permit to watch: the job ends soon after it is no longer valid.
     #[must_use]
     pub fn permit(&self) -> &Arc<Permit> {
         &self.permit
@@ -50,7 +50,7 @@ impl Start {
         while self.clock.wall() < at && self.permit.is_valid(self.clock.mono()) {
             let left = Duration::from_nanos((at - self.clock.wall()).0);
             match left.checked_sub(SPIN) {
-                // Asked to stop, it must not sleep on.
+                // When it is stopped, it must not sleep on.
                 Some(left) => thread::sleep(left.min(Duration::from_millis(100))),
                 None => std::hint::spin_loop(),
             }

@@ -1,4 +1,4 @@
-//! One job on its way: wait for its lease, carry it out, end.
+//! One job: it waits for its lease, is carried out, and ends.
 
 use super::{Permit, Runner, Task, TaskEnd};
 use crate::broker::{Broker, Delivery};
@@ -11,7 +11,7 @@ use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
 use std::sync::Arc;
 
-/// What a job is brought on with.
+/// The surroundings of a job.
 pub(super) struct Context<'a> {
     pub(super) name: &'a str,
     pub(super) lease: Nanos,
@@ -26,7 +26,7 @@ pub(super) struct Context<'a> {
 pub(super) struct Active {
     pub(super) job: AgentJob,
     pub(super) delivery: Delivery,
-    /// Nobody awaits it any more: it ends, and nothing is kept of it.
+    /// No coordinator awaits it any more: it ends, and no result is kept.
     pub(super) is_stopped: bool,
     state: State,
     extend_at: MonoTime,
@@ -155,7 +155,7 @@ impl Active {
                 }
             },
             Acquired::Blocked { by, .. } => {
-                // What this agent holds itself, it tries again as soon as that ends.
+                // A resource that this agent holds itself is tried again as soon as that job ends.
                 let factor = if by.iter().any(|holder| holder.owner() == context.name) { 8 } else { 1 };
                 (backoff(&self.job.run, *claims).saturating_mul(factor), in_use(&by))
             }
@@ -202,7 +202,7 @@ impl Active {
         self.try_now();
     }
 
-    /// It was not carried out, for a reason of the fleet.
+    /// The outcome of a job that was not carried out, for a reason of the fleet.
     fn unmeasured(&self, context: &Context, reason: String) -> Outcome {
         let wall = context.clock.wall();
         let outcome = self.outcome(context, End::Failed { reason }, wall, wall, 0);
@@ -248,7 +248,7 @@ impl Running {
         self.look_at.min(self.renew_at)
     }
 
-    /// Sends the heartbeat, and looks whether the task has ended. What counts is whether the lease was held when it ended, however
+    /// Sends the heartbeat, and looks whether the task has ended. The lease must have been held when the task ended, however
     /// late that is noticed.
     pub(super) fn bring_on(&mut self, context: &Context) -> Result<Option<(End, Times)>> {
         let Some(TaskEnd { started, finished, ended, result }) = self.task.poll() else {
@@ -258,7 +258,7 @@ impl Running {
         };
         let token = self.lease.token();
         let is_due = self.lease.is_held(context.clock.mono());
-        // What cannot be given back lapses.
+        // A lease that cannot be released lapses.
         let released = self.lease.clone().release(context.broker);
         // Somebody took it away before its time, and it was not noticed yet.
         let is_gone = is_due && matches!(released, Ok(false)) && self.lease.is_taken_off(context.broker);
@@ -282,7 +282,7 @@ impl Running {
         if clock() >= self.renew_at {
             let sent = clock();
             let renewed = self.lease.renew(context.broker, &mut self.renewal, &clock);
-            // A heartbeat without an answer is sent again soon; the lease itself has the time until which it is held.
+            // A heartbeat without an answer is repeated soon; the lease itself has the time until which it is held.
             let soon = clock() + Nanos(self.lease.lifetime.0 / 12);
             self.renew_at = if matches!(renewed, Ok(Renewed::Held)) { self.lease.renew_at() } else { soon };
             match renewed {

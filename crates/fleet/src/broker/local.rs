@@ -1,6 +1,6 @@
-//! The back end of one process: the same promises as those of a server, kept in memory.
+//! The back end of one process: the same guarantees as those of a server, kept in memory.
 //!
-//! Time is [`Time::Real`], or [`Time::Simulated`], which moves only when the caller says so: then nothing waits.
+//! Time is [`Time::Real`], or [`Time::Simulated`], which moves only when the caller advances it: then nothing waits.
 
 use super::lifetime::Lifetimes;
 use super::{
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// The clock of a [`Local`].
 #[derive(Clone, Debug)]
 pub enum Time {
-    /// That of this host, from when the back end was made.
+    /// The clock of this host, from when the back end was made.
     Real(Instant),
     /// Nanoseconds that the caller sets.
     Simulated(Arc<AtomicU64>),
@@ -215,7 +215,7 @@ impl Shared {
             if now >= end || matches!(self.time, Time::Simulated(_)) {
                 return None;
             }
-            // What was delivered comes back by time alone: look again soon.
+            // An unconfirmed delivery comes back by time alone: check again soon.
             let slice = Duration::from_nanos((end - now).0).min(Duration::from_millis(10));
             let waited = self.changed.wait_timeout(state, slice);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -400,7 +400,7 @@ impl Broker for Local {
 struct LocalMailbox {
     shared: Arc<Shared>,
     number: u64,
-    /// The subject of a request that found nobody.
+    /// The subject of a request without a responder.
     unanswered: Option<String>,
 }
 

@@ -1,10 +1,11 @@
 //! The back end of many hosts: a NATS server with JetStream, 2.11 or later.
 //!
 //! A bucket and a log are a stream each (`PM_LEASE`, `PM_JOB`, …). Keys are subjects of which the last message counts; their
-//! lifetimes are those of messages, kept by the server. A lease or a name is removed by a message that says so and vanishes after a
-//! second: so the right to write a key is the right to remove it, and nobody removes another's. Reads of keys go to the stream's leader. The connection is opened from
-//! this end and comes back by itself; meanwhile calls end with [`FleetError::Unreachable`]. Every call ends: an answer that was
-//! lost with its connection is waited for no longer than twice what [`NatsOptions::timeout`] says.
+//! lifetimes are those of messages, kept by the server. A lease or a name is removed by a message that marks it as removed and
+//! vanishes after a second: so the right to write a key is the right to remove it, and no key can remove another's. Reads of
+//! keys go to the stream's leader. The connection is opened from this end and comes back by itself; meanwhile calls end with
+//! [`FleetError::Unreachable`]. Every call ends: an answer that was lost with its connection is waited for no longer than twice
+//! [`NatsOptions::timeout`].
 
 mod connect;
 mod failure;
@@ -47,7 +48,7 @@ pub struct Nats {
     /// How long one request may take.
     timeout: Duration,
     lifetimes: Arc<Lifetimes>,
-    /// Copies of each stream that were asked for or found last: what a lost store is made anew with.
+    /// Copies of each stream that were requested or found last: a lost store is made anew with them.
     replicas: Arc<AtomicUsize>,
 }
 
@@ -103,7 +104,7 @@ impl Nats {
     /// Has the streams that are there keep so many replicas.
     ///
     /// # Errors
-    /// As [`Nats::make_streams`]; one server alone keeps no more than one.
+    /// Those of [`Nats::make_streams`]; one server alone keeps no more than one.
     pub fn set_replicas(&self, replicas: usize) -> Result<()> {
         for config in streams::configurations(replicas) {
             let name = config.name.clone();
@@ -300,7 +301,7 @@ impl Broker for Nats {
             let stream =
                 self.context.get_stream_no_info(stream).await.map_err(|error| attempt.server(&error))?;
             stream.delete_message(revision).await.map(|_| ()).map_err(|error| match error.kind() {
-                // It is not there: written since, or gone.
+                // The message is not there: written since, or gone.
                 DeleteMessageErrorKind::JetStream(why) if why.code() != 503 => {
                     FleetError::Conflict { key: key.to_owned() }
                 }
@@ -328,7 +329,7 @@ impl Broker for Nats {
         if bucket != Bucket::Leases {
             return Ok(keys);
         }
-        // A key that was removed a moment ago still has the message that says so.
+        // A key that was removed a moment ago still has the message that marks it as removed.
         let is_there = |key: String| Ok(self.get(bucket, &key)?.map(|_| key));
         keys.into_iter().filter_map(|key| is_there(key).transpose()).collect()
     }

@@ -3,7 +3,7 @@
 use super::Sink;
 use crate::ledger::{Stored, StoredEnd};
 
-/// Which runs that ended are measured again. What was missed always is.
+/// Which runs that ended are measured again. Missed runs always are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Again {
     /// Those that failed.

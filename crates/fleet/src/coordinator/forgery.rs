@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 /// cannot be read is nothing that could be believed, and no error here.
 pub type Check = fn(asked: &str, result: &str) -> Result<(), String>;
 
-/// An outcome that was refused, as it is not what it says.
+/// An outcome that was refused, as it is not authentic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forgery {
     /// The agent with whose key it was sent.
     pub agent: String,
     /// The run that it names.
     pub run: String,
-    /// The measurement of that run, as it was planned; where it is not known here, as the outcome says.
+    /// The measurement of that run, as it was planned; where it is not known here, as the outcome names it.
     pub title: String,
     /// The part that is forged.
     pub why: String,
@@ -66,7 +66,7 @@ pub(super) fn origin(row: Option<&LedgerRow>, outcome: &Outcome, sender: &str, c
     check(&row.asked, body).map_or_else(forged, |()| Origin::Ours)
 }
 
-/// Those that were refused since they were asked for. One agent may send any number: the first of each are kept.
+/// Outcomes that were refused since the last query. One agent may send any number: the first of each are kept.
 #[derive(Debug, Default)]
 pub(super) struct Forgeries {
     fresh: Vec<Forgery>,

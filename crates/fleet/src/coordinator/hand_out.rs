@@ -140,7 +140,7 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Starts groups whose agents are ready. What one of them lacks is tried again, until the runs are missed.
+    /// Starts groups whose agents are ready. A group in which one is not is tried again, until its runs are missed.
     pub(super) fn start_groups(&mut self) -> Result<()> {
         let now = self.clock.mono();
         for (again_at, runs) in std::mem::take(&mut self.waiting) {
@@ -183,7 +183,8 @@ impl Coordinator<'_> {
         self.look_at = now + LOOK_EVERY;
         if now >= self.sweep_at {
             self.sweep_at = now + SWEEP_EVERY;
-            // What is left of the dead costs each claim questions, and nothing else: a server that ended uncleanly brings it back.
+            // Keys of the dead cost each claim further queries, and nothing else: a server that ended uncleanly brings them
+            // back.
             let _ = remove_dead(self.broker);
         }
         let awaited: Vec<(String, String)> = self
@@ -220,7 +221,7 @@ impl Coordinator<'_> {
     }
 }
 
-/// What was granted for runs that were handed out together.
+/// A grant for runs that were handed out together.
 pub(super) struct Grant {
     name: String,
     revision: u64,

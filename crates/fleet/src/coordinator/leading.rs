@@ -14,7 +14,7 @@ pub(super) enum Leadership {
     Leading(Lease, Renewal),
 }
 
-/// It is not at work.
+/// State of a coordinator that is not at work.
 #[derive(Default)]
 pub(super) struct Standby {
     again_at: MonoTime,
@@ -26,7 +26,7 @@ pub(super) struct Standby {
     shown: Option<u64>,
 }
 
-/// What it waits for.
+/// The reason why it waits.
 #[derive(Default)]
 pub(super) enum Why {
     #[default]
@@ -94,7 +94,7 @@ impl Coordinator<'_> {
                     stop_waiting(self.broker, &self.name, revision);
                 }
                 self.leadership = Leadership::Leading(lease, Renewal::default());
-                // What was handed out before is found again in the sink, or handed out anew.
+                // Runs that were handed out before are found again in the sink, or handed out anew.
                 (self.ledger, self.handed_out) = (Ledger::default(), 0);
                 self.unsure.clear();
                 self.wake_agents()?;
@@ -160,7 +160,7 @@ impl Coordinator<'_> {
         self.note_missed(run.to_owned())
     }
 
-    /// What it waits for; `None`: it is at work.
+    /// The reason why it waits; `None`: it is at work.
     #[must_use]
     pub fn waits_for(&self) -> Option<String> {
         let standby = match &self.leadership {

@@ -28,7 +28,7 @@ impl Coordinator<'_> {
 
     pub(super) fn take_outcomes(&mut self, wait: Nanos) -> Result<()> {
         while let Some(message) = self.forwarded.next(Nanos::ZERO)? {
-            // What is not ours either comes again from the log.
+            // An outcome that is not ours either comes again from the log.
             if let Some(delivery) = forwarded(message) {
                 self.take_outcome(&delivery)?;
             }
@@ -70,7 +70,7 @@ impl Coordinator<'_> {
             if self.is_new(&outcome)
                 && let Err(why) = self.sink.store(&outcome)
             {
-                // It stays in the log and in the agent's spool, and is delivered again.
+                // The outcome stays in the log and in the agent's spool, and is delivered again.
                 let object = outcome.run;
                 return Err(FleetError::Server { operation: "store the outcome of", object, why });
             }
@@ -94,7 +94,7 @@ impl Coordinator<'_> {
     fn origin(&self, outcome: &Outcome, subject: &str) -> Origin {
         let (planned, awaited) = (self.planned.get(&outcome.run), self.sink.awaited(&outcome.run));
         let found = origin(planned.or(awaited.as_ref()), outcome, subject, self.check);
-        // An earlier attempt, of which nothing had come, may have been asked for in other words: with another length of the test.
+        // An earlier attempt without an outcome may have had a different request: another length of the test.
         match (&found, planned.and(awaited.as_ref())) {
             (Origin::Forged(_), Some(earlier)) if outcome.number <= earlier.number.max(1) => {
                 match origin(Some(earlier), outcome, subject, self.check) {

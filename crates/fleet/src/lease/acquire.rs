@@ -57,7 +57,7 @@ enum Phase {
     Prove(List),
     /// The resource's key was written.
     Enter,
-    /// All are entered: the heartbeat is renewed, which proves that nobody took this claim off meanwhile.
+    /// All are entered: the heartbeat is renewed, which proves that this claim was not removed meanwhile.
     Confirm,
     /// Another holds it: what was entered is given back.
     Undo(Box<Release>, Outcome),
@@ -296,7 +296,7 @@ impl Acquire {
     }
 }
 
-/// The holders in a listing. What another version wrote, and this one cannot read, counts as an exclusive holder.
+/// The holders in a listing. An entry of another version that this one cannot read counts as an exclusive holder.
 fn list_of(listing: Listing) -> List {
     let holders = listing.entries.iter().filter_map(|(key, entry)| holder_at(key, entry));
     List { last: listing.last, sure: Vec::new(), unsure: holders.collect() }

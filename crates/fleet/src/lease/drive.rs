@@ -44,7 +44,7 @@ impl Lease {
     /// Sends the heartbeat, `renewal` being the one of this lease.
     ///
     /// # Errors
-    /// The broker does not permit it. Where it is out of reach, [`Renewed::Unanswered`] says so.
+    /// The broker does not permit it. Where it is out of reach, it returns [`Renewed::Unanswered`].
     pub fn renew(
         &mut self,
         broker: &dyn Broker,

@@ -62,7 +62,7 @@ fn is_dead(broker: &dyn Broker, holder: &str) -> bool {
 }
 
 /// Takes a resource from all who hold it, and returns them: each finds at its next heartbeat that its lease is lost, for this
-/// reason. What they hold beside it they lose, too, and an agent cannot hold it for the same run again.
+/// reason. They lose their other resources, too, and an agent cannot hold it for the same run again.
 ///
 /// # Errors
 /// The broker cannot be reached, or does not permit it; the resource has no holder.
@@ -76,7 +76,7 @@ pub fn free(broker: &dyn Broker, resource: &str, reason: &str) -> Result<Vec<Hol
             revoke(broker, &holder)?;
         }
         match broker.remove(Bucket::Leases, &key, entry.revision) {
-            // It was given back meanwhile.
+            // The holder released it meanwhile.
             Err(FleetError::Conflict { .. }) => {}
             outcome => outcome?,
         }

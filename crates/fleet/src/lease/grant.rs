@@ -1,4 +1,4 @@
-//! What agents may hold: a coordinator grants the leases of the runs that it hands out, under keys that no agent can write.
+//! Grants of leases: a coordinator grants the leases of the runs that it hands out, under keys that no agent can write.
 //!
 //! A holder names its grant. One that is an agent counts for others only while that grant has its run, on the resources and in the
 //! class that stand there, whatever it writes of itself.
@@ -11,7 +11,7 @@ use crate::name::run_name;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What an agent may hold for a run.
+/// A lease that an agent may hold for a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Granted {
     /// The agent.
@@ -23,7 +23,7 @@ pub struct Granted {
     /// Runs of one group do not exclude each other; empty: it is alone.
     #[serde(default)]
     pub group: String,
-    /// What it needs.
+    /// The resources of the run.
     pub resources: Vec<Resource>,
 }
 

@@ -22,7 +22,7 @@ enum Phase {
 /// How a heartbeat ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewed {
-    /// It is held on, until the time that stands in the lease.
+    /// The lease is held on, until the time that stands in it.
     Held,
     /// Others may hold it.
     Lost,

@@ -1,4 +1,4 @@
-//! Who gets on with whom on one resource.
+//! The rule that decides which holders may share a resource.
 
 use super::Resource;
 use model::time::WallTime;
@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// It fills the link: no other exclusive or normal test beside it (throughput).
+    /// The test fills the link: no other exclusive or normal test beside it (throughput).
     #[default]
     Exclusive,
-    /// It is disturbed by a full link: no exclusive test beside it (latency).
+    /// The test is disturbed by a full link: no exclusive test beside it (latency).
     Normal,
     /// Small and brief: beside anything (RTT, path MTU, hops).
     Background,
@@ -20,10 +20,10 @@ pub enum Class {
     BackgroundMulti,
 }
 
-/// What a claim is for, for people.
+/// Purpose of a claim, as text to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// What is done under it: `throughput ams -> fra`; empty: an earlier version made it.
+    /// The test or mesh that holds it: `throughput ams -> fra`; empty: an earlier version made it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// Since when, wall clock of its host.
@@ -48,13 +48,13 @@ pub struct Holder {
     /// The grant of that run.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub grant: String,
-    /// What it is for.
+    /// Its purpose.
     #[serde(flatten)]
     pub about: About,
 }
 
 impl Holder {
-    /// What people call it.
+    /// Its name for people.
     #[must_use]
     pub fn label(&self) -> &str {
         if self.about.title.is_empty() { &self.id } else { &self.about.title }

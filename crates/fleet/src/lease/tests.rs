@@ -164,7 +164,7 @@ impl Contender {
         };
     }
 
-    /// What it believes to hold now.
+    /// The lease that it believes to hold now.
     fn held(&self, now: MonoTime) -> Option<(&Claim, &Lease)> {
         match (&self.state, &self.claim) {
             (State::Holding(lease, _, _), Some(claim)) if lease.is_held(now) => Some((claim, lease)),
@@ -195,7 +195,7 @@ fn claim(owner: &str, number: u32, choice: u8) -> Claim {
     }
 }
 
-/// What a coordinator would grant for this claim, beside what it granted before.
+/// Adds the grant of a coordinator for this claim to those before.
 fn grant_claim(store: &mut Store, owner: &str, claim: &Claim) {
     let key = super::grant::grant_key(owner);
     let mut granted: Vec<Granted> = store
@@ -221,7 +221,7 @@ fn grant_claim(store: &mut Store, owner: &str, claim: &Claim) {
 struct World {
     store: Store,
     contenders: Vec<Contender>,
-    /// Commands on their way, of which nobody awaits the answer any more.
+    /// Commands in transit whose answer is no longer awaited.
     late: Vec<Command>,
 }
 

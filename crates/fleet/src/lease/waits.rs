@@ -1,4 +1,4 @@
-//! Coordinators that wait for a lease, as an operator sees them. What waits at an agent stands in its report.
+//! Coordinators that wait for a lease, as an operator sees them. Jobs that wait at an agent are in its report.
 
 use super::{COORDINATOR, holder};
 use crate::broker::{Broker, Bucket, Expected, Listing};
@@ -15,7 +15,7 @@ pub(crate) fn wait(broker: &dyn Broker, name: &str, waiting: &WaitingRun, lifeti
     broker.put(Bucket::Leases, &key(name), &value, Expected::Anything, Some(lifetime))
 }
 
-/// It waits no more. What cannot be removed vanishes by itself.
+/// Ends the wait. A key that cannot be removed vanishes by itself.
 pub(crate) fn stop_waiting(broker: &dyn Broker, name: &str, revision: u64) {
     let _ = broker.remove(Bucket::Leases, &key(name), revision);
 }

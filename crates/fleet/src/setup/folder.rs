@@ -17,7 +17,7 @@ pub struct MeshFolder {
     state: State,
 }
 
-/// What a server's configuration is made of.
+/// The inputs of a server's configuration.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) listen: String,
@@ -32,7 +32,7 @@ pub(super) struct State {
 /// Whether the server has taken a changed configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reloaded {
-    /// This process was asked to.
+    /// A signal was sent to this process.
     Asked(i32),
     /// None runs on this host from this folder.
     NotHere,
@@ -46,7 +46,7 @@ impl MeshFolder {
     /// Opens a folder that `mesh init` wrote.
     ///
     /// # Errors
-    /// It has no such file, or one that cannot be read.
+    /// The folder has no such file, or one that cannot be read.
     pub fn open(path: &Path) -> Result<MeshFolder> {
         let file = path.join(STATE);
         let text = std::fs::read(&file).map_err(|source| FleetError::File {
@@ -76,7 +76,7 @@ impl MeshFolder {
     /// Gives an agent a key of its own.
     ///
     /// # Errors
-    /// It has one; the name cannot be one; a file cannot be written.
+    /// The agent has one; the name is invalid; a file cannot be written.
     pub fn add(&mut self, name: &str) -> Result<()> {
         check_name("an agent", name)?;
         if name == COORDINATOR || self.state.agents.contains_key(name) {
@@ -310,7 +310,7 @@ mod tests {
         assert!(configuration().contains("pm.job.lon") && configuration().len() > before.len());
         assert!(matches!(mesh.add("lon"), Err(FleetError::Name { .. })));
         mesh.add("a.b").expect_err("a bad name");
-        // It is on the disk: another command sees it.
+        // The new key is on the disk: another command reads it.
         let mut mesh = MeshFolder::open(folder.path()).expect("there");
         assert_eq!(mesh.agents().collect::<Vec<_>>(), ["ams", "fra", "lon"]);
         mesh.renew("fra").expect("a new key");

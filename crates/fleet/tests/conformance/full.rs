@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// What nobody takes, until the server takes no more.
+/// Appends messages without a consumer until the server accepts no more.
 fn fill(broker: &Nats) {
     let data = vec![b'x'; 100_000];
     for number in 0..100 {

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(crate) const AGENTS: [&str; 2] = ["ams", "fra"];
 pub(crate) const RUNS: usize = 10;
 
-/// What happened at the agents.
+/// Counts at the agents.
 #[derive(Default)]
 pub(crate) struct Observation {
     at_work: AtomicUsize,
@@ -26,7 +26,7 @@ pub(crate) struct Observation {
     is_over: AtomicBool,
 }
 
-/// Tells the agents that all is over, when it is dropped.
+/// Signals the agents that all is over, when it is dropped.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -96,7 +96,7 @@ pub(crate) fn beside_agents(
     });
 }
 
-/// What runs do that do nothing.
+/// A job that does nothing.
 pub(crate) fn nothing() -> Arc<dyn Fn() + Send + Sync> {
     Arc::new(|| {})
 }

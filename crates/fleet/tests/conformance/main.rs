@@ -216,19 +216,19 @@ fn every_call_ends_when_the_server_falls_silent() {
             broker.keys(Bucket::Plans).map(drop),
             broker.make_streams(1),
         ];
-        // What is only sent has no answer that could be missing.
+        // A message without a reply has no answer that could be missing.
         let _ = broker.publish("pm.go.x", b"");
         let _ = broker.subscribe("pm.go.x").map(drop);
         let _ = sender.send(ends);
     });
     let ends = ended.recv_timeout(Duration::from_secs(60)).expect("every call ends");
-    // That nothing came in the time that was given is no error of asking for messages with a time.
+    // A read with a time limit that receives nothing is no error.
     for (number, end) in ends.iter().enumerate() {
         assert!(number == 1 || end.as_ref().is_err_and(FleetError::is_transient), "{number}: {end:?}");
     }
 }
 
-/// What a server of 2.9.10 (Debian 12) reports when a client connects.
+/// The greeting of a server of 2.9.10 (Debian 12) when a client connects.
 #[test]
 fn an_old_server_is_refused_in_one_line() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

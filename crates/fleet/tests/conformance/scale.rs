@@ -57,7 +57,7 @@ fn resident(process: &str) -> u64 {
     line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
 }
 
-/// Of this process, and of the server.
+/// Resident memory of this process, and of the server.
 fn memory(server: &Server) -> [u64; 2] {
     [resident("self"), resident(&server.process().to_string())]
 }

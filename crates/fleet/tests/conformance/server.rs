@@ -191,7 +191,7 @@ fn run(configuration: &Path) -> (Child, u16) {
         }
     }
     if log.contains("Server is ready") {
-        // What it reports later must not fill the pipe.
+        // Later output must not fill the pipe.
         thread::spawn(move || lines.for_each(drop));
     } else {
         let _ = child.kill();

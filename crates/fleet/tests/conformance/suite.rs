@@ -1,4 +1,4 @@
-//! What both back ends promise. Each case gets a world and uses keys of its own.
+//! The guarantees of both back ends. Each case gets a world and uses keys of its own.
 
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -185,7 +185,7 @@ fn leases_exclude_and_free_on_release(world: &dyn World) {
     assert!(!left.iter().any(|key| key.contains("nic.") || key.contains(".l")), "{left:?}");
 }
 
-/// Threads that claim two of three resources each; nobody meets anybody on one.
+/// Threads that claim two of three resources each; no two of them hold one at once.
 fn claims_never_overlap(world: &dyn World) {
     let users: [AtomicUsize; 3] = Default::default();
     let done = AtomicUsize::new(0);
@@ -425,7 +425,7 @@ fn an_agent_has_its_own_name_alone(world: &dyn World) {
     refused(agent.remove(Bucket::Leases, "name.fra", held));
     let entry = coordinator.get(Bucket::Leases, "name.fra").expect("read").expect("still held");
     assert_eq!((entry.value.as_slice(), entry.revision), (&b"fra"[..], held));
-    // Given back, it is free at once, for itself and for whoever has the right.
+    // Given back, it is free at once, for itself and for any other key with the right.
     for _ in 0..3 {
         let own = agent.put(Bucket::Leases, "name.ams", b"ams", Expected::Absent, lifetime).expect("its own");
         assert!(is_conflict(agent.remove(Bucket::Leases, "name.ams", own + 1)), "another write");
@@ -471,7 +471,7 @@ fn an_agent_holds_its_own_leases_alone(world: &dyn World) {
         refused(hostile.remove(Bucket::Leases, key, lease.heartbeat));
     }
     assert_eq!(lease.renew(&*coordinator, &mut Renewal::default(), &clock).expect("asked"), Renewed::Held);
-    // What it may write, its own, excludes no other: it was granted nothing, and fra's grant is not its own.
+    // Its own keys, which it may write, exclude no other agent: it was granted nothing, and fra's grant is not its own.
     hostile.put(Bucket::Leases, "beat.ams.x", b"ams.x", Expected::Absent, Some(LONG)).expect("its own");
     for key in ["on.ams.x.nic.h", "on.ams.x.nic.i"] {
         let value = format!(

@@ -71,7 +71,7 @@ fn a_hundred_sites_take_what_the_tournament_takes() {
     assert_all_done_once(&world, &plan);
 }
 
-/// An agent that is not there costs its own runs, with the reason, and nobody else's.
+/// An agent that is not there costs its own runs, with the reason, and no other's.
 #[test]
 fn an_agent_that_is_not_there_is_the_reason_of_what_is_missed() {
     let world = World::new(4);
@@ -120,7 +120,7 @@ fn an_agent_that_is_cut_off_stops_and_says_so() {
     assert!(world.observed.lock().expect("whole").measured.is_empty());
 }
 
-/// A wrong clock is named: nothing is measured long after it was asked for.
+/// A wrong clock is named: nothing is measured long after it was requested.
 #[test]
 fn a_wrong_clock_is_named() {
     let mut world = World::new(2);
@@ -136,7 +136,7 @@ fn a_wrong_clock_is_named() {
     assert!(row.state.word() == "missed" && reason.contains("clock of s"), "{row:?}");
 }
 
-/// Outcomes that nobody took wait on the agent's disk, and come once when it returns.
+/// Outcomes that were not taken wait on the agent's disk, and come once when it returns.
 #[test]
 fn an_old_spool_is_delivered_once() {
     let world = World::new(2);
@@ -178,7 +178,7 @@ fn an_old_spool_is_delivered_once() {
     assert_all_done_once(&world, &plan);
 }
 
-/// What is stopped ends at once, wherever it is, leaves nothing behind, and is measured anew by who asks for it again.
+/// A run that is stopped ends at once, in any phase, leaves nothing behind, and is measured anew when it is requested again.
 #[test]
 fn what_is_stopped_ends_and_is_measured_anew() {
     // At once after the hand-out; after the first run has begun, while the second waits for its lease.
@@ -291,7 +291,7 @@ fn a_coordinator_is_stopped_while_the_server_is_out_of_reach() {
     }
 }
 
-/// What runs beside all does not wait for another mesh, and each coordinator gets the outcomes of its own; two meshes with
+/// A mesh of background runs does not wait for another mesh, and each coordinator gets the outcomes of its own; two meshes with
 /// exclusive runs on the same hosts follow one another.
 #[test]
 fn coordinators_whose_runs_do_not_exclude_each_other_are_at_work_at_once() {
@@ -324,7 +324,7 @@ fn coordinators_whose_runs_do_not_exclude_each_other_are_at_work_at_once() {
     [&heavy, &light, &next].into_iter().for_each(|plan| assert_all_done_once(&world, plan));
 }
 
-/// What runs beside the rounds does not stand before them in the queue of an agent.
+/// Runs beside the rounds do not stand before them in the queue of an agent.
 #[test]
 fn runs_beside_the_rounds_come_a_few_at_a_time() {
     let world = World::new(12);
@@ -423,11 +423,11 @@ fn what_nobody_awaits_is_offered_seldom_and_then_put_aside() {
     let aside = world.spool_of(0).with_extension("lapsed.jsonl");
     let aside = pathmeter_fleet::results::Results::read(&aside).expect("a file of results");
     assert_eq!(aside.outcomes.into_values().collect::<Vec<_>>(), [outcome]);
-    // It is still known, so that a job that is delivered again is not carried out again.
+    // The spool still knows the run, so that a job that is delivered again is not carried out again.
     assert!(Spool::open(&world.spool_of(0)).expect("again").has_finished("of a coordinator that is gone", 1));
 }
 
-/// What the broker never took is not put aside, however old, and is offered every few seconds.
+/// An outcome that the broker never accepted is not put aside, however old, and is offered every few seconds.
 #[test]
 fn what_the_broker_does_not_take_stays() {
     let world = World::new(1);
@@ -579,8 +579,8 @@ proptest! {
     }
 }
 
-/// The title and the agent of a run are those that were planned: what says otherwise is forged, named, and leaves the run missed until its
-/// true outcome comes.
+/// The title and the agent of a run are those that were planned: an outcome with others is forged, named, and leaves the run
+/// missed until its true outcome comes.
 #[test]
 fn an_outcome_in_anothers_name_is_refused() {
     let world = World::new(2);

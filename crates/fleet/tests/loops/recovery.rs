@@ -80,8 +80,8 @@ fn state(coordinator: &Coordinator<'_>, run: &str) -> Option<RunState> {
     coordinator.ledger().row(run).map(|row| row.state.clone())
 }
 
-/// The server loses its disk in mid-mesh: streams, consumers, jobs, leases and outcomes are made anew by those at work, and the mesh
-/// ends. What was under a lease then is void, and measured again when that is asked for.
+/// The server loses its disk in mid-mesh: streams, consumers, jobs, leases and outcomes are made anew by those at work, and the
+/// mesh ends. Runs under a lease then are void, and measured again on request.
 #[test]
 fn a_mesh_goes_on_by_itself_after_the_store_is_lost() {
     let world = World::new(4);
@@ -202,7 +202,7 @@ fn what_was_missed_is_measured_by_the_same_command() {
     let missed = state(&first, &run).expect("a row");
     assert!(matches!(&missed, RunState::Missed { .. }), "{missed:?}");
     first.resign().expect("resigned");
-    // It is back, finds the old job, and the same command begins at once.
+    // The agent is back, finds the old job, and the same command begins at once.
     processes.restart(agent);
     let mut sink = world.sink.clone();
     let mut second = coordinator(&world, "c2", &plan, &mut sink);
@@ -247,7 +247,7 @@ fn an_agent_that_comes_back_late_reports_what_happened() {
     assert_eq!(state(&third, &run), Some(RunState::Done));
 }
 
-/// What ended for good is measured again only when that is asked for, and is known as another attempt.
+/// A run that ended for good is measured again only on request, and is known as another attempt.
 #[test]
 fn failed_runs_are_measured_again_on_demand() {
     let world = World::new(2);
@@ -382,7 +382,7 @@ fn a_late_result_of_a_job_in_other_words_is_no_forgery() {
     let coordinator =
         Coordinator::new("c", &world.broker, &world.clock, plan.clone(), (&mut sink, same_body));
     let mut coordinator = coordinator.expect("a coordinator");
-    // No such attempt was ever asked for.
+    // No such attempt was ever requested.
     append(&late("9 s", 1));
     coordinator.step().expect("a step");
     assert_eq!(coordinator.take_forgeries().len(), 1);

@@ -111,7 +111,7 @@ impl Broker for Cable {
     }
 }
 
-/// What the referee saw.
+/// The observations of the referee.
 #[derive(Default)]
 pub(crate) struct Observation {
     /// The runs that send now, with the time until which they may, by resource.
@@ -120,7 +120,7 @@ pub(crate) struct Observation {
     pub(crate) measured: BTreeMap<String, usize>,
 }
 
-/// Carries jobs out in simulated time, and checks that nobody else uses their resources.
+/// Carries jobs out in simulated time, and checks that no other job uses their resources.
 pub(crate) struct SimRunner {
     clock: SimClock,
     observed: Arc<Mutex<Observation>>,
@@ -166,7 +166,7 @@ struct SimTask {
 impl Task for SimTask {
     fn poll(&mut self) -> Option<TaskEnd> {
         let now = self.clock.mono();
-        // It ends by itself, however late somebody looks.
+        // The task ends by itself, however late it is polled.
         let is_valid = self.permit.is_valid(now.min(self.end));
         if is_valid && now < self.end {
             return None;

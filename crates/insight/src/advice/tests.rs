@@ -64,7 +64,7 @@ fn an_encapsulation_that_is_named_goes_over_the_family_of_the_path() {
     assert!(esp[1] < esp[0] && esp[1] == esp[2], "{esp:?}");
     assert!(over(true, "wireguard").1.contains("WireGuard over IPv6"), "{}", over(true, "wireguard").1);
     assert!(!over(true, "wireguard").1.contains("the path was looked at with"));
-    // IPv4 in IPv4 is nothing else over IPv6, and who says IPv6 means it.
+    // IPv4 in IPv4 is nothing else over IPv6, and a request with IPv6 means it.
     assert!(over(true, "ipip").1.contains("the path was looked at with IPv6"), "{}", over(true, "ipip").1);
     assert_eq!(over(false, "wireguard6").0, 1351);
 }
@@ -115,7 +115,7 @@ fn a_run_about_packet_sizes_carries_its_advice() {
 }
 
 proptest! {
-    /// What is advised crosses in one piece around which the encapsulation still fits; one byte more does not.
+    /// An advised MTU crosses unfragmented with the encapsulation around it; one byte more does not.
     #[test]
     fn tunnels_fit_to_the_byte(
         mtu in 400_u32..9217,

@@ -15,8 +15,8 @@ pub(super) fn each(mtu: u32, ipv6: bool, named: Option<&str>, whole: bool) -> Ve
     encaps.into_iter().filter_map(|encaps| tunnel_advice(mtu, outer, encaps, whole)).collect()
 }
 
-/// The same over IPv6, where the path is IPv6 and the outermost header can be. The name of an encapsulation means IPv4 where
-/// it says nothing (`wireguard`); over IPv4 the one that says IPv6 was asked for.
+/// The same over IPv6, where the path is IPv6 and the outermost header can be. The name of an encapsulation without a version
+/// (`wireguard`) means IPv4; over IPv4 one that names IPv6 was requested.
 fn over(encaps: Encaps, outer: Network) -> Encaps {
     if outer == Network::V4 || outermost(&encaps) != Some(Network::V4) {
         return encaps;

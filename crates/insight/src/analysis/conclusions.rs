@@ -1,4 +1,4 @@
-//! What follows from the tables, in sentences.
+//! Conclusions from the tables, in sentences.
 
 use super::{Analysis, Flow, PathBound, Trips};
 use model::pairs::{PairsDirection, Together};
@@ -8,14 +8,14 @@ use model::stats::compare::{Judgement, NEEDED_RUNS};
 use model::units::{change, percent, significant};
 
 pub(super) fn conclusions(analysis: &Analysis) -> Vec<String> {
-    let mut said: Vec<String> = analysis.flows.iter().filter_map(near_line_rate).collect();
-    said.extend(analysis.flows.iter().filter_map(unfair));
-    said.extend(medians(&analysis.trips));
-    said.extend(far(&analysis.trips));
-    said.extend(exact(&analysis.paths));
-    said.extend(analysis.together.iter().flat_map(together));
-    said.extend(compared(analysis));
-    said
+    let mut sentences: Vec<String> = analysis.flows.iter().filter_map(near_line_rate).collect();
+    sentences.extend(analysis.flows.iter().filter_map(unfair));
+    sentences.extend(medians(&analysis.trips));
+    sentences.extend(far(&analysis.trips));
+    sentences.extend(exact(&analysis.paths));
+    sentences.extend(analysis.together.iter().flat_map(together));
+    sentences.extend(compared(analysis));
+    sentences
 }
 
 fn near_line_rate(flow: &Flow) -> Option<String> {
@@ -79,12 +79,12 @@ fn far(trips: &[Trips]) -> Option<String> {
 
 /// One size that crossed and the next that did not.
 fn exact(paths: &[PathBound]) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     for least in paths.iter().filter(|one| one.bound == Bound::AtLeast) {
         let other = |one: &&PathBound| {
             (one.bound, one.direction, one.path_mtu) == (Bound::AtMost, least.direction, least.path_mtu)
         };
-        said.extend(paths.iter().find(other).map(|most| {
+        sentences.extend(paths.iter().find(other).map(|most| {
             let mtu = least.path_mtu;
             format!(
                 "The path MTU is {mtu}: packets of {mtu} bytes crossed ({}), larger ones did not ({}).",
@@ -92,7 +92,7 @@ fn exact(paths: &[PathBound]) -> Vec<String> {
             )
         }));
     }
-    said
+    sentences
 }
 
 fn together(sum: &Together) -> Vec<String> {
@@ -119,7 +119,7 @@ fn together(sum: &Together) -> Vec<String> {
 fn compared(analysis: &Analysis) -> Vec<String> {
     let rows = &analysis.comparisons;
     let sure = |judgement| matches!(judgement, Judgement::Better | Judgement::Worse);
-    let mut said: Vec<String> = rows
+    let mut sentences: Vec<String> = rows
         .iter()
         .filter(|row| sure(row.judgement))
         .filter_map(|row| {
@@ -127,19 +127,19 @@ fn compared(analysis: &Analysis) -> Vec<String> {
             Some(format!("{} is {}: {}, from {runs}.", row.name, row.judgement, change(row.shift?.percent)))
         })
         .collect();
-    let unsure = rows.len() - said.len();
+    let unsure = rows.len() - sentences.len();
     if unsure > 0 {
-        said.push(format!(
+        sentences.push(format!(
             "Of {} comparisons {unsure} show nothing that is surely more than noise.",
             rows.len()
         ));
     }
     if rows.iter().any(|row| row.few) {
-        said.push(format!(
+        sentences.push(format!(
             "Some groups have fewer than {NEEDED_RUNS} runs: their comparison takes runs to spread normally."
         ));
     }
-    said
+    sentences
 }
 
 /// Streams further apart than this did not share equally.

@@ -19,16 +19,16 @@ use serde::{Deserialize, Serialize};
 pub struct Flow {
     /// Name of the run.
     pub run: String,
-    /// Way of the data.
+    /// Direction of the data.
     pub direction: Direction,
     /// TCP or UDP.
     pub transport: Transport,
-    /// What was sent.
+    /// The sent amount.
     pub sent: Amount,
     /// Payload per second at the sender; absent where its figures are missing.
     #[serde(rename = "sent_bps")]
     pub sent_rate: Option<BitRate>,
-    /// What arrived.
+    /// The received amount.
     pub received: Amount,
     /// Payload per second at the receiver.
     #[serde(rename = "goodput_bps")]
@@ -41,7 +41,7 @@ pub struct Flow {
     /// Payload of one packet: the TCP segment or UDP datagram, bytes.
     #[serde(rename = "payload_bytes")]
     pub payload: Option<u32>,
-    /// What TCP makes of such frames.
+    /// The segments that TCP makes of such frames.
     pub segment: Option<Segment>,
     /// The most that the link carries in such frames.
     pub line_rate: Option<LineRate>,
@@ -50,7 +50,7 @@ pub struct Flow {
     /// RFC 3550 jitter at the end (UDP).
     #[serde(rename = "jitter_ns")]
     pub jitter: Option<Nanos>,
-    /// Segments sent again (TCP).
+    /// Segments retransmitted (TCP).
     pub retransmits: Option<u64>,
     /// How its parallel streams shared it; absent of one stream.
     pub fairness: Option<Fairness>,
@@ -70,7 +70,7 @@ pub struct Segment {
     pub with_timestamps: u32,
 }
 
-/// What a link carries at most.
+/// The capacity of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LineRate {

@@ -21,7 +21,7 @@ pub fn sum_pairs(asked: u64, runs: &[&Run], broken: Vec<BrokenPair>, link: Optio
     Pairs { asked, together, overlap_share, broken, steps: Vec::new(), stopped: None, common_start: None }
 }
 
-/// What a reader must know to judge the sum.
+/// Warnings that a reader must know to judge the sum.
 pub(crate) fn warnings(pairs: &Pairs) -> Vec<Warning> {
     let broken = pairs.broken.iter().map(|broken| {
         Warning::new("pair-broken", format!("Pair {} did not do its part: {}.", broken.pair, broken.reason))
@@ -40,7 +40,7 @@ pub(crate) fn warnings(pairs: &Pairs) -> Vec<Warning> {
     warnings
 }
 
-/// Less of an overlap is told.
+/// A smaller overlap is reported.
 const ENOUGH: f64 = 0.9;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What each run says of the size of packets that the path carries.
+//! The size of packets that the path of each run carries.
 
 use super::Subject;
 use model::path::Bound;
@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 pub struct PathBound {
     /// Name of the run.
     pub run: String,
-    /// Way of the packets.
+    /// Direction of the packets.
     pub direction: Direction,
-    /// The path MTU, bytes, as far as `bound` says.
+    /// The path MTU, bytes, with the certainty of `bound`.
     #[serde(rename = "path_mtu_bytes")]
     pub path_mtu: u32,
     /// Whether it is that, at least that or at most that.

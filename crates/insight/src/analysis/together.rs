@@ -75,7 +75,7 @@ fn rate(run: &Run, direction: Direction, summary: &DirectionSummary, window: (Na
     let (bytes, seconds) =
         if received.1 > 0.0 || !summary.receiver_unknown { received } else { of(Role::Sender) };
     let window = window.1.saturating_sub(window.0).as_secs_f64();
-    // Intervals that cover half of the window tell nothing of the other half.
+    // Intervals that cover half of the window show nothing about the other half.
     if seconds < window * COVERED { summary.goodput } else { BitRate((bytes * 8.0 / seconds) as u64) }
 }
 

@@ -1,4 +1,4 @@
-//! Round trips of each run and way, side by side.
+//! Round trips of each run and egress path, side by side.
 
 use super::{Subject, change};
 use model::run::Run;
@@ -22,13 +22,13 @@ pub struct Trips {
     pub lost: u64,
     /// The longest as a multiple of the median; absent of a median of zero.
     pub max_over_median: Option<f64>,
-    /// A round trip lies far off the others, as the finding `rtt-outliers` says.
+    /// A round trip lies far off the others, as in the finding `rtt-outliers`.
     pub far: bool,
     /// The median against the lowest one, percent; absent of that one.
     pub change_percent: Option<f64>,
 }
 
-/// Every run and way with round trips.
+/// Every run and egress path with round trips.
 pub(super) fn trips(subjects: &[Subject<'_>]) -> Vec<Trips> {
     let mut all: Vec<Trips> = subjects.iter().flat_map(|subject| of_run(subject.name, subject.run)).collect();
     let Some(base) = all.iter().enumerate().min_by_key(|(_, one)| one.rtt.p50).map(|(base, _)| base) else {

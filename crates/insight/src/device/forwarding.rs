@@ -1,4 +1,4 @@
-//! What the device did to frames: lost, doubled or reordered them, or collapsed.
+//! Effects of the device on frames: loss, duplicates, reordering, collapse.
 
 use super::limits::{everywhere, whole};
 use super::names::{frames, with_each};
@@ -163,7 +163,7 @@ pub(super) fn asymmetric(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
     vec![with_each(finding, device, &uneven, "share", |row| slower(row).map(|(_, share)| share.into()))]
 }
 
-/// What is forwarded under overload, as a share of the loss-free rate, where it is clearly less.
+/// The rate forwarded under overload, as a share of the loss-free rate, where it is clearly less.
 fn collapse(row: &StreamReport) -> Option<f64> {
     let (mrr, rate) = (row.mrr.as_ref()?, row.headline()?.lower?);
     let whole = rate.0 * row.stream.direction_count() as f64;
@@ -203,5 +203,5 @@ fn way_of(row: &StreamReport, direction: Direction) -> Option<&DirectionObservat
 const COLLAPSE: f64 = 0.9;
 /// A smaller difference between directions is the scatter of two bursts.
 const ASYMMETRIC: f64 = 0.8;
-/// As for streams: one frame in a thousand.
+/// Limit as for streams: one frame in a thousand.
 const REORDERED: f64 = 0.001;

@@ -1,12 +1,12 @@
-//! What set the rate of each row, in the kinds of `throughput`: the link, the generator, loss by chance, or the device, of which rows of
-//! several sizes show whether it counts packets or bits.
+//! The limit of each row's rate, in the kinds of `throughput`: the link, the generator, loss by chance, or the device, of which
+//! rows of several sizes show whether it counts packets or bits.
 
 use super::random::{is_chance, lost_share};
 use model::dut::{DeviceReport, LoadLimit, RateReport, Setup, StreamReport};
 use model::limit::{Confidence, Limit, LimitKind};
 use model::units::BitRate;
 
-/// Fills in what set each rate. What stood there is replaced.
+/// Fills in the limit of each rate. Earlier values are replaced.
 pub(super) fn fill(device: &mut DeviceReport, setup: &Setup) {
     let limits: Vec<Option<Limit>> = device.rows.iter().map(|row| limit(device, row, setup)).collect();
     for (row, limit) in device.rows.iter_mut().zip(limits) {
@@ -108,5 +108,5 @@ impl Figures {
 const SAME_PACKETS: f64 = 0.15;
 /// Rates in bits that differ by no more are one.
 const SAME_BITS: f64 = 0.05;
-/// Sizes that tell packets from bits.
+/// Ratio of sizes that distinguishes packets from bits.
 const OTHER_SIZE: f64 = 1.5;

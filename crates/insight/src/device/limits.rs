@@ -1,4 +1,4 @@
-//! What set a rate other than the device: the generator, the CPU it shares, the link, the time, the host.
+//! Limits of a rate other than the device: the generator, the CPU it shares, the link, the time, the host.
 
 use super::names::{frames, with_each};
 use super::rows;
@@ -137,7 +137,7 @@ const FEW: u64 = 3;
 /// From this share of the trials on, the host disturbs the search: CSIT's exceed ratio leaves room for half of them, but a
 /// tenth already makes a benchmark take longer and its steps uneven.
 const NOISY: f64 = 0.1;
-/// Of a few trials a third is soon void, and those that were repeated well stand.
+/// With few trials a third is soon void, and those that were repeated successfully are valid.
 const MANY: u64 = 10;
 /// Above this share the trials that were kept are no fair sample of the host's quiet moments either.
 const SPOILT: f64 = 0.3;

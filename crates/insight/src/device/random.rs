@@ -90,5 +90,5 @@ const FEWEST_STEPS: usize = 3;
 const FEWEST_LOST: u64 = 10;
 /// Standard deviations of the count of a step.
 const DEVIATIONS: f64 = 4.0;
-/// More is a policer or a filter, which another finding says.
+/// A larger share is a policer or a filter, which another finding reports.
 const MOST_SHARE: f64 = 0.1;

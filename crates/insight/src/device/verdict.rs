@@ -102,7 +102,7 @@ fn rates(device: &DeviceReport, setup: &Setup) -> Option<String> {
     Some(format!("{}.", capital(&text)))
 }
 
-/// `MRR 117 kpps of 512-byte frames (80.7 % lost)`: where no search was asked for.
+/// `MRR 117 kpps of 512-byte frames (80.7 % lost)`: where no search was requested.
 fn most_received(device: &DeviceReport) -> Option<String> {
     let (row, mrr) = device.rows.iter().find_map(|row| Some((row, row.mrr.as_ref()?)))?;
     let received = PacketRate(mrr.forwarded.mean.round() as u64);

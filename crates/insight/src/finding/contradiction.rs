@@ -14,7 +14,7 @@ pub(super) fn contradictory(run: &Run) -> Vec<Finding> {
     of_ends.chain(in_output(run)).collect()
 }
 
-/// Another tool's output says the same twice and not alike: said by the import, which read it.
+/// Another tool's output has two different values for one figure: reported by the import, which read it.
 fn in_output(run: &Run) -> Option<Finding> {
     let reported = run.summary.warnings.iter().find(|warning| warning.id == CONTRADICTORY_OUTPUT)?;
     let title = reported.text.trim_end_matches('.').to_owned();
@@ -25,7 +25,7 @@ fn in_output(run: &Run) -> Option<Finding> {
     ))
 }
 
-/// No UDP between the hosts while TCP works: said by the engine, which tried.
+/// No UDP between the hosts while TCP works: reported by the engine, which tried.
 pub(super) fn udp_unreachable(run: &Run) -> Vec<Finding> {
     let reported = run.summary.warnings.iter().find(|warning| warning.id == UDP_UNREACHABLE);
     let carried = |test: &&Run| {
@@ -105,7 +105,7 @@ fn swallowed(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
     })
 }
 
-/// What took long to send cannot all arrive within a moment.
+/// Data that took long to send cannot all arrive within a moment.
 fn too_soon(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
     let moment = receiver.elapsed.0.saturating_mul(SOONER) < sender.elapsed.0;
     let most = receiver.bytes.0 > sender.bytes.0 / 2;
@@ -117,7 +117,7 @@ fn too_soon(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
     })
 }
 
-/// What was sent in a moment is not received for hours: no queue is so long.
+/// Data sent in a moment is not received for hours: no queue is so long.
 fn too_long(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
     let queued = sender.elapsed.saturating_mul(LONGER) + LONGEST_QUEUE;
     (sender.elapsed > Nanos(0) && receiver.elapsed > queued).then(|| {
@@ -128,7 +128,7 @@ fn too_long(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
     })
 }
 
-/// Nobody sends for longer than the test has taken: by this host's clock, which somebody may have set meanwhile.
+/// No sender sends for longer than the test has taken: by this host's clock, which may have been set meanwhile.
 fn longer_than_the_test(direction: &MeasuredDirection<'_>, sender: &StreamResult) -> Option<String> {
     let took = Nanos(direction.run.finished?.0.checked_sub(direction.run.started?.0)?);
     let most = took.saturating_mul(LONGER) + LONGEST_QUEUE;
@@ -156,7 +156,7 @@ const LATE_DATAGRAMS: u64 = 1 << 16;
 const SOONER: u64 = 10;
 /// A receiver that is this many times slower than its sender, or a sender than the test,
 const LONGER: u64 = 3;
-/// and by this much.
+/// The smallest difference to which that applies.
 const LONGEST_QUEUE: Nanos = Nanos::from_secs(60);
 /// Shorter tests fit into buffers.
 const LONG: Nanos = Nanos(1_000_000_000);

@@ -55,7 +55,7 @@ fn whole_host(cpu: &CpuUse, spins: bool) -> Option<String> {
     full.then(|| format!("the test and the kernel's packet work used all {} CPUs", cpu.cpus))
 }
 
-/// A spinning receiver's thread is always full, which says nothing.
+/// A spinning receiver's thread is always full, which shows nothing.
 fn spins(direction: &MeasuredDirection<'_>, role: Role) -> bool {
     role == Role::Receiver && direction.end(role).is_some_and(|end| end.datapath.wait == Some(Wait::Spin))
 }
@@ -132,9 +132,9 @@ fn receiver_busy(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     Some(cpu_evidence(finding, one_way, Role::Receiver).advise(receiver_advice(one_way)))
 }
 
-/// What copying to the program costs a receiver: the host's, never the path's.
+/// The cost of copying to the program at a receiver: a limit of the host, never of the path.
 struct CopyCost {
-    /// What it took without the copy.
+    /// The goodput without the copy.
     goodput: BitRate,
     /// By how much the copy makes that less, 0 to 1.
     share: f64,
@@ -195,7 +195,7 @@ fn sender_advice(direction: &MeasuredDirection<'_>) -> String {
         return advice;
     }
     let cpus = direction.sender.map_or(1, |end| end.cpu.cpus);
-    // What the kernel takes at once (UDP_SEGMENT) is no more than the largest datagram.
+    // One call to the kernel (UDP_SEGMENT) takes no more than the largest datagram.
     let fits_twice = direction.plan.test.length.saturating_mul(2) <= LARGEST_UDP_PAYLOAD;
     if direction.udp() && fits_twice && direction.sender.is_some_and(|end| end.datapath.gso_segments <= 1) {
         return "Hand many datagrams to the kernel at once: without --no-gso or --no-offload, on a kernel with UDP_SEGMENT (4.18).".into();

@@ -52,7 +52,7 @@ pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
     })
 }
 
-/// What probes show is not the whole where the test's own fragments arrived.
+/// Limits the finding where the test's own fragments arrived: the probes are only a part then.
 fn beside_test(finding: Finding, one_way: Option<&MeasuredDirection<'_>>) -> Finding {
     let arrived = one_way.filter(|one_way| one_way.figures.wire.frames_per_packet.is_some_and(|n| n > 1));
     let share = arrived.map_or(0.0, |one_way| {

@@ -17,7 +17,7 @@ use model::hops::{Hop, HopsResult};
 use model::plan::Direction;
 use model::run::Run;
 
-/// What was found of the hops, where that was looked at.
+/// The trace of a run, where there is one.
 fn found(run: &Run) -> Option<&HopsResult> {
     run.summary.hops.as_deref()
 }
@@ -27,9 +27,9 @@ fn found(run: &Run) -> Option<&HopsResult> {
 struct Look<'a> {
     found: &'a HopsResult,
     direction: Direction,
-    /// What the far end traced back.
+    /// The far end's trace of the return path.
     back: Option<&'a HopsResult>,
-    /// Probes of each hop, as asked.
+    /// Probes of each hop, as requested.
     probes: Option<u32>,
 }
 

@@ -24,7 +24,7 @@ use super::Finding;
 use model::latency::{EgressResult, LatencyMode};
 use model::run::Run;
 
-/// A finding of every way, with the way's name.
+/// A finding for every egress path, with its name.
 fn each_egress(run: &Run, find: fn(&Run, &EgressResult) -> Option<Finding>) -> Vec<Finding> {
     let named = |egress: &EgressResult| find(run, egress).map(|finding| finding.on(&egress.label));
     run.summary.egress_paths.iter().filter_map(named).collect()
@@ -35,7 +35,7 @@ fn one_way(run: &Run) -> bool {
     run.latency.as_ref().is_some_and(|plan| plan.mode == LatencyMode::Throughput)
 }
 
-/// `to HOST` of a way that is alone or bears its host's name, else `by LABEL`.
+/// `to HOST` for a single egress path or one with its host's name, else `by LABEL`.
 fn name(run: &Run, egress: &EgressResult) -> String {
     match run.summary.egress_paths.len() == 1 || egress.label == egress.host {
         true => format!("to {}", egress.host),

@@ -1,4 +1,4 @@
-//! What happened to packets on their way: lost on the path or in the receiving socket, overtaken, doubled.
+//! Packets in flight: lost on the path or in the receiving socket, overtaken, doubled.
 
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{count, option, percent};
@@ -83,7 +83,7 @@ fn buffer_advice(direction: &MeasuredDirection<'_>, buffer: Bytes) -> String {
 fn udp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let loss = one_way.loss();
     let backlog = one_way.receiver.map_or(0, |end| end.kernel.softnet_drops);
-    // Those lost in an outage are told there.
+    // Packets lost in an outage are reported there.
     let at_host = backlog.max(receiver::dropped_by_kernel(one_way));
     let on_path = loss.path.saturating_sub(at_host).saturating_sub(outage::lost_in_outage(one_way));
     let share = one_way.share_of_sent(on_path);
@@ -120,10 +120,10 @@ fn udp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     Some(finding.advise(advice))
 }
 
-/// What a TCP direction retransmitted.
+/// The retransmits of a TCP direction.
 struct Retransmits {
     all: u64,
-    /// Of data that the receiver had already (DSACK): no loss.
+    /// Retransmits of data that the receiver had already (DSACK): no loss.
     spurious: u64,
     segments: u64,
 }
@@ -134,7 +134,8 @@ impl Retransmits {
         // Duplicates that the network made are reported like those of the sender.
         let spurious = one_way.figures.spurious_retransmits.unwrap_or(0).min(all);
         let counted = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
-        // Another program's sender does not count them: at most so many full ones hold its bytes, and each was sent again besides.
+        // Another program's sender does not count them: at most so many full ones hold its bytes, and each was retransmitted
+        // besides.
         let segments = match counted {
             0 => (one_way.figures.sent.bytes.0
                 / u64::from(one_way.figures.mss.unwrap_or(SMALL_SEGMENT).max(1)))
@@ -161,7 +162,7 @@ fn tcp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let sent = Retransmits::in_direction(one_way)?;
     let checksums = one_way.receiver.map_or(0, |end| end.kernel.tcp_checksum_errors);
     let lost = (sent.all - sent.spurious).saturating_sub(checksums);
-    // Where the cause is known, that is said, and its loss follows from it.
+    // A known cause has a finding of its own, and its loss follows from it.
     if sent.share(lost) < RETRANSMITTED
         || lost_by_size(one_way)
         || !one_way.may_be(&[LimitKind::RampUp, LimitKind::VariableRate])
@@ -276,7 +277,7 @@ const SMALL_SEGMENT: u32 = 1448;
 pub(super) const ENOUGH_SEGMENTS: u64 = 1000;
 /// One in a thousand overtaken is not chance any more, and costs TCP spurious retransmissions.
 const REORDERED: f64 = 0.001;
-/// Sound networks duplicate nothing; below one in ten thousand it harms nobody.
+/// Sound networks duplicate nothing; below one in ten thousand it is harmless.
 const DUPLICATED: f64 = 0.000_1;
 /// Fewer are an accident, such as a route that changed once.
 const A_FEW: u64 = 3;

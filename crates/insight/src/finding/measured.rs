@@ -53,7 +53,7 @@ impl<'a> MeasuredDirection<'a> {
         self.figures.transport == Transport::Udp
     }
 
-    /// Nobody asked for less than all there is.
+    /// The test requests no limit of the rate.
     pub(crate) fn unlimited(&self) -> bool {
         self.plan.test.bitrate.is_none_or(|rate| rate.0 == 0) && self.plan.test.fq_rate.is_none()
     }

@@ -29,7 +29,7 @@ pub(crate) fn is_noisy(run: &Run) -> bool {
     noise.into_iter().any(|noise| noise.stolen() || noise.pushed_aside())
 }
 
-/// The asked rate was reached without a loss: noise has moved no figure.
+/// The requested rate was reached without a loss: noise has changed no figure.
 fn is_reached(run: &Run) -> bool {
     let Some(test) = run.plan.as_ref().map(|plan| &plan.test) else { return false };
     let Some(rate) = test.bitrate else { return false };
@@ -50,7 +50,7 @@ fn explains(run: &Run) -> bool {
     measured_directions(run).any(set_by_cpu)
 }
 
-/// What disturbed one end.
+/// The disturbance of one end.
 struct Noise {
     /// CPUs that the hypervisor gave to others.
     steal: f64,
@@ -82,8 +82,8 @@ impl Noise {
         self.per_cpu_second >= PUSHED_ASIDE && self.preemptions >= OFTEN
     }
 
-    /// The figures are plausibly not what the path could give: so much of a CPU was missing. What other processes take in
-    /// slices is in the confidence, not in the verdict.
+    /// The figures are plausibly not what the path could give: so much of a CPU was missing. Slices of CPU time that other
+    /// processes take are in the confidence, not in the verdict.
     fn serious(&self) -> bool {
         self.steal >= MUCH_STOLEN
     }
@@ -140,9 +140,9 @@ fn whole(rate: f64) -> String {
     grouped(rate.round() as u64)
 }
 
-/// Of the asked rate.
+/// Share of the requested rate.
 const REACHED: f64 = 0.99;
-/// One datagram in 100,000 says nothing of a host.
+/// One datagram in 100,000 shows nothing about a host.
 const UNTOUCHED: f64 = 1e-5;
 /// A twentieth of a CPU stolen is more than the differences worth measuring.
 const STOLEN: f64 = 0.05;

@@ -75,7 +75,7 @@ fn unanswered(direction: &EgressResult) -> Option<Finding> {
     })
 }
 
-/// The next hop asks for this host, and does not answer when it is asked.
+/// The next hop requests this host's address, and does not answer a request for its own.
 fn heard_only(hop: &NextHop) -> Finding {
     let (address, interface, question) = (hop.address, &hop.interface, hop.question());
     let title = format!(

@@ -76,7 +76,7 @@ fn longest(direction: &MeasuredDirection<'_>) -> Option<Silence> {
     let length = end.saturating_sub(begin);
     let missing = all.iter().filter_map(|one| one.missing).reduce(u64::saturating_add);
     let ended = all.iter().any(|one| one.ended);
-    // Datagrams that came late were held up, not lost.
+    // Datagrams that came late were delayed, not lost.
     let lost = !ended || missing != Some(0);
     let least = if ended { least(direction, missing) } else { LEAST };
     (length >= least && length >= pause(direction) && lost).then_some(Silence {
@@ -104,7 +104,7 @@ fn least(one_way: &MeasuredDirection<'_>, missing: Option<u64>) -> Nanos {
 
 /// Longer than what a sender that is held to a rate leaves between two pieces of data.
 fn pause(direction: &MeasuredDirection<'_>) -> Nanos {
-    // Of a length that is left to this end, the least that paced TCP writes at once.
+    // Where this end chooses the length, it is the least that paced TCP writes at once.
     let length = direction.plan.test.length.max(LEAST_BLOCK);
     let bits = u64::from(length).saturating_mul(8);
     let rate = direction.plan.test.bitrate.map_or(0, |rate| rate.0);
@@ -143,13 +143,13 @@ fn finding(one_way: &MeasuredDirection<'_>, silence: Silence) -> Finding {
     finding.advise(format!("{ADVICE} The rates of this test are averages over the outage too."))
 }
 
-/// Whether what such a finding says lasted to the end: the far end, or the path to it, is gone.
+/// Whether the silence of such a finding lasted to the end: the far end, or the path to it, is gone.
 #[must_use]
 pub fn is_lasting(finding: &Finding) -> bool {
     finding.id == "outage" && finding.evidence.get(END).and_then(Value::as_str) == Some(SILENT)
 }
 
-/// What comes after a silence.
+/// The state after a silence.
 pub(super) const END: &str = "end_state";
 /// Nothing.
 pub(super) const SILENT: &str = "silent to the end";
@@ -167,7 +167,7 @@ const A_FEW: u64 = 3;
 const LEAST_TCP: Nanos = Nanos::from_millis(450);
 /// Round trips that filling a hole takes.
 const HOLES: u64 = 3;
-/// What people and protocols notice.
+/// An outage that people and protocols notice.
 pub(super) const LONG: Nanos = Nanos::from_secs(3);
 /// Payload of a full segment, bytes.
 const LEAST_BLOCK: u32 = 1448;

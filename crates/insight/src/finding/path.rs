@@ -1,4 +1,4 @@
-//! What a path does with packets of each size: the reasons that lie in `summary.path`.
+//! Packet sizes of a path: the findings from `summary.path`.
 
 mod black_hole;
 mod discovery;
@@ -107,7 +107,8 @@ impl<'a> Side<'a> {
         if self.one_way.ipv6 { 60 } else { 40 }
     }
 
-    /// The largest packet that TCP's segments make this way, as the MSS, the sender's path MTU and its interface allow.
+    /// The largest packet that TCP's segments make in this direction, as the MSS, the sender's path MTU and its interface
+    /// allow.
     fn full_segment(&self) -> Option<u32> {
         let mss = self.other.and_then(|other| other.tcp.as_ref()).and_then(|tcp| tcp.mss_received);
         let packet = mss.map(|mss| mss.saturating_add(self.tcp_headers()));
@@ -134,7 +135,7 @@ fn hop(hop: &LimitingHop) -> Option<String> {
 /// Devices take it beyond their MTU (IEEE 802.1Q).
 const VLAN_TAG: u32 = 4;
 
-/// What else an interface MTU of this size does.
+/// A further effect of an interface MTU of this size.
 fn without_ipv6(mtu: u32) -> &'static str {
     if mtu < least_mtu(true) { " (which takes IPv6 from it: that needs 1280)" } else { "" }
 }

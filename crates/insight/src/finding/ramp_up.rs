@@ -45,8 +45,7 @@ fn finding(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     )))
 }
 
-/// What moved in each interval of a direction, and how long that was: what arrived where this end received, else what was
-/// acknowledged.
+/// The data of each interval of a direction, and its length: received data where this end received, else acknowledged data.
 pub(crate) fn progress(run: &Run, direction: Direction) -> Vec<(Nanos, Nanos, Bytes)> {
     let own = |row: &&StreamSample| row.direction == direction;
     let moved = |row: &StreamSample| match (row.role, &row.tcp) {
@@ -59,7 +58,7 @@ pub(crate) fn progress(run: &Run, direction: Direction) -> Vec<(Nanos, Nanos, By
         (!rows.is_empty() && !one.omitted && one.end > one.start)
             .then(|| (one.start, one.end, rows.into_iter().map(moved).sum()))
     };
-    // Of an end that tells of both roles there are rows of each; this end's come first.
+    // An end that reports both roles has rows of each; this end's come first.
     let side = run.intervals.iter().find(|one| one.streams.iter().any(|row| row.direction == direction));
     let Some(side) = side.map(|one| one.side) else { return Vec::new() };
     run.intervals.iter().filter(|one| one.side == side).filter_map(step).collect()
@@ -73,7 +72,7 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    /// Of these intervals; absent: they are too few.
+    /// Growth over these intervals; absent: they are too few.
     pub(crate) fn from_steps(steps: &[(Nanos, Nanos, Bytes)]) -> Option<Growth> {
         let quarter = steps.len() / 4;
         if quarter == 0 {
@@ -102,5 +101,5 @@ impl Growth {
 const GROWN: f64 = 1.4;
 /// The last quarter against the one before it.
 const STILL: f64 = 1.1;
-/// So many round trips take TCP to most rates.
+/// TCP reaches most rates within so many round trips.
 const ROUND_TRIPS: f64 = 60.0;

@@ -154,7 +154,7 @@ const THERE: &str = "the far host";
 const NOTICED: f64 = 0.001;
 /// Half of all.
 const MOST: f64 = 0.5;
-/// Of the fragments that were sent; the counter is of the whole host, and some may come after its last reading.
+/// Share of the fragments that were sent; the counter is of the whole host, and some may come after its last reading.
 const NEARLY_ALL: f64 = 0.95;
 /// Fewer datagrams prove little.
 const ENOUGH: u64 = 20;

@@ -16,7 +16,7 @@ fn without_data(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let all = one_way.rows(Role::Receiver).count();
     let empty = one_way.rows(Role::Receiver).filter(|row| row.bytes.0 == 0);
     let stalled = empty.count();
-    // What was not even sent was not lost.
+    // A stream that sent nothing lost nothing.
     let sent = one_way.rows(Role::Sender).filter(|row| row.bytes.0 > 0).count();
     if stalled == 0 || stalled == all || sent < all || one_way.figures.receiver_unknown {
         return None;

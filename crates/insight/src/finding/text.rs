@@ -38,7 +38,7 @@ pub(crate) fn lower(text: &str) -> String {
     }
 }
 
-/// Of a host: an address, or a name with a domain.
+/// Whether a text begins with the name of a host: an address, or a name with a domain.
 fn begins_with_a_name(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     first.trim_end_matches([':', '.', ',']).contains([':', '.'])

@@ -63,7 +63,7 @@ fn single(row: &TransferRow) -> Vec<String> {
     sentences
 }
 
-/// What differs for sure, the surest answer; where nothing does, the rates come first.
+/// The sure differences, the surest first; where nothing differs for sure, the rates come first.
 fn of_several(rows: &[TransferRow]) -> Vec<String> {
     let is_sure = |row: &&TransferRow| {
         let judgement = row.gain.as_ref().map(|gain| gain.comparison.judgement);
@@ -114,7 +114,7 @@ fn silent(row: &TransferRow) -> String {
     format!("No transfer of {} came to its end{tells}.", row.label)
 }
 
-/// What the packets' size says to it.
+/// The expected effect of the packets' size.
 fn explained(gain: &Gain) -> String {
     let Some(expected) = gain.expected_percent else { return String::new() };
     let says = format!("the size of the packets alone would give {}", change(expected));

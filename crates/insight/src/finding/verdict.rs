@@ -67,7 +67,7 @@ fn void(run: &Run, plan: &Plan) -> Option<Verdict> {
     plan.test.directions.each().find_map(|direction| silent(run, plan, direction)).and_then(problem)
 }
 
-/// Nothing arrived in this direction, or nobody knows what did, and no finding tells why.
+/// Nothing arrived in this direction, or the amount is not known, and no finding has the reason.
 fn silent(run: &Run, plan: &Plan, direction: Direction) -> Option<String> {
     let explained =
         |f: &Finding| f.severity == Severity::Problem && f.direction.is_none_or(|d| d == direction);
@@ -239,7 +239,7 @@ fn carried(run: &Run) -> String {
     format!("The path transferred {}.", directions.collect::<Vec<_>>().join(", "))
 }
 
-/// Of pairs that ran at once their sum counts.
+/// The goodput; of pairs that ran at once their sum counts.
 fn best(run: &Run, transport: Transport, direction: Direction) -> Option<BitRate> {
     if let Some(sum) = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref()) {
         let one_way = if direction == Direction::Up { sum.up } else { sum.down };

@@ -1,4 +1,4 @@
-//! What sets the rate when no CPU does: the TCP window, or the link itself.
+//! Limits of the rate other than a CPU: the TCP window, or the link itself.
 
 use super::cpu::saturated;
 use super::crippled;
@@ -155,7 +155,7 @@ fn line_rate(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     Some(finding.advise("Nothing is wrong: more needs larger frames (jumbo MTU) or a faster link."))
 }
 
-/// More was carried than the link is said to carry.
+/// More data was transferred than the link's speed allows.
 pub(super) fn link_speed_wrong(run: &Run) -> Vec<Finding> {
     let of_way = |one_way: MeasuredDirection<'_>| {
         let share = one_way.figures.wire.line_rate_share.filter(|share| *share >= IMPOSSIBLE_SHARE)?;
@@ -166,7 +166,7 @@ pub(super) fn link_speed_wrong(run: &Run) -> Vec<Finding> {
     if !found.is_empty() {
         return found;
     }
-    // Of a sweep over frame sizes the row that is furthest beyond.
+    // In a sweep over frame sizes, the row that is furthest beyond.
     let beyond = run.summary.rows.iter().filter_map(|row| Some((row, row.share?)));
     let most = beyond.filter(|(_, share)| *share >= IMPOSSIBLE_SHARE).max_by(|a, b| a.1.total_cmp(&b.1));
     let of_row = |(row, share): (&FrameRow, f64)| {
@@ -208,6 +208,6 @@ const MOSTLY: f64 = 0.5;
 const FILLED: f64 = 0.9;
 /// A congestion window so much larger than the receiver's does not limit.
 const BEYOND: f64 = 1.2;
-/// Advice below what every kernel allows, or beyond TCP's largest window (RFC 7323: 1 GiB), helps nobody.
+/// Advice below what every kernel allows, or beyond TCP's largest window (RFC 7323: 1 GiB), is of no use.
 const SMALLEST_WINDOW: u64 = 1 << 16;
 const LARGEST_WINDOW: u64 = 1 << 30;

@@ -91,7 +91,7 @@ fn explained(mut run: Run, id: &str, answer: Answer) -> Run {
     judge(run)
 }
 
-/// Of the probes of all hypotheses.
+/// Evidence from the probes of all hypotheses.
 fn figures() -> BTreeMap<String, Value> {
     let all = [
         ("tos_byte", 184),

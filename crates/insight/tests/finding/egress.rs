@@ -22,7 +22,7 @@ pub(crate) struct Ways {
     pub(crate) noise: HostNoise,
     pub(crate) floor: Option<Floor>,
     pub(crate) loaded: Option<LoadResult>,
-    /// What a load after the phases met.
+    /// Observations of a load after the phases.
     pub(crate) load_probing: Option<LoadProbing>,
     pub(crate) outcome: Outcome,
 }
@@ -47,7 +47,7 @@ impl Ways {
         }
     }
 
-    /// The five ways of the fixtures, `sockperf-tcp-350-*.txt`: nanoseconds of min, p50, p90, p99, max, mean, stddev.
+    /// The five egress paths of the fixtures, `sockperf-tcp-350-*.txt`: nanoseconds of min, p50, p90, p99, max, mean, stddev.
     pub(crate) fn fixtures() -> Ways {
         let rows: [(&str, u64, [u64; 7]); 5] = [
             (
@@ -90,7 +90,7 @@ impl Ways {
         &mut self.egress_paths[0]
     }
 
-    /// The longest round trip of the first way, and whose fault it is.
+    /// The longest round trip of the first egress path, and its cause.
     pub(crate) fn longest(mut self, rtt: Nanos, cause: Cause) -> Ways {
         let direction = self.first();
         direction.rtt.as_mut().expect("round trips").max = rtt;

@@ -20,12 +20,12 @@ use std::net::SocketAddr;
 pub(crate) struct Fixture {
     pub(crate) plan: Plan,
     pub(crate) probes: Vec<Probe>,
-    /// What was found of the path in the test's direction.
+    /// The path in the test's direction.
     pub(crate) path: Option<PathDirection>,
     pub(crate) outcome: Outcome,
-    /// What a decision phase found.
+    /// The observations of a decision phase.
     pub(crate) load: Option<LoadProbing>,
-    /// What this end reported meanwhile.
+    /// The intervals that this end reported.
     pub(crate) intervals: Vec<IntervalSample>,
     /// The end that sends.
     pub(crate) sender: SideResult,
@@ -82,7 +82,7 @@ impl Fixture {
         }
     }
 
-    /// As fast as possible.
+    /// Sends at the largest rate.
     pub(crate) fn unlimited(mut self) -> Fixture {
         self.plan.test.bitrate = None;
         self
@@ -109,7 +109,7 @@ impl Fixture {
         self.receiver.as_mut().expect("a scene with a receiver")
     }
 
-    /// So many datagrams arrived, the others were lost.
+    /// Delivers so many datagrams; the others are lost.
     pub(crate) fn deliver(&mut self, datagrams: u64) {
         let (length, sent) = (u64::from(self.plan.test.length), self.sent().datagrams);
         *self.received() = UdpCounters { datagrams, lost: sent - datagrams, ..UdpCounters::default() };

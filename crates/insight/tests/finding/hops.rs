@@ -102,7 +102,7 @@ fn router(last: u8, answered: u32) -> HopRouter {
     HopRouter { flows: vec![0, 1], answered, ..HopRouter::at(IpAddr::from([192, 0, 2, last])) }
 }
 
-/// So many of 100 probes of each hop were answered, in two flows.
+/// A trace with so many answers to the 100 probes of each hop, in two flows.
 fn trace(answered: &[u32]) -> Trace {
     let hop = |(at, answered): (usize, &u32)| {
         let ttl = u8::try_from(at + 1).expect("a short path");
@@ -126,7 +126,7 @@ fn trace(answered: &[u32]) -> Trace {
     })
 }
 
-/// A clean way there; a way back of which this end counted what arrived.
+/// A clean forward path; a return path whose probes this end counted on arrival.
 fn back(answered: &[u32]) -> Trace {
     let Trace(mut back) = trace(answered);
     back.protocol = HopProtocol::Udp;

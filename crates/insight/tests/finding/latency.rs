@@ -182,7 +182,7 @@ fn shifted(to: u64) -> Ways {
     Ways::lan().with(|w| w.first().shifts = vec![shift])
 }
 
-/// So many messages in a row were lost in so many milliseconds.
+/// A silence in which so many messages in a row were lost in so many milliseconds.
 fn mute(millis: u64, lost: u64) -> Ways {
     let (at, length) = (Nanos::from_secs(1), Nanos::from_millis(millis));
     let silence = Silence { at, length, ended: true, missing: Some(lost) };
@@ -506,7 +506,7 @@ fn messages_sent_late_are_a_note_and_their_median_is_withheld() {
     assert_eq!(run.verdict.status, Status::Ok, "{}", run.verdict.text);
     let line = pathmeter_insight::answer::answer_of_run(&run).line;
     assert!(line.contains("2.00 µs median from the send call"), "{line}");
-    // What the path does is the answer, whatever this host does beside it.
+    // The effect of the path is the answer, whatever this host does beside it.
     let twice = late_median().with(|w| w.first().counted.duplicates = 2_000).run();
     assert_eq!(
         pathmeter_insight::answer::answer_of_run(&twice).line.split(" twice").next(),

@@ -1,4 +1,4 @@
-//! Findings and verdicts, each seen from a whole run.
+//! Findings and verdicts, each checked on a whole run.
 
 mod busy;
 mod crippled;

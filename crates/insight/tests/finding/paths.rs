@@ -205,7 +205,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Both ways carry packets of this size; the interfaces have 1500.
+    /// Both directions carry packets of this size; the interfaces have 1500.
     fn for_mtu(ipv6: bool, mtu: u32) -> Sizes {
         let down = Some(path_direction(ipv6, mtu));
         Sizes {
@@ -306,13 +306,13 @@ fn lies(reported: u32) -> Sizes {
     Sizes::for_mtu(false, 1400).with(|s| (s.up.discovery, s.up.too_big) = (Discovery::Lies, vec![too_big]))
 }
 
-/// The path carries all, and a message says otherwise.
+/// The path carries all sizes, and a message reports another.
 fn forged(reported: u32) -> Sizes {
     let too_big = TooBig { size: 1500, mtu: reported, from: "10.71.1.1".parse().ok(), count: 3 };
     Sizes::clean(false).with(|s| (s.up.discovery, s.up.too_big) = (Discovery::Lies, vec![too_big]))
 }
 
-/// Hop 1 reports its 1400, hop 2 lets 1300 through and says nothing.
+/// Hop 1 reports its 1400, hop 2 lets 1300 through and reports nothing.
 fn partial() -> Sizes {
     let too_big = TooBig { size: 1500, mtu: 1400, from: "10.71.1.1".parse().ok(), count: 3 };
     Sizes::for_mtu(false, 1300).with(|s| {

@@ -1,4 +1,4 @@
-//! Reachability: a run in which each rule must be raised and one in which it must not, and what is said.
+//! Reachability: a run in which each rule must be raised and one in which it must not, and their texts.
 
 use crate::egress::Ways;
 use crate::rules::{Scenario, find, raises, spares};
@@ -127,7 +127,7 @@ fn hops(next_hops: &[NextHop]) -> Run {
     of(Reach { next_hops: next_hops.to_vec(), ..Reach::default() })
 }
 
-/// The run's own IPv4, and what became of IPv6 addresses.
+/// The run's own IPv4, and the result for IPv6 addresses.
 fn reach(used: Contact, others: &[Contact]) -> Reach {
     let family = |address: &str, source, contact| FamilyReach {
         address: address.parse().expect("it is an address"),

@@ -285,7 +285,7 @@ fn growing(factor: u64) -> Fixture {
     (0..8).map(sample).fold(fixture, Fixture::interval)
 }
 
-/// TCP over a path that changes the order of packets: so many segments were sent again, of which so many had arrived.
+/// TCP over a path that changes the order of packets: so many segments were retransmitted, of which so many had arrived.
 fn reordered_tcp(retransmits: u64, spurious: u64) -> Fixture {
     Fixture::tcp().with(|s| {
         *s.tcp_counters() = TcpCounters {
@@ -326,7 +326,7 @@ fn busy_receiver(share: f64) -> Fixture {
     Fixture::tcp().with(|s| s.receive_end().cpu.threads = vec![share])
 }
 
-/// What the receiver took when it did not copy.
+/// The receiver's rate without the copy.
 fn without_copy(direction: Direction, goodput: u64) -> Probe {
     let time = Nanos::from_millis(750);
     Probe::WithoutCopy(WithoutCopy { direction, goodput: BitRate(goodput), time })

@@ -15,9 +15,8 @@ use units::time::WallTime;
 
 /// Buffers for eight messages of up to 64 KiB; receiving allocates nothing.
 ///
-/// What a [`Message`] tells depends on what was switched on for the socket: `set_udp_gro` and
-/// `set_receive_fragment_size` of [`crate::options`], and `set_receive_time` or `set_timestamping` of
-/// [`crate::timestamp`].
+/// The content of a [`Message`] depends on the options that are on for the socket: `set_udp_gro` and
+/// `set_receive_fragment_size` of [`crate::options`], and `set_receive_time` or `set_timestamping` of [`crate::timestamp`].
 #[derive(Debug)]
 pub struct BatchReceiver {
     data: PageBuffer,
@@ -25,7 +24,7 @@ pub struct BatchReceiver {
     filled: [Filled; BATCH],
 }
 
-/// What to do while nothing has arrived.
+/// How to wait while no datagram has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// Return at once: the caller spins.
@@ -74,7 +73,7 @@ impl BatchReceiver {
     /// Takes up to eight messages and returns how many; 0 when none came within the wait (a signal ends it too).
     ///
     /// # Errors
-    /// What `recvmmsg(2)` gives: on a connected socket also the network's answer to an earlier send, such as
+    /// The errors of `recvmmsg(2)`: on a connected socket also the network's answer to an earlier send, such as
     /// `ConnectionRefused`, after which receiving may go on.
     pub fn recv(&mut self, socket: &UdpSocket, wait: Wait) -> io::Result<usize> {
         match (self.take(socket), wait) {

@@ -32,7 +32,7 @@ pub struct GsoSender {
     dropped: u64,
 }
 
-/// Why the kernel takes fewer datagrams per call than were asked for.
+/// The reason why the kernel takes fewer datagrams per call than requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GsoFallback {
     /// This kernel takes 64 datagrams per call, newer ones 128.
@@ -41,7 +41,7 @@ pub enum GsoFallback {
     /// A datagram that IP must fragment cannot be joined with others.
     #[error("the datagrams exceed the path MTU: IP fragments them, and they are sent one by one")]
     ExceedsPathMtu,
-    /// The device or a tunnel on the way out cannot complete the checksums of joined datagrams.
+    /// The output device or a tunnel cannot complete the checksums of joined datagrams.
     #[error("the network device has no checksum offload for joined datagrams: they are sent one by one")]
     NoChecksumOffload,
     /// The kernel has no segmentation offload for UDP (before Linux 4.18), or not for this socket.
@@ -127,16 +127,16 @@ impl GsoSender {
         &mut self.buffer[start..start + self.payload_len]
     }
 
-    /// How many datagrams the device's queue dropped so far (`ENOBUFS`). The kernel says so only on a socket that keeps
+    /// How many datagrams the device's queue dropped so far (`ENOBUFS`). The kernel reports this only on a socket that keeps
     /// the network's errors ([`crate::options::set_receive_errors`]).
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Hands the first `count` datagrams of the block to the kernel and returns how many it took, with those that were
-    /// dropped at once ([`GsoSender::dropped`]). When it took less, the rest was not sent, and its sequence numbers are to
-    /// be used again; the next call tells why.
+    /// Hands the first `count` datagrams of the block to the kernel and returns how many it took, with those that were dropped
+    /// at once ([`GsoSender::dropped`]). When it took fewer, the remainder was not sent, and its sequence numbers are to be
+    /// used again; the next call returns the reason.
     ///
     /// # Errors
     /// - `WouldBlock`: no room in the send buffer ([`GsoSender::nonblocking`]);
@@ -190,7 +190,7 @@ impl GsoSender {
         }
     }
 
-    /// True when `error` was about sending joined datagrams and a lesser way is in place now.
+    /// Returns true when `error` was about sending joined datagrams and a fallback is now in use.
     fn fall_back(&mut self, error: &io::Error) -> bool {
         if self.per_call == 1 {
             return false;

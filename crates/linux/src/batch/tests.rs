@@ -1,4 +1,4 @@
-//! Blocks of datagrams over loopback, sent and received in every way.
+//! Blocks of datagrams over loopback, sent and received by every method.
 
 use super::*;
 use crate::options::{self, MtuDiscovery, Opt};

@@ -1,6 +1,6 @@
 //! The memory of a capture, shared with the kernel (Documentation/networking/packet_mmap.rst, `TPACKET_V3`).
 //!
-//! What is unsafe is that memory; its layout and its options are not in rustix.
+//! The unsafe code concerns that memory; its layout and its options are not in rustix.
 
 use super::{Opt, Result, set_int, set_raw};
 use crate::error::Named;
@@ -15,7 +15,7 @@ use units::time::WallTime;
 /// One frame: a packet, or a super-packet before it is cut or after it was joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Its first bytes, as many as were asked for; the tag of a VLAN is not in them.
+    /// Its first bytes, as many as the capture keeps of a packet; the tag of a VLAN is not in them.
     pub bytes: &'a [u8],
     /// Length of all of it.
     pub length: u32,
@@ -23,15 +23,15 @@ pub struct Frame<'a> {
     pub network: usize,
     /// When the kernel saw it.
     pub time: WallTime,
-    /// Whose it is.
+    /// Kind of packet: to this host, from it, or to others.
     pub kind: PacketKind,
-    /// What the network card is to do with it, or has done.
+    /// The offloads that the network card is to perform on it, or has performed.
     pub offload: Offload,
     /// Protocol and tag of the VLAN (IEEE 802.1Q) that it bears.
     pub vlan: Option<(u16, u16)>,
 }
 
-/// Whose packet a frame is (`sll_pkttype`).
+/// The kind of packet in a frame (`sll_pkttype`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// Sent by this host.
@@ -45,7 +45,7 @@ pub enum PacketKind {
 /// Work left to the network card, or done by it (`struct virtio_net_hdr`, linux/virtio_net.h).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offload {
-    /// The checksum in the packet is not the packet's: it is to be made or was seen to be right before.
+    /// The checksum in the packet is not final: it is still to be computed, or was verified before.
     pub checksum: bool,
     /// `VIRTIO_NET_HDR_GSO_*`; 0: an ordinary packet.
     pub segmentation: u8,
@@ -176,7 +176,7 @@ const BLOCK: usize = 1 << 20;
 const SMALL_BLOCK: usize = 1 << 17;
 const SMALL_SNAP: u32 = 1 << 14;
 const MOST_BLOCKS: usize = 256;
-/// Of no meaning to this kind of ring but that it must divide a block.
+/// Size of a frame; this kind of ring only requires that it divides a block.
 const FRAME: usize = 2048;
 const HAND_OVER_MS: usize = 50;
 /// `block_status` in `struct tpacket_block_desc`.
@@ -229,7 +229,7 @@ mod tests {
 
     /// The kernel fills a block and hands it over.
     fn hand_over(ring: &Ring, number: usize, content: &[u8]) {
-        // SAFETY: within the memory, which nobody else has.
+        // SAFETY: the bytes are within the memory, which has no other owner.
         unsafe { ring.memory.as_ptr().add(number * TEST_BLOCK).copy_from(content.as_ptr(), TEST_BLOCK) };
         // SAFETY: as in `Ring::status`.
         let status =

@@ -14,7 +14,7 @@ pub struct InterfaceAddress {
     pub address: IpAddr,
     /// Length of its network's prefix.
     pub prefix: u8,
-    /// It is of use beyond the link and here to stay: neither loopback nor link-local, not under duplicate address
+    /// The address is of use beyond the link and here to stay: neither loopback nor link-local, not under duplicate address
     /// detection or failed in it, not deprecated, not temporary (RFC 8981).
     pub is_lasting: bool,
     /// The kernel takes it away after a time, unless that is renewed.
@@ -41,11 +41,11 @@ impl Network {
         self.give_address(link, (address, prefix), None)
     }
 
-    /// As [`Network::add_address`], for a time after which the kernel takes it away, in seconds. Of an address that was lent
-    /// already the time begins anew.
+    /// Adds an address like [`Network::add_address`], which the kernel removes after this time, in seconds. The time of an
+    /// address that was lent before begins anew.
     ///
     /// # Errors
-    /// As there, but for an address that is there.
+    /// Those of `add_address`, except that the address may exist.
     pub fn lend_address(&mut self, link: &str, address: IpAddr, prefix: u8, seconds: u32) -> Result<()> {
         self.give_address(link, (address, prefix), Some(seconds))
     }
@@ -95,7 +95,7 @@ impl Network {
 pub(super) fn parse(reply: &Reply) -> Option<InterfaceAddress> {
     let attributes = reply.attributes(IFADDRMSG);
     let (prefix, scope) = (*reply.payload.get(1)?, *reply.payload.get(3)?);
-    // Of a point-to-point interface, IFA_ADDRESS is the other end's.
+    // On a point-to-point interface, IFA_ADDRESS is the other end's.
     let own = attributes.value(libc::IFA_LOCAL).or_else(|| attributes.value(libc::IFA_ADDRESS))?;
     let flags = attributes.u32(libc::IFA_FLAGS).or_else(|| reply.payload.get(2).copied().map(u32::from))?;
     Some(InterfaceAddress {

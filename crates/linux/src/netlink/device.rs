@@ -1,7 +1,7 @@
 //! Virtual devices: bridges, VLANs, tunnels, macvtaps.
 //!
-//! What this kernel lacks is refused with an error that [`crate::OsError::is_unsupported`].
-//! Attribute numbers: `linux/if_link.h`, `linux/if_tunnel.h`.
+//! A device that this kernel lacks is refused with an error that [`crate::OsError::is_unsupported`]. Attribute numbers:
+//! `linux/if_link.h`, `linux/if_tunnel.h`.
 
 use super::link::{IFLA_INFO_DATA, IFLA_INFO_KIND, interface};
 use super::{Message, Network};
@@ -36,7 +36,7 @@ impl Network {
     /// Makes an 802.1Q VLAN (id 1 to 4094) on another interface.
     ///
     /// # Errors
-    /// As [`Network::add_bridge`], or when the interface below is missing.
+    /// Those of [`Network::add_bridge`], or when the interface below is missing.
     pub fn add_vlan(&mut self, name: &str, on: &str, id: u16) -> Result<()> {
         let below = self.link(on)?.index;
         self.add_device(name, "vlan", Some(below), |data| {
@@ -47,7 +47,7 @@ impl Network {
     /// Makes a VXLAN tunnel.
     ///
     /// # Errors
-    /// As [`Network::add_bridge`], or for addresses of two families.
+    /// Those of [`Network::add_bridge`], or for addresses of two families.
     pub fn add_vxlan(&mut self, name: &str, spec: &VxlanSpec) -> Result<()> {
         self.add_device(name, "vxlan", None, |data| {
             data.attribute(IFLA_VXLAN_ID, &spec.id.to_ne_bytes());
@@ -68,7 +68,7 @@ impl Network {
     /// of an IPv6 header: no encapsulation limit option.
     ///
     /// # Errors
-    /// As [`Network::add_bridge`].
+    /// Those of [`Network::add_bridge`].
     pub fn add_ipip6(&mut self, name: &str, local: Ipv6Addr, remote: Ipv6Addr) -> Result<()> {
         self.add_device(name, "ip6tnl", None, |data| {
             data.attribute(IFLA_IPTUN_LOCAL, &local.octets());
@@ -82,7 +82,7 @@ impl Network {
     /// Makes a WireGuard tunnel without keys; see [`super::configure_wireguard`].
     ///
     /// # Errors
-    /// As [`Network::add_bridge`].
+    /// Those of [`Network::add_bridge`].
     pub fn add_wireguard(&mut self, name: &str) -> Result<()> {
         self.add_device(name, "wireguard", None, |_| {})
     }
@@ -91,7 +91,7 @@ impl Network {
     /// a virtual machine ([`crate::tap::Tap::of_macvtap`]).
     ///
     /// # Errors
-    /// As [`Network::add_bridge`], or when the interface below is missing.
+    /// Those of [`Network::add_bridge`], or when the interface below is missing.
     pub fn add_macvtap(&mut self, name: &str, on: &str) -> Result<()> {
         let below = self.link(on)?.index;
         self.add_device(name, "macvtap", Some(below), |data| {
@@ -135,7 +135,7 @@ const IFLA_IPTUN_FLAGS: u16 = 8;
 const IFLA_IPTUN_PROTO: u16 = 9;
 /// `linux/ip6_tunnel.h`.
 const IP6_TNL_F_IGN_ENCAP_LIMIT: u32 = 1;
-/// As `ip -6 tunnel` sets it.
+/// The hop limit that `ip -6 tunnel` sets.
 const TUNNEL_HOP_LIMIT: u8 = 64;
 const IFLA_MACVLAN_MODE: u16 = 1;
 const MACVLAN_MODE_BRIDGE: u32 = 4;

@@ -3,7 +3,7 @@
 use super::message::{Attributes, HEADER, Message, Reply};
 use super::{address, link, neighbour, nl80211, pause, qdisc, route, verdict};
 
-/// Reads a datagram in every way in which one is read; `rule` reads the attributes of a rule of nf_tables.
+/// Reads a datagram by every decoder; `rule` reads the attributes of a rule of nf_tables.
 pub(crate) fn netlink(datagram: &[u8], rule: impl Fn(&Attributes<'_>)) {
     let replies = Reply::parse_all(datagram);
     let taken: usize = replies.iter().map(|reply| HEADER + reply.payload.len()).sum();

@@ -15,9 +15,9 @@ pub struct Link {
     pub name: String,
     /// Largest IP packet, in bytes.
     pub mtu: u32,
-    /// Smallest and largest MTU that its driver takes, where it says (Linux 4.19).
+    /// Smallest and largest MTU that its driver takes, where reported (Linux 4.19).
     pub mtu_limits: Option<(u32, u32)>,
-    /// What made it, when it is not hardware: `veth`, `bridge`, `vlan`, `bond`, `tun`, …
+    /// Kind of a virtual interface: `veth`, `bridge`, `vlan`, `bond`, `tun`, …; absent for hardware.
     pub kind: Option<String>,
     /// The interface below (of a VLAN, macvlan, …), when it is in the same namespace.
     pub lower: Option<u32>,
@@ -31,7 +31,7 @@ pub struct Link {
     pub is_up: bool,
     /// Its driver sees the other end (`IFF_LOWER_UP`): at once, where the operational state may follow a second later.
     pub has_carrier: bool,
-    /// How often it lost the other end since it was made, where the kernel says (Linux 4.16).
+    /// How often it lost the other end since it was made, where the kernel reports it (Linux 4.16).
     pub carrier_losses: Option<u32>,
     /// The loopback interface.
     pub is_loopback: bool,
@@ -191,7 +191,7 @@ impl Network {
         self.ask("set up link", name, request).map(drop)
     }
 
-    /// Has an interface take every multicast frame, whoever has asked for it.
+    /// Makes an interface receive every multicast frame, whether or not a socket joined the group.
     ///
     /// # Errors
     /// Without `CAP_NET_ADMIN`, or when there is no such interface.

@@ -8,7 +8,7 @@ use packet::NeighbourState;
 use std::net::IpAddr;
 use units::Nanos;
 
-/// What the kernel knows of a neighbour.
+/// The kernel's entry for a neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
     /// Number of the interface it is on.
@@ -19,14 +19,14 @@ pub struct Neighbour {
     pub mac: Option<[u8; 6]>,
     /// How much the kernel trusts the entry (`linux/neighbour.h`).
     pub state: NeighbourState,
-    /// How long ago it was last known to answer, where the kernel says.
+    /// How long ago it was last known to answer, where the kernel reports it.
     pub confirmed: Option<Nanos>,
-    /// How long ago its entry was last changed, where the kernel says.
+    /// How long ago its entry was last changed, where the kernel reports it.
     pub updated: Option<Nanos>,
 }
 
 impl Network {
-    /// Tells the kernel a neighbour's hardware address for good, so that it does not ask.
+    /// Sets a neighbour's hardware address permanently, so that the kernel sends no request for it.
     ///
     /// # Errors
     /// Without `CAP_NET_ADMIN`, or when the interface is missing.
@@ -62,7 +62,7 @@ impl Network {
     }
 }
 
-/// Changes of neighbours, as the kernel tells them (`RTNLGRP_NEIGH`).
+/// Changes of neighbours, as the kernel reports them (`RTNLGRP_NEIGH`).
 #[derive(Debug)]
 pub struct NeighbourChanges {
     netlink: Netlink,
@@ -79,7 +79,7 @@ impl NeighbourChanges {
         Ok(Self { netlink })
     }
 
-    /// The next changes; none when nothing changes within `timeout`. A deleted entry is told as
+    /// The next changes; none when nothing changes within `timeout`. A deleted entry is reported as
     /// [`NeighbourState::Unknown`].
     ///
     /// # Errors

@@ -26,7 +26,7 @@ pub enum Qdisc {
 pub struct Tbf {
     /// The rate.
     pub rate: BitRate,
-    /// What may leave at once; at least one frame.
+    /// Bytes that may leave at once; at least one frame.
     pub burst: Bytes,
     /// Room for waiting packets, when nothing follows in the chain.
     pub limit: Bytes,
@@ -37,7 +37,7 @@ pub struct Tbf {
 pub struct Netem {
     /// Delay of every packet.
     pub delay: Nanos,
-    /// Deviation either way, evenly spread; packets may overtake each other by it.
+    /// Deviation in either direction, evenly spread; packets may overtake each other by it.
     pub jitter: Nanos,
     /// Share lost, 0 to 1.
     pub loss: f64,

@@ -1,4 +1,4 @@
-//! Routes: which way the kernel would send to a destination, and adding one through a gateway.
+//! Routes: the one the kernel would use to a destination, and adding one through a gateway.
 
 use super::address::{address_from, family_and_bytes};
 use super::message::Attributes;
@@ -35,13 +35,13 @@ pub struct ConfiguredRoute {
 pub struct HostRoute {
     /// The host.
     pub destination: IpAddr,
-    /// The way to it, which this route keeps.
+    /// The route to the host, which this route keeps.
     pub route: Route,
 }
 
 impl Network {
-    /// Makes a route to one host along its present way, with this MTU, which path MTU discovery does not change
-    /// (`mtu lock`); `replace`: there is one from an earlier call.
+    /// Makes a route to one host along its present path, with this MTU, which path MTU discovery does not change (`mtu lock`);
+    /// `replace`: there is one from an earlier call.
     ///
     /// # Errors
     /// Without `CAP_NET_ADMIN`, or with `File exists` when the host has a route of its own that is not ours.
@@ -175,7 +175,7 @@ const RTMSG: usize = 12;
 const RTM_F_FIB_MATCH: u32 = 0x2000;
 const RTAX_LOCK: u16 = 1;
 pub(super) const RTAX_MTU: u16 = 2;
-/// Who made a route (`rtm_protocol`): a number that nobody has in `/etc/iproute2/rt_protos`.
+/// Identifies our routes (`rtm_protocol`): a number that `/etc/iproute2/rt_protos` does not assign.
 const OUR_PROTOCOL: u8 = 210;
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub struct RouteSpec {
     pub device: Option<String>,
     /// MTU of the route.
     pub mtu: Option<u32>,
-    /// What is done with packets of this route.
+    /// Encapsulation of the packets of this route.
     pub encap: Option<Encap>,
     /// The table it is in, for packets that a rule leads there ([`super::Rule`]); absent: the main one.
     pub table: Option<u8>,

@@ -10,7 +10,7 @@ use crate::error::Result;
 pub struct Rule {
     /// IPv6; else IPv4.
     pub ipv6: bool,
-    /// Its place: lower ones are asked first.
+    /// Its place: rules with lower numbers are evaluated first.
     pub priority: u32,
     /// The protocol above IP (`ip protocol`, IPv6's next header); absent: any.
     pub protocol: Option<u8>,

@@ -37,8 +37,8 @@ impl fmt::Debug for WireguardSpec {
     }
 }
 
-/// Gives a WireGuard interface of the **calling thread's** namespace its key, port and peer, and tells its public
-/// key, which the other end needs. May be called again: once for the key, once with the peer.
+/// Gives a WireGuard interface of the **calling thread's** namespace its key, port and peer, and returns its public key, which
+/// the other end needs. May be called again: once for the key, once with the peer.
 ///
 /// # Errors
 /// Without `CAP_NET_ADMIN`, when there is no such interface, or this kernel has no WireGuard

@@ -30,7 +30,7 @@ impl Rule {
     }
 }
 
-/// The packets a rule's counter has seen, from the attributes of a rule the kernel lists.
+/// The packets counted by a rule, from the attributes of a rule that the kernel lists.
 pub(crate) fn counted_packets(rule: &Attributes<'_>) -> Option<u64> {
     let mut expressions = rule.inside(RULE_EXPRESSIONS).map(|(_, expression)| Attributes::new(expression));
     let counter = expressions.find(|found| found.string(EXPRESSION_NAME).as_deref() == Some("counter"))?;

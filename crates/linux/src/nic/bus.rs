@@ -6,14 +6,14 @@ use std::fs;
 use std::path::Path;
 use units::BitRate;
 
-/// What the bus of an interface carries in one direction, coding subtracted.
+/// Capacity of the bus of an interface in one direction, coding subtracted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bus {
-    /// As it runs, in the bus's own terms: `PCIe 8.0 GT/s x4`, `USB 480 Mbit/s`.
+    /// Its current mode, in the bus's own terms: `PCIe 8.0 GT/s x4`, `USB 480 Mbit/s`.
     pub name: String,
-    /// What it carries.
+    /// Its rate in that mode.
     pub rate: BitRate,
-    /// What the device could at its full width and speed; absent: not known.
+    /// The rate of the device at its full width and speed; absent: not known.
     pub best: Option<BitRate>,
 }
 

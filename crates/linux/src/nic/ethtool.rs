@@ -1,9 +1,9 @@
-//! What drivers report through the `SIOCETHTOOL` ioctl: driver name, link speed, features.
+//! Reports of drivers through the `SIOCETHTOOL` ioctl: driver name, link speed, features.
 //!
 //! Source: `include/uapi/linux/ethtool.h`. The ioctl acts in the network namespace of the socket it is made on,
 //! unlike `/sys/class/net`, which shows the namespace in which `/sys` was mounted.
 //!
-//! Through libc: rustix has none of its requests.
+//! The calls go through libc: rustix has none of its requests.
 
 use super::PacketClock;
 use super::mode::LinkMode;
@@ -15,7 +15,7 @@ use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 use units::Nanos;
 
-/// One interface, to be asked.
+/// One interface, and the socket for its requests.
 #[derive(Debug)]
 pub(super) struct Ethtool<'a> {
     socket: UdpSocket,
@@ -25,7 +25,7 @@ pub(super) struct Ethtool<'a> {
 impl<'a> Ethtool<'a> {
     /// Makes ready to ask this interface of the calling thread's namespace.
     pub(super) fn open(name: &'a str) -> Result<Self> {
-        // Any socket will do: it only says which namespace is meant.
+        // Any socket will do: it only selects the namespace.
         let socket = UdpSocket::bind("0.0.0.0:0").named("open a socket to ask", || name.into())?;
         Ok(Self { socket, name })
     }
@@ -46,7 +46,7 @@ impl<'a> Ethtool<'a> {
     fn link_settings(&self) -> Option<Vec<u8>> {
         let mut settings = request(GLINKSETTINGS, LINK_SETTINGS);
         self.ask(&mut settings).ok()?;
-        // The first answer only says, as a negative number, how many words the bit maps behind need.
+        // The first answer only contains, as a negative number, how many words the bit maps behind need.
         let words = usize::from(settings[LINK_MODE_WORDS].cast_signed().unsigned_abs());
         let mut settings = request(GLINKSETTINGS, LINK_SETTINGS + words * 3 * 4);
         settings[LINK_MODE_WORDS] = u8::try_from(words).ok()?;
@@ -68,7 +68,7 @@ impl<'a> Ethtool<'a> {
         Ok(names.into_iter().enumerate().filter_map(counter).collect())
     }
 
-    /// Who takes the times of packets (`struct ethtool_ts_info`, `struct hwtstamp_config`).
+    /// The clock that takes the times of packets (`struct ethtool_ts_info`, `struct hwtstamp_config`).
     pub(super) fn packet_clock(&self) -> PacketClock {
         let mut info = request(GET_TS_INFO, TS_INFO);
         let can = self.ask(&mut info).is_ok()
@@ -102,7 +102,7 @@ impl<'a> Ethtool<'a> {
         let mut request = request(SFEATURES, 8 + blocks * 8);
         request[4..8].copy_from_slice(&u32::try_from(blocks).unwrap_or(0).to_ne_bytes());
         for (feature, _) in names.iter().enumerate().filter(|(_, name)| is_meant(name)) {
-            // Of each block: which bits are meant, what they are to be.
+            // Each block has the bits that are meant, and their new values.
             let at = 8 + feature / 32 * 8;
             let bit = 1_u32 << (feature % 32);
             for (at, bit) in [(at, bit), (at + 4, if on { bit } else { 0 })] {
@@ -150,7 +150,7 @@ impl<'a> Ethtool<'a> {
         self.ask(&mut states).ok()?;
 
         let is_on = |feature: usize| {
-            // Of each block: available, requested, active, never changed.
+            // Each block has four words: available, requested, active, never changed.
             let active = u32_at(&states, 8 + feature / 32 * FEATURE_BLOCK + 8);
             active.is_some_and(|bits| bits & (1 << (feature % 32)) != 0)
         };

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 use units::Bytes;
 
-/// What the socket does about the path MTU (`IP_MTU_DISCOVER`, ip(7) and ipv6(7)).
+/// Handling of the path MTU by the socket (`IP_MTU_DISCOVER`, ip(7) and ipv6(7)).
 ///
 /// On IPv6 a router never fragments, so a mode with DF clear merely loses what does not fit there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum MtuDiscovery {
 /// Sets the type-of-service byte of IPv4 (DSCP and ECN) and the traffic class of IPv6.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_tos(fd: &impl AsFd, tos: u8) -> Result<()> {
     if is_v6(fd) {
         asked("set IPV6_TCLASS on", fd, sockopt::set_ipv6_tclass(fd, tos.into()))?;
@@ -42,7 +42,7 @@ pub fn set_tos(fd: &impl AsFd, tos: u8) -> Result<()> {
 /// The byte of [`set_tos`], from the family the socket talks.
 ///
 /// # Errors
-/// What `getsockopt(2)` gives.
+/// The errors of `getsockopt(2)`.
 pub fn tos(fd: &impl AsFd) -> Result<u8> {
     if talks_v6(fd) {
         return asked("read IPV6_TCLASS of", fd, sockopt::ipv6_tclass(fd)).map(|class| (class & 0xff) as u8);
@@ -61,7 +61,7 @@ pub fn set_multicast_interface(fd: &impl AsFd, address: Ipv4Addr) -> Result<()> 
 /// Sets the path MTU mode.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_mtu_discovery(fd: &impl AsFd, mode: MtuDiscovery) -> Result<()> {
     if is_v6(fd) {
         set_family_mtu_discovery(fd, true, mode)?;
@@ -86,7 +86,7 @@ pub(crate) fn set_family_mtu_discovery(fd: &impl AsFd, ipv6: bool, mode: MtuDisc
 /// The path MTU mode; `None` for one this program does not know.
 ///
 /// # Errors
-/// What `getsockopt(2)` gives.
+/// The errors of `getsockopt(2)`.
 pub fn mtu_discovery(fd: &impl AsFd) -> Result<Option<MtuDiscovery>> {
     use MtuDiscovery::{Do, Dont, Interface, Omit, Probe, Want};
     let mode = match talks_v6(fd) {
@@ -96,8 +96,8 @@ pub fn mtu_discovery(fd: &impl AsFd) -> Result<Option<MtuDiscovery>> {
     Ok([Dont, Want, Do, Probe, Interface, Omit].into_iter().find(|&known| known as i32 == mode))
 }
 
-/// The path MTU the kernel believes in for a connected socket (`IP_MTU`, `IPV6_MTU`): the interface's or the route's
-/// MTU, or less once an ICMP message told so. Other programs share that knowledge.
+/// The path MTU the kernel believes in for a connected socket (`IP_MTU`, `IPV6_MTU`): the interface's or the route's MTU, or
+/// less once an ICMP message reported it. Other programs share that knowledge.
 ///
 /// # Errors
 /// `ENOTCONN` when the socket is not connected.
@@ -112,7 +112,7 @@ pub fn path_mtu(fd: &impl AsFd) -> Result<Bytes> {
 /// Keeps errors from the network (ICMP) in the error queue, with their sender; see [`crate::error_queue`].
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_receive_errors(fd: &impl AsFd, on: bool) -> Result<()> {
     if is_v6(fd) {
         set_int(fd, IPV6_RECVERR, u32::from(on))?;
@@ -120,10 +120,11 @@ pub fn set_receive_errors(fd: &impl AsFd, on: bool) -> Result<()> {
     set_int(fd, IP_RECVERR, u32::from(on))
 }
 
-/// Says of messages in the error queue where their extensions begin (RFC 4884): `IP_RECVERR_RFC4884`, since Linux 5.9.
+/// Makes the kernel report where the extensions of messages in the error queue begin (RFC 4884): `IP_RECVERR_RFC4884`, since
+/// Linux 5.9.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives: `ENOPROTOOPT` before that.
+/// The errors of `setsockopt(2)`: `ENOPROTOOPT` before that.
 pub fn set_receive_extensions(fd: &impl AsFd) -> Result<()> {
     if is_v6(fd) {
         return set_int(fd, IPV6_RECVERR_RFC4884, 1);
@@ -134,7 +135,7 @@ pub fn set_receive_extensions(fd: &impl AsFd) -> Result<()> {
 /// Adds to every received datagram the size of its largest IP fragment (`IP_RECVFRAGSIZE`).
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_receive_fragment_size(fd: &impl AsFd, on: bool) -> Result<()> {
     if is_v6(fd) {
         set_int(fd, IPV6_RECVFRAGSIZE, u32::from(on))?;
@@ -165,7 +166,7 @@ pub fn set_fragment_mtu(fd: &impl AsFd, mtu: u32) -> Result<()> {
 /// Whether an IPv6 socket refuses IPv4-mapped addresses; to be set before it is bound.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives, also on an IPv4 socket.
+/// The errors of `setsockopt(2)`, also on an IPv4 socket.
 pub fn set_v6_only(fd: &impl AsFd, on: bool) -> Result<()> {
     asked("set IPV6_V6ONLY on", fd, sockopt::set_ipv6_v6only(fd, on))
 }
@@ -174,7 +175,7 @@ pub fn set_v6_only(fd: &impl AsFd, on: bool) -> Result<()> {
 /// whose address must carry the label in `flowinfo` ([`crate::socket::with_flow_label`] makes that address).
 ///
 /// # Errors
-/// What `setsockopt(2)` gives: `EPERM` when another process owns the label.
+/// The errors of `setsockopt(2)`: `EPERM` when another process owns the label.
 pub fn lease_flow_label(fd: &impl AsFd, peer: Ipv6Addr, label: u32) -> Result<()> {
     let mut request = [0_u8; 32];
     request[..16].copy_from_slice(&peer.octets());

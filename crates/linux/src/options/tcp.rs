@@ -1,4 +1,4 @@
-//! Options of TCP, and how much of what was written is still on its way.
+//! Options of TCP, and the amount of written data that is still in flight or unsent.
 
 use super::describe;
 use super::{Opt, asked, get_int, get_raw, set_int};
@@ -11,7 +11,7 @@ use units::{Bytes, Nanos};
 /// The congestion control of this socket (`TCP_CONGESTION`): `cubic`, `bbr`, ….
 ///
 /// # Errors
-/// What `getsockopt(2)` gives.
+/// The errors of `getsockopt(2)`.
 pub fn congestion(fd: &impl AsFd) -> Result<String> {
     asked("read TCP_CONGESTION of", fd, sockopt::tcp_congestion(fd))
 }
@@ -44,7 +44,7 @@ pub fn default_congestion() -> Result<String> {
 /// The maximum segment size (`TCP_MAXSEG`): once connected, the payload of a full segment at this moment.
 ///
 /// # Errors
-/// What `getsockopt(2)` gives.
+/// The errors of `getsockopt(2)`.
 pub fn mss(fd: &impl AsFd) -> Result<Bytes> {
     get_int(fd, TCP_MAXSEG).map(|mss| Bytes(mss.into()))
 }
@@ -69,7 +69,7 @@ pub fn is_multipath(fd: &impl AsFd) -> bool {
 /// Lets no more than this lie in the send buffer unsent: a write waits for as long (`TCP_NOTSENT_LOWAT`).
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_unsent_limit(fd: &impl AsFd, limit: Bytes) -> Result<()> {
     set_int(fd, TCP_NOTSENT_LOWAT, saturate(limit.0))
 }
@@ -77,7 +77,7 @@ pub fn set_unsent_limit(fd: &impl AsFd, limit: Bytes) -> Result<()> {
 /// Sends small writes at once instead of joining them (`TCP_NODELAY`, Nagle's algorithm off).
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_nodelay(fd: &impl AsFd, on: bool) -> Result<()> {
     asked("set TCP_NODELAY on", fd, sockopt::set_tcp_nodelay(fd, on))
 }
@@ -86,7 +86,7 @@ pub fn set_nodelay(fd: &impl AsFd, on: bool) -> Result<()> {
 /// (`TCP_USER_TIMEOUT`); zero restores the system's rule.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_user_timeout(fd: &impl AsFd, span: Nanos) -> Result<()> {
     let span = saturate(span.0 / 1_000_000);
     asked("set TCP_USER_TIMEOUT on", fd, sockopt::set_tcp_user_timeout(fd, span))
@@ -95,7 +95,7 @@ pub fn set_user_timeout(fd: &impl AsFd, span: Nanos) -> Result<()> {
 /// The longest time between two retransmissions of the same data (`TCP_RTO_MAX_MS`), from one second on.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives: the option is Linux 6.15's.
+/// The errors of `setsockopt(2)`: the option is Linux 6.15's.
 pub fn set_longest_retransmission(fd: &impl AsFd, span: Nanos) -> Result<()> {
     set_int(fd, TCP_RTO_MAX_MS, saturate(span.0 / 1_000_000))
 }
@@ -103,7 +103,7 @@ pub fn set_longest_retransmission(fd: &impl AsFd, span: Nanos) -> Result<()> {
 /// The shortest retransmission timeout (`TCP_RTO_MIN_US`), from 8 ms on; the kernel's own is 200 ms.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives: the option is Linux 6.15's.
+/// The errors of `setsockopt(2)`: the option is Linux 6.15's.
 pub fn set_shortest_retransmission(fd: &impl AsFd, span: Nanos) -> Result<()> {
     set_int(fd, TCP_RTO_MIN_US, saturate(span.0 / 1000))
 }
@@ -112,7 +112,7 @@ pub fn set_shortest_retransmission(fd: &impl AsFd, span: Nanos) -> Result<()> {
 /// (`TCP_THIN_LINEAR_TIMEOUTS`).
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_linear_timeouts(fd: &impl AsFd, on: bool) -> Result<()> {
     set_int(fd, TCP_THIN_LINEAR_TIMEOUTS, u32::from(on))
 }
@@ -121,7 +121,7 @@ pub fn set_linear_timeouts(fd: &impl AsFd, on: bool) -> Result<()> {
 /// gives it up after `count` unanswered probes.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_keepalive(fd: &impl AsFd, idle: Nanos, interval: Nanos, count: u8) -> Result<()> {
     let seconds = |span: Nanos| Duration::from_secs((span.0 / 1_000_000_000).clamp(1, 32767));
     asked("set SO_KEEPALIVE on", fd, sockopt::set_socket_keepalive(fd, true))?;
@@ -134,7 +134,7 @@ pub fn set_keepalive(fd: &impl AsFd, idle: Nanos, interval: Nanos, count: u8) ->
 /// keeps a closing connection.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_reset_on_close(fd: &impl AsFd) -> Result<()> {
     asked("set SO_LINGER on", fd, sockopt::set_socket_linger(fd, Some(Duration::ZERO)))
 }
@@ -142,7 +142,7 @@ pub fn set_reset_on_close(fd: &impl AsFd) -> Result<()> {
 /// Keeps the headers of arriving SYN segments (`TCP_SAVE_SYN`); to be set on the listener.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives.
+/// The errors of `setsockopt(2)`.
 pub fn set_save_syn(fd: &impl AsFd) -> Result<()> {
     set_int(fd, TCP_SAVE_SYN, 1)
 }
@@ -150,7 +150,7 @@ pub fn set_save_syn(fd: &impl AsFd) -> Result<()> {
 /// IP and TCP headers of the peer's SYN as they arrived (`TCP_SAVED_SYN`), once; empty when they were not kept.
 ///
 /// # Errors
-/// What `getsockopt(2)` gives.
+/// The errors of `getsockopt(2)`.
 pub fn saved_syn(fd: &impl AsFd) -> Result<Vec<u8>> {
     let mut headers = [0_u8; 256];
     let len = get_raw(fd, TCP_SAVED_SYN, &mut headers)?;
@@ -161,7 +161,7 @@ pub fn saved_syn(fd: &impl AsFd) -> Result<Vec<u8>> {
 /// On UDP: bytes not yet handed to the device.
 ///
 /// # Errors
-/// What `ioctl(2)` gives.
+/// The errors of `ioctl(2)`.
 pub fn unacknowledged(fd: &impl AsFd) -> Result<Bytes> {
     queued(fd, libc::TIOCOUTQ, "SIOCOUTQ")
 }
@@ -169,7 +169,7 @@ pub fn unacknowledged(fd: &impl AsFd) -> Result<Bytes> {
 /// Bytes written that have not been sent at all (`SIOCOUTQNSD`).
 ///
 /// # Errors
-/// What `ioctl(2)` gives.
+/// The errors of `ioctl(2)`.
 pub fn unsent(fd: &impl AsFd) -> Result<Bytes> {
     queued(fd, SIOCOUTQNSD, "SIOCOUTQNSD")
 }
@@ -192,8 +192,8 @@ fn saturate(value: u64) -> u32 {
     u32::try_from(value.min(i32::MAX as u64)).expect("just limited")
 }
 
-/// `SOL_MPTCP` and `MPTCP_INFO` of linux/mptcp.h: six counters of a byte, and from byte 8 on flags, of which the lowest bit says
-/// that it fell back.
+/// `SOL_MPTCP` and `MPTCP_INFO` of linux/mptcp.h: six counters of a byte, and from byte 8 on flags, of which the lowest bit is
+/// set when it fell back.
 const MPTCP_INFO: Opt = Opt(284, 1, "MPTCP_INFO");
 const TCP_NOTSENT_LOWAT: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, "TCP_NOTSENT_LOWAT");
 const MPTCP_FLAGS_END: usize = 12;

@@ -8,7 +8,7 @@ use std::net::UdpSocket;
 /// zero switches it off.
 ///
 /// # Errors
-/// What `setsockopt(2)` gives; `ENOPROTOOPT` on older kernels.
+/// The errors of `setsockopt(2)`; `ENOPROTOOPT` on older kernels.
 pub fn set_udp_segment(socket: &UdpSocket, len: u16) -> Result<()> {
     set_int(socket, UDP_SEGMENT, len.into())
 }
@@ -16,7 +16,7 @@ pub fn set_udp_segment(socket: &UdpSocket, len: u16) -> Result<()> {
 /// Lets one receive call return many joined datagrams and their size (`UDP_GRO`, Linux 5.0).
 ///
 /// # Errors
-/// What `setsockopt(2)` gives; `ENOPROTOOPT` on older kernels.
+/// The errors of `setsockopt(2)`; `ENOPROTOOPT` on older kernels.
 pub fn set_udp_gro(socket: &UdpSocket, on: bool) -> Result<()> {
     set_int(socket, UDP_GRO, u32::from(on))
 }
@@ -24,7 +24,7 @@ pub fn set_udp_gro(socket: &UdpSocket, on: bool) -> Result<()> {
 /// Does one receive call return many joined datagrams?
 ///
 /// # Errors
-/// What `getsockopt(2)` gives; `ENOPROTOOPT` on older kernels.
+/// The errors of `getsockopt(2)`; `ENOPROTOOPT` on older kernels.
 pub fn udp_gro(socket: &UdpSocket) -> Result<bool> {
     Ok(get_int(socket, UDP_GRO)? != 0)
 }

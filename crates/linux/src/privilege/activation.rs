@@ -35,7 +35,7 @@ fn listener(given: RawFd) -> Result<TcpListener> {
         |reason| OsError::new("take over", format!("descriptor {given} from the service manager"), reason);
     // SAFETY: takes numbers and touches no memory of ours.
     let own = check(unsafe { libc::fcntl(given, libc::F_DUPFD_CLOEXEC, 0) }).map_err(named)?;
-    // SAFETY: the kernel has just given us this descriptor; nobody else owns it.
+    // SAFETY: the kernel has just given us this descriptor; it has no other owner.
     let own = unsafe { OwnedFd::from_raw_fd(own) };
     // The given one stays open as long as we run, but is not for the programs we start.
     // SAFETY: takes numbers and touches no memory of ours.

@@ -13,7 +13,7 @@ use std::ffi::CString;
 use std::io;
 use std::ptr;
 
-/// Who a process is for the kernel's checks of files and signals.
+/// The user and group of a process in the kernel's checks of files and signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
     /// Its number.
@@ -59,8 +59,8 @@ impl User {
     }
 }
 
-/// Proof that this process keeps no more rights than it was decided to keep. Whatever answers strangers asks for it, so that no
-/// server begins without that decision.
+/// Proof that this process keeps no more rights than it was decided to keep. Every server of unauthenticated peers requires
+/// one, so that none starts without that decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Confined(());
 
@@ -81,7 +81,7 @@ impl Confined {
         Ok(Confined(()))
     }
 
-    /// Keeps all rights, on purpose: what is served is for this process alone, or its user has asked for that.
+    /// Keeps all rights, on purpose: what is served is for this process alone, or its user requested that.
     #[must_use]
     pub fn with_all_rights() -> Confined {
         Confined(())
@@ -101,7 +101,8 @@ fn alone() -> Result<()> {
     }
 }
 
-/// Takes every capability out of what this process could ever have. Who may not do that has none to lose.
+/// Takes every capability out of what this process could ever have. A process without the right to do that has no capability to
+/// lose.
 fn empty_bounding_set() -> Result<()> {
     for number in 0..u64::BITS {
         match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
@@ -120,7 +121,7 @@ fn empty_bounding_set() -> Result<()> {
 /// starts could gain. Threads that run already keep none, so it comes before those that need some.
 ///
 /// # Errors
-/// What the kernel refuses: a process that is not root, or a user that this user namespace does not know (`EINVAL`).
+/// The kernel's refusal: a process that is not root, or a user that this user namespace does not know (`EINVAL`).
 fn go_on_as(user: User, kept: &[Capability]) -> Result<()> {
     let object = || format!("user {}", user.id);
     // Without it the change of user takes every capability away.
@@ -137,7 +138,7 @@ fn go_on_as(user: User, kept: &[Capability]) -> Result<()> {
 /// Gives up every capability but those of these that the process may have, for good. Holds for the calling thread and those it starts.
 ///
 /// # Errors
-/// What the kernel refuses, or without `/proc`.
+/// The kernel's refusal, or without `/proc`.
 fn keep(kept: &[Capability]) -> Result<()> {
     let object = || "capabilities".into();
     let has = permitted()?;

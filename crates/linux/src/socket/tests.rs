@@ -131,7 +131,7 @@ fn connected_sockets_share_a_port_with_the_one_for_strangers() {
     }
 }
 
-/// Three clients are served one after another as [`udp_bind`] describes; then each, and a stranger, sends again.
+/// Three clients are served one after another as [`udp_bind`] describes; then each, and an unknown sender, sends again.
 fn share_port(server: SocketAddr, client: &str) {
     let wanted = UdpOptions { reuse_address: true, ..UdpOptions::default() };
     let bind_client =

@@ -1,4 +1,4 @@
-//! Two namespaces with a cable between them, and what can be asked of them.
+//! Two namespaces with a cable between them, and helpers to inspect them.
 
 use pathmeter_linux::namespace::Namespace;
 use pathmeter_linux::netlink::Network;
@@ -49,7 +49,7 @@ pub(super) fn six(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// What a tool says in a namespace.
+/// Output of a tool in a namespace.
 pub(super) fn tool(namespace: &Namespace, line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     let mut command = Command::new(words[0]);

@@ -17,17 +17,17 @@ pub(crate) struct Look {
     link: LinkStatistics,
 }
 
-/// What the transport counted besides, since the namespaces were made.
+/// Counters of the transport since the namespaces were made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transport {
-    /// TCP segments sent again by the near end.
+    /// TCP segments retransmitted by the near end.
     retransmitted: f64,
     /// UDP messages that the far end's sockets handed over, and those they had no room for.
     received: f64,
     dropped: f64,
 }
 
-/// What a frame has around its payload: Ethernet, IPv4, and TCP with timestamps or UDP. With offloads a "frame" of the
+/// Headers around the payload of a frame: Ethernet, IPv4, and TCP with timestamps or UDP. With offloads a "frame" of the
 /// counters is a whole burst of segments with one such head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Framing {
@@ -74,7 +74,7 @@ impl Look {
 }
 
 impl Transport {
-    /// Bytes of segments sent again since an earlier look.
+    /// Bytes of segments retransmitted since an earlier reading.
     pub(crate) fn retransmitted_since(&self, earlier: &Transport) -> f64 {
         (self.retransmitted - earlier.retransmitted) * SEGMENT
     }

@@ -18,7 +18,7 @@ fn wait_until_idle(deadline: Instant) -> anyhow::Result<bool> {
     Ok(false)
 }
 
-/// Measures; again, on an idle machine, while others disturbed it and the patience lasts. The least disturbed of these.
+/// Measures; again, on an idle machine, while others disturbed it and until the timeout. The least disturbed of these.
 pub(crate) fn undisturbed(
     timeout: Duration,
     once: impl Fn() -> anyhow::Result<Measured>,

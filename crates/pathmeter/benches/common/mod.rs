@@ -1,4 +1,4 @@
-//! What the benchmarks share: the track, the machine, processes at work, the command line, turns, and what is stored.
+//! Code that the benchmarks share: the track, the machine, processes at work, the command line, turns, and what is stored.
 
 pub(crate) mod document;
 pub(crate) mod lab;

@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What was asked on the command line.
+/// Options of the command line.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// Parts of the names of the cases to run; none: all.
@@ -64,7 +64,7 @@ impl Options {
         self.filters.is_empty() || self.filters.iter().any(|filter| name.contains(filter))
     }
 
-    /// As it is stored with what it gave.
+    /// The command line, as it is stored with its results.
     pub(crate) fn command(&self, bench: &str) -> String {
         let mut text = format!("cargo bench --bench {bench} -- --store");
         for (given, option) in

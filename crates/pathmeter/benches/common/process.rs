@@ -93,12 +93,12 @@ impl Process {
         (waited, preempted)
     }
 
-    /// What it wrote so far.
+    /// Its output so far.
     pub(crate) fn written(&mut self) -> anyhow::Result<String> {
         Ok(read_all(&mut self.output)?)
     }
 
-    /// What it wrote to standard error so far.
+    /// Its standard error so far.
     pub(crate) fn complaints(&mut self) -> String {
         read_all(&mut self.errors).unwrap_or_default()
     }

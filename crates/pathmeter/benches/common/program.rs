@@ -8,7 +8,7 @@ pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
 
-/// The first line of what it says with `--version`.
+/// The first line of its output with `--version`.
 pub(crate) fn version(path: &Path) -> String {
     let Ok(output) = Command::new(path).arg("--version").output() else { return "no version".into() };
     // iPerf2 writes it to standard error.

@@ -22,11 +22,11 @@ pub(crate) struct Entrant<'a> {
     pub(crate) run: Box<dyn Fn() -> anyhow::Result<Measured> + 'a>,
 }
 
-/// What one run gave.
+/// The result of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
     pub(crate) figures: Vec<(&'static str, f64)>,
-    /// What others used of one CPU meanwhile, as a share.
+    /// CPU time of others meanwhile, as a share of one CPU.
     pub(crate) foreign: f64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) plans: Vec<Plan<'a>>,
 }
 
-/// Plays every case asked for, prints it, and stores it when that was asked for too.
+/// Plays every requested case, prints it, and stores it when that was requested, too.
 pub(crate) fn play(bench: Bench<'_>, options: &Options) -> anyhow::Result<()> {
     let setting = Setting {
         date: today()?,

@@ -1,9 +1,9 @@
-//! How many frames a second each way of sending brings to the other end of a virtual link, how exact the pace is, and how
-//! well a router's rate is found again; measured in turns on this machine.
+//! Frames/s that each method of sending delivers to the other end of a virtual link, the accuracy of the pace, and of a
+//! router's rate; measured in turns on this machine.
 //!
 //! The cases are `senders`, `pacing` and, with `--all`, `router`. Needs root, two CPUs, an idle machine, and `iperf3`,
-//! `sockperf` and `taskset` in `PATH`; what is missing is said and left out. Frames are counted where they arrive, never
-//! where they are sent. The command line is in `common/options.rs`, the method and the figures in `docs/benchmarks.md`.
+//! `sockperf` and `taskset` in `PATH`; missing tools are named and left out. Frames are counted where they arrive, never where
+//! they are sent. The command line is in `common/options.rs`, the method and the figures in `docs/benchmarks.md`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own that prints its tables")]
 
 #[path = "../common/mod.rs"]

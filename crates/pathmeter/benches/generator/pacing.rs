@@ -1,4 +1,4 @@
-//! Asked for a rate: what rate came?
+//! The received rate for a requested one.
 
 use super::common::lab::{LINK, Lab};
 use super::common::options::Options;

@@ -106,7 +106,7 @@ impl Track {
         Ok(((lower.load.0, void), cpu_of(Some(&threads)) - before))
     }
 
-    /// A trial whose load was lower since the host held up the generator says nothing of the router, unless it lost some.
+    /// A trial whose load was lower since the host delayed the generator shows nothing about the router, unless it lost some.
     fn trial(&self, trial: &Trial, void: &mut u32) -> anyhow::Result<TrialResult> {
         let burst = Burst::from_trial(trial, Nanos::from_secs(1));
         let mut left = ATTEMPTS;
@@ -161,6 +161,6 @@ pub(crate) const NAME: &str = "router";
 /// The hosts' interfaces.
 const END: &str = "eth0";
 const ATTEMPTS: u32 = 5;
-/// A share of a trial's time: a generator that was held up for longer sent a lower load.
+/// A share of a trial's time: a generator that was delayed for longer sent a lower load.
 const HELD: u64 = 50;
 const NUMBERS: u64 = 100_000_000;

@@ -12,7 +12,7 @@ use model::units::{Bytes, Nanos};
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// What one run gave.
+/// The result of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     /// Frames handed to the interface, as far as that is known: for other tools what it counted.
@@ -72,7 +72,7 @@ impl Link<'_> {
         Ok(self.far.run(open)??)
     }
 
-    /// What the near interface has sent and the far one received.
+    /// Counts of the near interface's sent and the far one's received frames.
     pub(crate) fn both(&self) -> anyhow::Result<[u64; 2]> {
         let near = self.near.run(|| Network::open()?.link(self.names[0]))??.statistics;
         let far = self.far.run(|| Network::open()?.link(self.names[1]))??.statistics;
@@ -112,7 +112,7 @@ pub(crate) fn spec(near: &Namespace, far: &Namespace) -> anyhow::Result<FrameSpe
     })
 }
 
-/// What has come, when all has or nothing has come for a moment.
+/// The received frames, once all have come or none has come for a moment.
 pub(crate) fn settled(sink: &dyn Sink, sent: u64) -> anyhow::Result<Arrived> {
     let mut arrived = sink.arrived()?;
     let deadline = Instant::now() + LAST;
@@ -143,11 +143,11 @@ pub(crate) fn cpu_of(threads: Option<&NapiThreads>) -> Nanos {
 
 /// The CPU that sends.
 pub(crate) const GENERATOR: usize = 0;
-/// The CPU that receives, where a case says so.
+/// The CPU that receives, in cases that name one.
 pub(crate) const RECEIVER: usize = 1;
 /// To which port our own senders send.
 pub(crate) const PORT: u16 = 5301;
-/// Tells their frames from others.
+/// Distinguishes our frames from others.
 pub(crate) const TAG: u32 = 0x706d_6265;
 const MOMENT: Duration = Duration::from_millis(30);
 const LAST: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! Ways of sending, each as fast as it can.
+//! Methods of sending, each at its largest rate.
 
 use super::common::lab::{LINK, Lab};
 use super::common::options::Options;
@@ -103,7 +103,7 @@ impl Contender {
     }
 }
 
-/// Frames a second, more than any of these sends: so many numbers are told apart.
+/// Frames/s, more than any of these sends: the number of sequence numbers that are distinguished.
 const MOST: f64 = 20e6;
 const LIVE: &str = "pathmeter, live frames";
 const COPY: &str = "pathmeter, AF_XDP copy";

@@ -10,7 +10,7 @@ use std::io::{ErrorKind, IoSlice};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// As many as a system call takes, again and again: frames and the time they took.
+/// Sends the most that a system call takes, repeatedly: frames and the time they took.
 pub(crate) fn sendmmsg(port: u16, tag: u32, time: Nanos) -> anyhow::Result<(u64, Nanos)> {
     let socket = connected(port)?;
     let payload = payload(tag);
@@ -20,7 +20,7 @@ pub(crate) fn sendmmsg(port: u16, tag: u32, time: Nanos) -> anyhow::Result<(u64,
         nothing.iter_mut().map(|control| MMsgHdr::new(&parts, control)).collect();
     repeat(time, || match rustix::net::sendmmsg(&socket, &mut messages, SendFlags::empty()) {
         Ok(sent) => Ok(sent as u64),
-        // Of an earlier datagram, for which no socket was open.
+        // The error is of an earlier datagram, for which no socket was open.
         Err(rustix::io::Errno::CONNREFUSED) => Ok(0),
         Err(error) => Err(error.into()),
     })
@@ -47,7 +47,7 @@ fn connected(port: u16) -> anyhow::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// What the sink knows them by; all have the number 0.
+/// The payload that the sink identifies them by; all have the number 0.
 fn payload(tag: u32) -> [u8; 18] {
     let mut payload = [0; 18];
     payload[..4].copy_from_slice(&tag.to_be_bytes());

@@ -36,7 +36,7 @@ fn command(cpu: usize, program: &str, args: &[&str]) -> anyhow::Result<Command> 
     Ok(command)
 }
 
-/// What crossed the link for so long while they were at work.
+/// Counts of the link for so long while they were at work.
 fn between(
     lab: &Lab,
     link: &Link,

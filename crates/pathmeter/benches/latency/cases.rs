@@ -1,4 +1,4 @@
-//! What is measured: a case is one kind of message on one way, who sends it, and what is to be reached.
+//! Cases: each is one kind of message on one path, its senders, and the goals.
 
 use super::common::document::{Goal, Measure};
 use super::common::lab::FAR;
@@ -39,7 +39,7 @@ pub(crate) enum Transport {
 /// A tool with its options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contender {
-    /// As in the tables.
+    /// Its label in the tables.
     pub(crate) label: &'static str,
     pub(crate) tool: Tool,
     /// Options of the client beyond those of the case.
@@ -93,7 +93,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases
 }
 
-/// Who spins is held against who spins, and who sleeps against who sleeps.
+/// The goals: a tool that spins is compared with others that spin, and one that sleeps with others that sleep.
 fn goals(egress: Link, transport: Transport) -> Vec<Goal> {
     let spinning = match transport {
         Transport::Udp => 0.95,

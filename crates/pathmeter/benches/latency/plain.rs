@@ -101,7 +101,7 @@ fn round_trips(
     Ok((times, end - first))
 }
 
-/// What the client writes. The first tenth is warm-up.
+/// The line that the client writes. The first tenth is warm-up.
 fn figures(mut times: Vec<u32>, elapsed: Duration) -> anyhow::Result<String> {
     let all = times.len();
     times.drain(..all / 10);

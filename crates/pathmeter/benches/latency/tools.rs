@@ -28,7 +28,7 @@ pub(crate) struct Toolbox {
     taskset: PathBuf,
 }
 
-/// What a tool says it measured. Times are of whole round trips, in microseconds.
+/// The figures that a tool reports. Times are of whole round trips, in microseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reading {
     /// Round trips behind the percentiles.
@@ -177,7 +177,7 @@ fn read_ours(document: &Value) -> anyhow::Result<Reading> {
     })
 }
 
-/// As SockPerf 3.7 writes it. Its percentile is the value at the index ⌊0.5 + share × count⌋ − 1.
+/// Reads the output of SockPerf 3.7. Its percentile is the value at the index ⌊0.5 + share × count⌋ − 1.
 fn read_sockperf(text: &str) -> anyhow::Result<Reading> {
     let Some((head, summary)) = text.split_once("Summary: Round trip is") else {
         bail!("no round trips; {}", text.lines().last().unwrap_or_default());

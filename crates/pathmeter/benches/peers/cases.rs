@@ -1,5 +1,4 @@
-//! What is measured: a case is one kind of work, who does it, and what is to be reached beside the strongest setting of
-//! each peer.
+//! Cases: each is one kind of work, its contenders, and the goals beside the strongest setting of each peer.
 
 use super::common::document::Goal;
 use super::common::turns::{alone, ratio};
@@ -17,21 +16,21 @@ pub(crate) struct Case {
     pub(crate) essential: bool,
 }
 
-/// What is sent.
+/// The data to send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
     /// Bulk TCP.
     Tcp { streams: u32, congestion: &'static str },
     /// UDP as fast as possible.
     Udp { payload: u32, streams: u32 },
-    /// UDP of 1472 bytes at this many payload bits a second.
+    /// UDP of 1472 bytes at this many payload bits per second.
     Paced { rate: u64 },
 }
 
 /// A tool with its options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contender {
-    /// As in the tables.
+    /// Its label in the tables.
     pub(crate) label: &'static str,
     pub(crate) tool: Tool,
     /// Options beyond those of the work.

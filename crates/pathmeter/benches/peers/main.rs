@@ -1,9 +1,9 @@
 //! How fast pathmeter is next to iPerf3 and iPerf2, measured in turns across a virtual link on this machine.
 //!
 //! Needs root, an idle machine, and the peers in `PATH` (`iperf3`, `iperf`); a newer iPerf3 is taken from
-//! `PATHMETER_BENCH_IPERF3_NEW=/path`, and from `PATHMETER_BENCH_IPERF3_SHORT=/path` the same made with a `GSO_BF_MAX_SIZE`
-//! of 8192, without which it cannot send datagrams of 64 bytes by GSO. What is missing is left out, and said. The command
-//! line is in `common/options.rs`, the method and the figures in `docs/benchmarks.md`.
+//! `PATHMETER_BENCH_IPERF3_NEW=/path`, and from `PATHMETER_BENCH_IPERF3_SHORT=/path` the same made with a `GSO_BF_MAX_SIZE` of
+//! 8192, without which it cannot send datagrams of 64 bytes by GSO. Missing peers are left out, and named. The command line is
+//! in `common/options.rs`, the method and the figures in `docs/benchmarks.md`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own that prints its table")]
 
 mod cases;

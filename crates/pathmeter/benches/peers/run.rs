@@ -83,7 +83,7 @@ pub(crate) fn once(
     Ok(Measured { figures, foreign })
 }
 
-/// The middle of a run, and what became of both ends in it.
+/// The middle of a run, and the state of both ends in it.
 struct Window {
     looks: (Look, Look),
     /// CPU time of both ends.
@@ -127,7 +127,7 @@ fn middle(
     })
 }
 
-/// A tool that ran another congestion control than asked, or received nothing, has measured something else.
+/// A tool that ran another congestion control than requested, or received nothing, has measured something else.
 fn check(work: Work, reading: &Reading) -> anyhow::Result<()> {
     match (work, &reading.congestion) {
         (Work::Tcp { .. } | Work::Udp { .. }, _) if reading.bytes <= 0.0 => bail!("nothing was received"),

@@ -35,14 +35,14 @@ pub(crate) struct Toolbox {
     iperf2: Option<PathBuf>,
 }
 
-/// What a tool says it measured, at the receiver.
+/// The figures that a tool reports, at the receiver.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reading {
     /// Payload bytes received.
     pub(crate) bytes: f64,
     /// Share of the datagrams lost, 0 to 1.
     pub(crate) loss: f64,
-    /// Congestion control that ran, where the tool says so.
+    /// Congestion control that ran, where the tool reports it.
     pub(crate) congestion: Option<String>,
     /// The link carried more than these bytes: part of the test was repeated.
     pub(crate) repeated: bool,

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &AgentArgs, global: &Common) -> Result<Exit> {
         let what = format!("make the folder {}: {error}", args.spool.display());
         Failure::usage(what, "name one that this user may write with --spool DIR")
     })?;
-    // From inside of it the spool can be used, whoever owns the folders above.
+    // From inside of it the spool can be used, regardless of the owner of the folders above.
     std::env::set_current_dir(&args.spool)?;
     let rights = confine(asked)?;
     let interrupt = signals::interrupt()?;
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &AgentArgs, global: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The rules for jobs: those of the configuration, and the usual ones where it says nothing.
+/// The rules for jobs: those of the configuration, and the defaults where it has none.
 fn allowed(rules: &AgentRules) -> Allowed {
     let usual = Allowed::default();
     Allowed {
@@ -114,8 +114,9 @@ fn allowed(rules: &AgentRules) -> Allowed {
     }
 }
 
-/// Who this is beside another agent of the same name: whoever has this folder open on this host, which only one process can. So one
-/// that is started again after it was killed goes on at once, and one of another host waits until the first is gone.
+/// The identity of this agent beside another of the same name: the folder that it has open on this host, which only one process
+/// can. An agent that is restarted after it was killed therefore goes on at once, and one of another host waits until the first
+/// is gone.
 fn instance(name: &str, inventory: &serde_json::Value) -> Instance {
     let boot = boot().unwrap_or_default();
     let folder = std::fs::metadata(".").map(|found| (found.dev(), found.ino())).unwrap_or_default();
@@ -149,7 +150,7 @@ fn serve(server: Server, rights: Confined, interrupt: Interrupt) -> Result<()> {
     Ok(())
 }
 
-/// What serving reports: who was turned away, on standard error. The results are those of the agents that asked.
+/// Prints on standard error which clients were turned away. The results are those of the agents that requested the tests.
 struct Notes;
 
 impl Observer for Notes {
@@ -168,7 +169,7 @@ fn log(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", report::harmless::text(line).replace('\n', " "));
 }
 
-/// What it reports of itself.
+/// The report that the agent publishes about itself.
 fn inventory(args: &AgentRunArgs, server: &str, nats: &Nats) -> Result<serde_json::Value> {
     let ends = ends(server);
     let address = match (args.address.first(), ends) {
@@ -202,6 +203,6 @@ fn ends(shown: &str) -> Option<(IpAddr, IpAddr)> {
     })
 }
 
-/// Without a key the server knows this agent by nothing but what it says.
+/// The warning without a key: the server identifies this agent by nothing but its own name.
 const KEYLESS: &str = "no key is given: whoever reaches the NATS server may hand out jobs and report as this agent \
                        (`pathmeter mesh init` makes keys: --key keys/NAME.seed)";

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Change, Store};
 
-/// Where alerts go. What was not delivered stays in the store, and the next program that has the same receiver delivers it.
+/// Where alerts go. An alert that was not delivered stays in the store, and the next program that has the same receiver
+/// delivers it.
 pub(crate) struct Alerts<'a> {
     args: &'a AlertArgs,
     store: Store,
@@ -37,7 +38,7 @@ impl<'a> Alerts<'a> {
         repeating.map(Receiver::key).collect()
     }
 
-    /// Notes that a change is told now; false: it was told before.
+    /// Notes that a change is reported now; false: it was reported before.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -56,8 +57,8 @@ impl<'a> Alerts<'a> {
         self.outbox.send(alert);
     }
 
-    /// Writes how paths stand into the file that is asked for, and that `of` was measured now. One that cannot be written is
-    /// named, and measuring goes on.
+    /// Writes the states of paths into the requested file, and that `of` was measured now. An error is printed, and measuring
+    /// goes on.
     pub(crate) fn note(&self, states: &[PathState], of: &str) {
         self.settle();
         let Some(file) = &self.args.alert_metrics else { return };
@@ -80,7 +81,7 @@ impl<'a> Alerts<'a> {
         }
     }
 
-    /// What a program before did not deliver, but for what is older than a week.
+    /// Delivers the alerts that an earlier process left, except those older than a week.
     fn deliver_left(&self) -> Result<()> {
         for (number, receiver) in self.outbox.receivers().iter().enumerate() {
             for left in self.store.undelivered(&receiver.key()).map_err(failed)? {
@@ -96,7 +97,7 @@ impl<'a> Alerts<'a> {
         Ok(())
     }
 
-    /// Forgets what has ended. What cannot be forgotten is delivered once more.
+    /// Forgets what has ended. An alert that cannot be removed is delivered once more.
     fn settle(&self) {
         for Ended { receiver, alert } in self.outbox.ended() {
             if let Err(error) = self.store.delivered(change(&alert), &receiver) {
@@ -133,7 +134,7 @@ fn receivers(args: &AlertArgs) -> Result<Vec<Receiver>> {
     Ok(receivers)
 }
 
-/// What a program that ends waits for its receivers.
+/// Longest wait of an ending process for its receivers.
 const LONGEST: Duration = Duration::from_secs(60);
-/// What is not delivered by then is given up.
+/// An alert that is not delivered by then is given up.
 const OLDEST: Nanos = Nanos::from_secs(7 * 86_400);

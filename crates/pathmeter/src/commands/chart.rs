@@ -30,8 +30,8 @@ pub(crate) fn check(command: &Command, global: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Draws documents into each file of `--chart`. Of a result without figures, such as a test that ended before its first
-/// interval, the picture says so.
+/// Draws documents into each file of `--chart`. The picture of a result without figures, such as a test that ended before its
+/// first interval, states that.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -62,7 +62,7 @@ pub(crate) fn draw(documents: &[&dyn Document], files: &[PathBuf]) -> Result<()>
     Ok(())
 }
 
-/// What was typed, as a shell reads it.
+/// The command line, quoted for a shell.
 fn command_line() -> String {
     let quoted =
         |word: String| match word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c)) {

@@ -41,7 +41,7 @@ impl Ran {
     /// Runs a command of this program.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The command cannot be started.
     pub(super) fn from_args(argv: &[String]) -> Result<Ran> {
         let text = argv.join(" ");
         let this = std::env::current_exe().context("find this program")?;
@@ -51,10 +51,10 @@ impl Ran {
         Ok(Ran { text, output })
     }
 
-    /// What it measured, and how it ended.
+    /// Returns the measurement of the command, and how it ended.
     ///
     /// # Errors
-    /// It measured nothing: why, and of the same kind as there.
+    /// The command measured nothing; the error has its reason and kind.
     pub(super) fn measured(&self) -> Result<(Kept, Exit)> {
         let code = self.code();
         let exit = if code == 0 { Exit::Done } else { kind(code).into() };
@@ -69,7 +69,7 @@ impl Ran {
     /// The same of a command that measures a path.
     ///
     /// # Errors
-    /// As [`Ran::measured`].
+    /// Those of [`Ran::measured`].
     #[cfg(feature = "store")]
     pub(super) fn run(&self) -> Result<(Run, Exit)> {
         match self.measured()? {

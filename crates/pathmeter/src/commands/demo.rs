@@ -92,7 +92,7 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Of the demo's server, only what is no session's: the client tells the rest.
+/// Prints the events of the demo's server that belong to no session: the client prints the others.
 struct Notes;
 
 impl Observer for Notes {

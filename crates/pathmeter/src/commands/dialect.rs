@@ -40,7 +40,7 @@ pub(crate) fn sockperf(args: &[OsString]) -> Result<Exit> {
     Ok(Exit::Dialect(dialect::sockperf::run(args, PROCESS)))
 }
 
-/// What a server of iPerf3's tells its client of a test, where the client asks for it.
+/// The text that an iPerf3 server sends its client of a test, where the client requests it.
 #[cfg(feature = "dialects")]
 pub(crate) fn server_output(events: &[Event]) -> Option<Report> {
     Some(dialect::iperf3::text_report(events))

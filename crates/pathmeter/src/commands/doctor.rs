@@ -1,4 +1,4 @@
-//! `pathmeter doctor`: what this host can and cannot do for a measurement, why it matters, and the command that mends it.
+//! `pathmeter doctor`: checks of what this host can do for a measurement, why it matters, and the command that fixes a defect.
 
 use super::output::write;
 use crate::exit::Exit;

@@ -54,7 +54,7 @@ struct Import<'a> {
     #[cfg(feature = "store")]
     keeper: Option<keep::Keeper<'a>>,
     is_void: bool,
-    /// What results go to takes no more.
+    /// The error of the store or file that the results go to.
     failed: Option<engine::error::Error>,
 }
 
@@ -188,7 +188,7 @@ impl Done {
     }
 }
 
-/// What is printed of an item; a change that a store knows of is kept, not printed.
+/// An item to print; a known change of a store is kept, not printed.
 enum Shown<'a> {
     Run(&'a Imported),
     Report(Box<dyn Document + 'a>),

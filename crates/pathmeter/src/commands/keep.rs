@@ -74,7 +74,7 @@ impl Keep {
         }
     }
 
-    /// Keeps the result, and says where.
+    /// Keeps the result, and prints where.
     pub(crate) fn finish(self, measured: Measured<'_>) -> Result<()> {
         if let Some(said) = self.store(measured)? {
             let _ = writeln!(std::io::stderr(), "{said}");
@@ -82,10 +82,10 @@ impl Keep {
         Ok(())
     }
 
-    /// Keeps that nothing was measured, and why. Otherwise the run would stand there as one that was cut off.
+    /// Notes that nothing was measured, and why. Otherwise the run would be listed as one that was cut off.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The note cannot be kept.
     pub(crate) fn fail(&mut self, error: &Error) -> Result<()> {
         let keep = std::mem::take(self);
         if !keep.is_kept() {
@@ -96,7 +96,7 @@ impl Keep {
         keep.store(Measured::Run(&run)).map(drop)
     }
 
-    /// Keeps the result; in the store with a line that says where.
+    /// Keeps the result; for the store, returns a line that names the place.
     pub(crate) fn store(self, measured: Measured<'_>) -> Result<Option<String>> {
         if let Some((path, mut file)) = self.file {
             let line = format!("{}\n", measured.value().map_err(std::io::Error::from)?);

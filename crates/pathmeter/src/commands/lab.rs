@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use cli::{Common, LabArgs, LabCommand};
 use engine::error::Result;
 
-/// Runs the sub-command asked for.
+/// Runs the requested sub-command.
 pub(crate) fn run(args: &LabArgs, global: &Common) -> Result<Exit> {
     topologies(&args.command).into_iter().try_for_each(is_no_plan)?;
     match &args.command {

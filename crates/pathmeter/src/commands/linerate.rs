@@ -6,7 +6,7 @@ use cli::{Common, LinerateArgs};
 use engine::error::{Failure, Result};
 use model::line_rate::LineRate;
 
-/// Answers in the format asked for.
+/// Answers in the requested format.
 pub(crate) fn run(args: &LinerateArgs, global: &Common) -> Result<Exit> {
     // Packets that cannot be are a fault of the command line.
     let answer = LineRate::from_question(&args.question()?).map_err(|wrong| {

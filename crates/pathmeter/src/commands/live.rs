@@ -24,20 +24,20 @@ use report::harmless;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::Ordering;
 
-/// Carries a plan out, keeps what happens and shows it, in the way the format asks for.
+/// Carries a plan out, keeps its events and shows them in the manner of the format.
 ///
 /// # Errors
-/// As [`run::run`].
+/// Those of [`run::run`].
 pub(crate) fn carry_out(plan: &Plan, options: Options, keep: &mut Keep, global: &Common) -> Result<Measured> {
     // A text without details has no intervals, and events have shown them.
-    let is_seen = match global.format().live {
+    let is_only_shown = match global.format().live {
         format::Live::Rows => global.verbose == 0,
         format::Live::Events => global.output.is_none(),
         format::Live::Nothing => false,
     };
-    // What is kept is whole, and a picture shows rates over time.
-    let is_seen = (is_seen && !keep.is_kept() || is_endless(plan)) && global.chart.is_empty();
-    let options = Options { drop_intervals: is_seen, ..options };
+    // A kept result is whole, and a picture shows rates over time.
+    let is_only_shown = (is_only_shown && !keep.is_kept() || is_endless(plan)) && global.chart.is_empty();
+    let options = Options { drop_intervals: is_only_shown, ..options };
     let asked = signals::asked()?;
     let mut rolling = Rolling::default();
     let mut live = Live::new(plan, global);
@@ -65,12 +65,12 @@ pub(crate) fn carry_out(plan: &Plan, options: Options, keep: &mut Keep, global: 
     }
 }
 
-/// What is shown.
+/// The live output.
 struct Live<'a> {
     global: &'a Common,
     style: Style,
     region: Region,
-    /// Of several tests only the steps are shown.
+    /// With several tests only the steps are shown.
     is_of_steps: bool,
     /// Warnings are shown as they come.
     warns: bool,
@@ -80,14 +80,14 @@ struct Live<'a> {
     plan: Option<model::plan::Plan>,
     latency: Option<LatencyPlan>,
     transfer: Option<TransferPlan>,
-    /// It goes on until it is stopped.
+    /// The run goes on until it is stopped.
     is_endless: bool,
     head: Vec<String>,
     rows: Vec<String>,
-    /// Rates of the step under way, and which end counted them.
+    /// Rates of the current step, and the end that counted them.
     rates: Vec<u64>,
     counted: Role,
-    /// What the ends of one test have reported.
+    /// The samples of both ends of one test.
     samples: LiveRows,
     /// The reader has gone (a closed pipe): do not write any more.
     gone: bool,
@@ -121,7 +121,7 @@ impl<'a> Live<'a> {
             Event::Connected(connected) => self.plan = Some(connected.plan.clone()),
             Event::LatencyStarted(begun) => self.latency = Some(begun.plan.clone()),
             Event::TransferStarted(begun) => self.transfer = Some(begun.plan.clone()),
-            // What is changed and who is trusted must be known before it happens.
+            // Changes to the host and trust in servers must be known before they happen.
             Event::Warning(warning) if self.warns => {
                 let lines = self.style.wrap(&format!("warning: {}", warning.text), 0);
                 self.region.say(&lines.iter().map(|line| format!("{line}\n")).collect::<String>());
@@ -187,7 +187,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Other formats are read by programs, and whoever looks on has a terminal.
+    /// Other formats are read by programs; a user who watches has a terminal.
     fn shows(&self) -> bool {
         self.global.format().live == format::Live::Rows || std::io::stderr().is_terminal()
     }
@@ -282,7 +282,7 @@ impl<'a> Live<'a> {
     }
 }
 
-/// What is said beside a rate of which no receiver has reported.
+/// A remark beside a rate that no receiver has reported.
 fn sent(counted: Role) -> &'static str {
     if counted == Role::Sender { " sent" } else { "" }
 }
@@ -294,7 +294,7 @@ fn rate(sample: &IntervalSample, role: Role) -> BitRate {
     BitRate::from_bytes(bytes, sample.end.saturating_sub(sample.start))
 }
 
-/// It ends by a signal, and its intervals are shown and not kept.
+/// Whether the run ends by a signal, and its intervals are shown and not kept.
 fn is_endless(plan: &Plan) -> bool {
     let end = match plan {
         Plan::Throughput(plan) => &plan.test.end,
@@ -304,7 +304,7 @@ fn is_endless(plan: &Plan) -> bool {
     *end == End::Time(ENDLESS)
 }
 
-/// How long a plan takes, where it says so.
+/// The length of a plan, where it has one.
 fn planned(plan: &Plan) -> Option<Nanos> {
     let of = |plan: &model::plan::Plan| match plan.test.end {
         End::Time(time) => Some(time + plan.test.omit),
@@ -347,6 +347,6 @@ fn decided(event: &Event) -> String {
 /// More rows are not looked at while they run.
 const MOST_ROWS: usize = 12;
 const SPARKS: usize = 20;
-/// What `measure` needs between two tests, and for its probes.
+/// The time that `measure` needs between two tests, and for its probes.
 const BETWEEN: Nanos = Nanos::from_millis(300);
 const PROBES: Nanos = Nanos::from_millis(1_500);

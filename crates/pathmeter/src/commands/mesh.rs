@@ -104,7 +104,7 @@ fn print(report: &MeshReport, global: &Common) -> Result<Exit> {
     })
 }
 
-/// Makes the streams that are missing, and has all of them keep so many replicas, if that is asked for.
+/// Makes the streams that are missing, and sets the number of replicas of all of them, if requested.
 fn streams(nats: &Nats, replicas: Option<usize>) -> fleet::Result<()> {
     nats.make_streams(replicas.unwrap_or(1))?;
     replicas.map_or(Ok(()), |replicas| nats.set_replicas(replicas))

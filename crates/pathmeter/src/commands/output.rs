@@ -8,17 +8,17 @@ use report::document::Document;
 use report::format::Style;
 use std::io::{BufWriter, ErrorKind, IsTerminal, Stdout, Write, stdout};
 
-/// Writes documents in the format asked for, and then draws them where that is asked for, too.
+/// Writes documents in the requested format, and then draws them where requested, too.
 ///
 /// # Errors
-/// As [`deliver`] and [`chart::write`].
+/// Those of [`deliver`] and [`chart::write`].
 pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> {
     let text = global.format().write(documents, &Screen::from_options(global).style());
     deliver(global, text.as_bytes())?;
     chart::write(documents, global)
 }
 
-/// Writes the whole text. A reader that has seen enough (`| head`) is no error.
+/// Writes the whole text. A closed pipe (`| head`) is no error.
 ///
 /// # Errors
 /// When the file or standard output takes no more: a full disk, no permission.
@@ -31,11 +31,11 @@ pub(crate) fn deliver(global: &Common, text: &[u8]) -> Result<()> {
         };
     };
     let Err(error) = written::write(path, text) else { return Ok(()) };
-    // What was measured must not be lost with the file.
+    // The result must not be lost with the file.
     let mut out = std::io::stdout().lock();
     out.write_all(text).and_then(|()| out.flush()).ok();
-    let said = "the result went to standard output instead";
-    Err(error).with_context(|| format!("write {}: {said}", path.display()))
+    let note = "the result went to standard output instead";
+    Err(error).with_context(|| format!("write {}: {note}", path.display()))
 }
 
 /// Where text goes that is written as it comes.
@@ -122,7 +122,7 @@ impl Screen {
         }
     }
 
-    /// Where what is said beside the result goes: standard error.
+    /// The screen for output beside the result: standard error.
     pub(crate) fn of_errors(global: &Common) -> Screen {
         let columns = linux::screen::size().map(|(_, columns)| columns);
         Screen { terminal: std::io::stderr().is_terminal(), columns, ..Screen::from_options(global) }

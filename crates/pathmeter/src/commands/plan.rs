@@ -18,7 +18,7 @@ use live::Live;
 use model::experiment::Experiment;
 use std::path::Path;
 
-/// Runs the sub-command asked for.
+/// Runs the requested sub-command.
 pub(crate) fn run(args: &PlanArgs, global: &Common) -> Result<Exit> {
     match &args.command {
         PlanCommand::Check(args) => check(args, global),
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &PlanArgs, global: &Common) -> Result<Exit> {
     }
 }
 
-/// Reads each file. Every one is told of before the bad ones end the program.
+/// Reads each file. Every one is reported before the bad ones end the program.
 fn check(args: &PlanCheckArgs, global: &Common) -> Result<Exit> {
     let (mut text, mut faults) = (String::new(), Vec::new());
     args.files.iter().try_for_each(|file| is_no_topology(file))?;
@@ -90,7 +90,7 @@ fn amount(plan: &Plan) -> String {
     format!("{}: {} runs, about {}{more}", plan.title, outline.runs, about(outline.time))
 }
 
-/// A far end that does not answer is told before what was expected of it.
+/// A far end that does not answer is reported before expectations on it.
 fn exit(report: &Experiment) -> Exit {
     match () {
         () if report.failed().next().is_some() => Exit::Unreachable,

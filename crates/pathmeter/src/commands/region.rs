@@ -17,7 +17,7 @@ impl Region {
         Region { is_live: !global.plain && std::io::stderr().is_terminal(), drawn: 0 }
     }
 
-    /// It can be drawn anew.
+    /// Whether the region can be drawn anew.
     pub(crate) fn is_live(&self) -> bool {
         self.is_live
     }
@@ -42,7 +42,7 @@ impl Region {
     }
 }
 
-/// The line that says how much time is left.
+/// The line with the time that is left.
 pub(crate) fn left(args: &str) -> String {
     format!("  {args} (Ctrl-C ends it with what was measured)")
 }

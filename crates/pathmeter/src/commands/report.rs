@@ -1,4 +1,4 @@
-//! `pathmeter report`: runs as one page, and as what else is asked for beside it.
+//! `pathmeter report`: runs as one page, and in further requested formats.
 
 use super::chart;
 use super::output::deliver;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ReportArgs, global: &Common) -> Result<Exit> {
         let text = rendered(format_of(name)?, documents);
         written::write(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
     }
-    // Text is what nothing was asked for; `show` prints it.
+    // Text is the default format of other commands, and no page: `show` prints it.
     let asked = global.format();
     let text = match asked.name {
         "text" => rendered(format_of("html")?, &page),
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ReportArgs, global: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What a picture is called says what it is.
+/// Refuses a file name whose ending does not match its content.
 fn check_ending(option: &str, file: Option<&PathBuf>, ending: &str) -> Result<(), Failure> {
     match file.filter(|file| !file.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))) {
         None => Ok(()),

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     if let Some(journal) = journal.filter(|_| error.is_none() && !stop.is_raised()) {
         journal.lock().unwrap_or_else(PoisonError::into_inner).remove()?;
     }
-    // What broke it is told below what was measured.
+    // The error is printed below the result.
     error.map_or(Ok(()), Err)?;
     kept.map(|()| exit)
 }

@@ -20,7 +20,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) user: Option<&'a str>,
     /// `--no-capabilities`.
     pub(crate) no_capabilities: bool,
-    /// The user where none is named; absent: `nobody`.
+    /// The default user; absent: `nobody`.
     pub(crate) usual: Option<User>,
 }
 
@@ -52,7 +52,7 @@ fn become_the(name: &str, no_capabilities: bool) -> Result<Confined> {
     let user = User::named(name).map_err(failed)?;
     let kept = if no_capabilities { &[] } else { KEPT };
     match (user.id == user_id(), is_root()) {
-        // The user asked for that: nothing is given up.
+        // The user requested it: no right is given up.
         (true, true) if !no_capabilities => Ok(Confined::with_all_rights()),
         (true, _) => Ok(Confined::enter(None, kept).map_err(failed)?),
         (false, true) => Ok(Confined::enter(Some(user), kept).map_err(failed)?),
@@ -63,7 +63,7 @@ fn become_the(name: &str, no_capabilities: bool) -> Result<Confined> {
     }
 }
 
-/// The user as whom `asked` will go on, where that is another one than now.
+/// The user that `asked` will go on as, where that is another one than now.
 #[cfg(any(feature = "fleet", feature = "web"))]
 pub(crate) fn next_user(asked: Asked<'_>) -> Result<Option<User>> {
     if !is_root() {
@@ -78,7 +78,7 @@ pub(crate) fn next_user(asked: Asked<'_>) -> Result<Option<User>> {
     Ok((user.id != user_id()).then_some(user))
 }
 
-/// The owner of a file, or of the nearest folder above it that there is; absent: root, or nobody can tell.
+/// The owner of a file, or of the nearest folder above it that there is; absent: root, or not known.
 #[cfg(feature = "web")]
 pub(crate) fn owner(file: &Path) -> Option<User> {
     let found = file.ancestors().find_map(|path| std::fs::metadata(path).ok())?;
@@ -111,11 +111,11 @@ fn is_plain(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() == 1)
 }
 
-/// Makes a folder of this program's own files, and gives it and them to the user as whom the program goes on. A folder that holds
-/// anything else stays whose it is.
+/// Makes a folder of this program's own files, and gives it and them to the user as whom the program goes on. A folder that
+/// holds anything else keeps its owner.
 ///
 /// # Errors
-/// It cannot be made.
+/// The folder cannot be made.
 #[cfg(feature = "fleet")]
 pub(crate) fn hand_over(folder: &Path, user: Option<User>) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;

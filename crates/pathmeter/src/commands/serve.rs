@@ -79,7 +79,7 @@ fn config(args: &ServeArgs) -> Result<Config> {
     })
 }
 
-/// What control connections are encrypted with.
+/// Key and certificate of control connections.
 fn tls(args: &ServeArgs) -> Result<Option<ServerTls>> {
     match &args.tls_key {
         Some(file) => ServerTls::kept_in(file).map(Some),
@@ -101,14 +101,14 @@ impl Observer for Log {
     }
 }
 
-/// Keeps a session's events until it can be told in one line.
+/// Keeps a session's events until it can be printed in one line.
 struct SessionLog {
     client: SocketAddr,
     protocol: ProtocolName,
     events: Vec<Event>,
-    /// What a latency session has seen.
+    /// Counts of a latency session.
     observed: Option<LatencyObservation>,
-    /// What a session of frames did.
+    /// Summary of a session of frames.
     framed: Option<FramesObservation>,
 }
 
@@ -118,7 +118,7 @@ impl Watcher for SessionLog {
             SessionEvent::Event(Event::Warning(warning)) => {
                 Log.note(&format!("{}: {}", self.name(), warning.text));
             }
-            // What the line at the end is made of. A server that runs for months keeps nothing that comes again and again.
+            // These events make the line at the end. A server that runs for months keeps none of the periodic ones.
             SessionEvent::Event(
                 event @ (Event::Connected(_) | Event::Started(_) | Event::Result(_) | Event::Finished(_)),
             ) => self.events.push(event.clone()),
@@ -133,16 +133,16 @@ impl Watcher for SessionLog {
     }
 
     fn ended(&mut self, outcome: Result<(), &ProtocolError>) {
-        // It said hello, asked for nothing and went: the clients' probes of how quickly this server answers.
+        // The client opened a session, requested nothing and went: the clients' probes of how quickly this server answers.
         let asked = self.protocol != ProtocolName::Native || !self.events.is_empty() || self.framed.is_some();
         if !asked && matches!(outcome, Err(ProtocolError::Closed(_))) {
             return;
         }
-        let said = match outcome {
+        let line = match outcome {
             Ok(()) => String::new(),
             Err(e) => format!(": {e}"),
         };
-        Log.note(&format!("{} ({}) {}{said}", self.name(), self.protocol, self.summary_line()));
+        Log.note(&format!("{} ({}) {}{line}", self.name(), self.protocol, self.summary_line()));
     }
 }
 
@@ -171,7 +171,7 @@ impl SessionLog {
         let rows = || ends.iter().flatten().flat_map(|end| &end.streams);
         let one_way = |direction| {
             let moved = |role| rows().filter(move |r| r.direction == direction && r.role == role);
-            // What came; where only the sender tells, what went.
+            // The received amount; where only the sender reports, the sent one.
             let received = moved(Role::Receiver).next().is_some();
             let role = if received { Role::Receiver } else { Role::Sender };
             let bytes: model::units::Bytes = moved(role).map(|r| r.bytes).sum();

@@ -1,4 +1,4 @@
-//! What the commands that run tests share: identity, expectations, ending with a verdict.
+//! Functions that the commands for tests share: identity, expectations, ending with a verdict.
 
 use super::keep::Keep;
 use super::output::{deliver, write};
@@ -61,7 +61,7 @@ pub(crate) fn announce_load(plan: &engine::run::Plan) {
 
 /// A run of a path, and the error that ended it early.
 pub(crate) struct Measured {
-    /// What was measured.
+    /// The result.
     pub(crate) run: Run,
     /// Why it ended early.
     pub(crate) error: Option<Error>,
@@ -75,7 +75,7 @@ pub(crate) fn conclude_all(
     keep: Keep,
     global: &Common,
 ) -> Result<Exit> {
-    // The error says it all of transfers of which none came to its end; for a program there is a document nevertheless.
+    // When no transfer came to its end, the error is complete by itself; for a program there is a document nevertheless.
     let is_void =
         ended.run.summary.transfer.as_ref().is_some_and(|found| found.rows.iter().all(|row| row.count == 0));
     let is_said =
@@ -91,14 +91,14 @@ pub(crate) fn conclude_all(
     kept.map(|()| exit)
 }
 
-/// Writes the result of a run and says how it went. `live`: intervals have already been shown on standard output.
+/// Writes the result of a run and returns how it went. `live`: intervals have already been shown on standard output.
 pub(crate) fn conclude(run: &mut Run, live: bool, expected: &[Expectation], global: &Common) -> Result<Exit> {
     run.expectations = expected.iter().map(|expectation| expectation.check(run)).collect();
     let shown = live && global.output.is_none();
     write(&[&RunDocument { run, shown }], global)?;
     let broken = broken(&run.expectations);
     let lasting = run.findings.iter().filter(|finding| is_lasting(finding)).count();
-    // Where several ways were measured side by side, one of them is no reason to give the others up.
+    // Where several egress paths were measured side by side, one of them is no reason to give the others up.
     let vanished = lasting > 0 && lasting >= run.summary.egress_paths.len();
     Ok(match run.verdict.status {
         Status::Void => Exit::Void,
@@ -108,7 +108,7 @@ pub(crate) fn conclude(run: &mut Run, live: bool, expected: &[Expectation], glob
     })
 }
 
-/// Tells on standard error which expectations do not hold.
+/// Prints on standard error which expectations do not hold.
 pub(crate) fn broken(checked: &[Checked]) -> bool {
     let broken: Vec<_> = checked.iter().filter(|checked| !checked.held).collect();
     for checked in &broken {

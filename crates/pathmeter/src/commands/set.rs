@@ -37,7 +37,7 @@ pub(super) fn find(name: &str, store: &StoreArgs) -> Result<Set> {
 }
 
 impl Set {
-    /// What comparisons need of it; of a store without reading documents.
+    /// The samples for comparisons; those of a store are read without its documents.
     pub(super) fn samples(&self) -> Result<Vec<Sample>> {
         match self {
             Set::Read(all) => Ok(all.iter().map(|one| sample(one.measured())).collect()),
@@ -46,7 +46,7 @@ impl Set {
         }
     }
 
-    /// Its documents: those of a file in its order, those of a store from the oldest on. What has not ended has none.
+    /// Its documents: those of a file in its order, those of a store from the oldest on. A run that has not ended has none.
     pub(super) fn documents(self) -> Result<Vec<Kept>> {
         match self {
             Set::Read(all) => Ok(all),

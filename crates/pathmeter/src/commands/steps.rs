@@ -22,7 +22,7 @@ impl Steps {
         Steps { region: Region::new(global), began: mono_now(), rows: Vec::new() }
     }
 
-    /// The steps are drawn, and what is said of the current one may change.
+    /// The steps are drawn, and the text of the current one may change.
     pub(crate) fn is_live(&self) -> bool {
         self.region.is_live()
     }
@@ -44,7 +44,7 @@ impl Steps {
         self.change(&row, left);
     }
 
-    /// What is done in the current step; for a terminal alone.
+    /// Changes the row of the current step; for a terminal alone.
     pub(crate) fn change(&mut self, row: &str, left: Option<&str>) {
         let done = self.rows.len().saturating_sub(1);
         let mut lines = self.rows[..done].to_vec();

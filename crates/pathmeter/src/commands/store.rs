@@ -54,7 +54,7 @@ pub(crate) fn location(args: &StoreArgs) -> Result<Location, Failure> {
     })
 }
 
-/// A refusal of the store, with the way out.
+/// A refusal of the store, with advice.
 pub(crate) fn failed(error: StoreError) -> Error {
     let kind = if error.is_unreachable() { Kind::Unreachable } else { Kind::Usage };
     Failure { kind, advice: Some(error.advice()), message: error.to_string() }.into()
@@ -77,7 +77,7 @@ pub(crate) fn history(args: &HistoryArgs, global: &Common) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let store = Store::open_to_read(location).map_err(failed)?;
-    // One more than is shown tells whether there are more.
+    // One more than is shown reveals whether there are more.
     let limit = filter.limit.unwrap_or(LISTED);
     filter.limit = Some(limit.saturating_add(1));
     let mut entries = store.list(&filter).map_err(failed)?;
@@ -154,5 +154,5 @@ pub(crate) fn time(text: &str, option: &str) -> Result<WallTime, Failure> {
     })
 }
 
-/// Runs that a list shows where nothing else is asked for.
+/// Runs that a list shows by default.
 const LISTED: u64 = 20;

@@ -57,7 +57,7 @@ struct Watch<'a> {
     asked: Arc<AtomicBool>,
     /// Rounds are lines of JSON.
     is_json: bool,
-    /// What the program would end with now.
+    /// The exit code if the program ended now.
     last: Exit,
 }
 
@@ -215,5 +215,5 @@ fn say(text: &str) {
 const AGAIN: usize = 2;
 /// Runs that a trend is made of.
 const LOOKED_BACK: u64 = 500;
-/// A signal is seen within this.
+/// A signal is noticed within this time.
 const STEP: Duration = Duration::from_millis(100);

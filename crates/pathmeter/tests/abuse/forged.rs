@@ -1,5 +1,5 @@
-//! Datagrams whose source is another's address. Whoever sits there hears what the server makes of them: the socket that
-//! sends here takes that part, and answers nothing.
+//! Datagrams whose source is another's address. The host at that address receives the server's replies: the socket that sends
+//! here plays that host, and answers nothing.
 
 use super::figures::record;
 use super::net::SERVER;
@@ -45,7 +45,7 @@ fn heard_for_sent(socket: &UdpSocket, port: u16, datagrams: &[Vec<u8>]) -> (usiz
     socket.set_read_timeout(Some(Duration::from_millis(1200))).unwrap();
     for datagram in datagrams {
         socket.send_to(datagram, (SERVER, port)).unwrap();
-        // As a sender would: the flow is taken up before its end comes.
+        // The pause of a sender: the flow is taken up before its end comes.
         std::thread::sleep(Duration::from_millis(20));
     }
     let sent = datagrams.iter().map(|datagram| datagram.len() + HEADERS).sum();
@@ -105,7 +105,7 @@ fn forged_flows_hold_no_place_that_others_need() {
         (0..200).map(forge).collect()
     });
     server.process.wait_for("turned away: as many tests run as this server allows");
-    // Who has been silent for a second makes room.
+    // A client that was silent for a second makes room.
     std::thread::sleep(Duration::from_millis(1200));
     testbed.all_are_served(&server);
     drop(sockets);
@@ -129,7 +129,7 @@ fn data_over_udp_is_sent_to_who_has_a_connection_and_to_all_where_it_is_said_so(
         socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         socket.send_to(&iperf2_asks(Traffic::Reverse), (SERVER, 5001)).unwrap();
         let heard = socket.recv(&mut [0; 2000]).unwrap();
-        // The victim's host says that nobody is there: that is the end of it.
+        // The victim's host reports a closed port: that ends the flow.
         drop(socket);
         heard
     });
@@ -151,7 +151,7 @@ fn data_over_udp_ends_with_the_connection_that_proved_the_address() {
         socket.send_to(&iperf2_asks(Traffic::Reverse), (SERVER, 5001)).unwrap();
         assert_eq!(socket.recv(&mut [0; 2000]).unwrap(), 1470);
         drop(proof);
-        // Data for a day was asked for, and nothing says that nobody is there.
+        // Data for a day was requested, and no error reports that the port is closed.
         let end = Instant::now() + Duration::from_secs(20);
         socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
         while socket.recv(&mut [0; 2000]).is_ok() {
@@ -172,7 +172,7 @@ fn pathmeter_iperf_sends_no_udp_to_whoever_asks() {
         let heard = testbed.there(|| {
             let socket = UdpSocket::bind((stranger(1), 4000)).unwrap();
             socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-            // Until it listens nobody hears it.
+            // Until it listens no request arrives.
             (0..50).any(|_| {
                 socket.send_to(&iperf2_asks(Traffic::Reverse), (SERVER, 5001)).unwrap();
                 socket.recv(&mut [0; 2000]).is_ok()
@@ -185,5 +185,5 @@ fn pathmeter_iperf_sends_no_udp_to_whoever_asks() {
     }
 }
 
-/// Of IPv4 and UDP.
+/// Bytes of the headers of IPv4 and UDP.
 const HEADERS: usize = 28;

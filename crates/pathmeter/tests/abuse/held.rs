@@ -4,7 +4,7 @@ use super::testbed::Testbed;
 use std::io::Write;
 use std::net::TcpStream;
 
-/// What an iPerf3 client says before its data streams.
+/// The first messages of an iPerf3 client, before its data streams.
 fn iperf3_begins(streams: &[TcpStream]) {
     let params = r#"{"tcp":true,"omit":0,"time":10,"num":0,"blockcount":0,"parallel":1,"len":131072,"client_version":"3.12"}"#;
     let length = u32::try_from(params.len()).unwrap().to_be_bytes();
@@ -44,7 +44,7 @@ fn who_knows_the_token_finds_a_place_that_strangers_cannot_take() {
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let token = file.to_str().unwrap();
     let server = testbed.serve_only(&["--token-file", token, "--iperf3", "--max-tests", "4"]);
-    // The iPerf3 port has no token: strangers have three of the four places, one for each of their addresses.
+    // The iPerf3 port has no token: unauthenticated clients have three of the four places, one for each of their addresses.
     let strangers: Vec<_> = (1..=4)
         .map(|n| {
             let source = format!("10.77.1.{n}");

@@ -104,7 +104,7 @@ fn a_liar_finds_messages_of_every_length_in_any_portions() {
 /// Messages of iPerf3's have no type.
 const ANY: &str = "";
 
-/// What a client makes of a lie.
+/// The result of a client against a lie.
 fn run_against(server: u16, args: &[&str], kind: &'static str, change: Change) -> Ended {
     let port = liar(server, kind, change);
     run(&[&["throughput", &format!("127.0.0.1:{port}"), "--json"], args].concat())

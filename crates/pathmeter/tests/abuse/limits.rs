@@ -20,7 +20,7 @@ fn iperf2_is_bound_by_rate_and_time() {
     for client in [&["-t", "8s"][..], &["-n", "1G"], &["-t", "8s", "-P", "4"]] {
         let server = testbed.serve_only(&limits);
         let argv = ["throughput", SERVER, "--protocol", "iperf2", "--json"];
-        // That its test was cut is an error to it.
+        // A client's test that was cut is an error to it.
         let ended = testbed.client(&[&argv[..], client].concat()).end();
         assert_ne!(ended.code, Some(70), "{}", ended.stderr);
         server.process.wait_for("(iperf2)");

@@ -1,7 +1,7 @@
-//! What a stranger can do to `pathmeter serve` and, through it, to others: forged sources, silent connections, places held
-//! by those who want nothing, threads that cannot be started. Each attack runs against the built program in network
-//! namespaces, beside honest clients that must be served as if nothing were. Nothing here asserts a time; every wait has a
-//! limit. `docs/security.md` has the figures.
+//! Attacks of an unauthenticated host on `pathmeter serve` and, through it, on others: forged sources, silent connections,
+//! places held by idle clients, threads that cannot be started. Each attack runs against the built program in network
+//! namespaces, beside honest clients that must be served as usual. Nothing here asserts a time; every wait has a limit.
+//! `docs/security.md` has the figures.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod churn;

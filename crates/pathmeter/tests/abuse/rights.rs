@@ -7,7 +7,7 @@ use super::testbed::Testbed;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-/// A command that listens, the text that says so, and a client of it.
+/// A command that listens, its text once it listens, and a client of it.
 struct Case<'a> {
     server: Vec<&'a str>,
     listens: &'a str,
@@ -115,7 +115,7 @@ fn every_thread_of_every_server_has_given_root_up() {
     super::support::run(&["history", "--store", &store]).code(0);
 }
 
-/// A store in a folder that the page's user cannot enter is refused with the way out, and root's rights are kept only on purpose.
+/// A store in a folder that the page's user cannot enter is refused with advice, and root's rights are kept only on purpose.
 #[test]
 fn a_page_over_a_store_that_it_may_not_use_says_so() {
     let Some(testbed) = Testbed::new("a_page_over_a_store_that_it_may_not_use") else { return };

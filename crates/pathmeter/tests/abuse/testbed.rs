@@ -1,4 +1,4 @@
-//! A server with every protocol, an honest client, and a stranger with many addresses.
+//! A server with every protocol, an honest client, and an attacker with many addresses.
 
 use super::net::{Net, SERVER, ip};
 use super::support::{Ended, Running, Server, pathmeter};
@@ -7,17 +7,17 @@ use linux::socket::{TcpOptions, tcp_connect};
 use model::units::Nanos;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 
-/// The stranger's ports at the server: native, iPerf3, iPerf2, SockPerf, HTTP.
+/// The attacker's ports at the server: native, iPerf3, iPerf2, SockPerf, HTTP.
 pub(crate) const PORTS: [u16; 5] = [5210, 5201, 5001, 11111, 8080];
-/// What makes a server answer there.
+/// Options that make a server answer there.
 const ALL: [&str; 5] = ["--iperf3", "--iperf2", "--sockperf", "--http", "--stamp"];
 
-/// Two hosts. The stranger's addresses are at the client's end.
+/// Two hosts. The attacker's addresses are at the client's end.
 pub(crate) struct Testbed {
     net: Net,
 }
 
-/// Address number `n` of the stranger.
+/// Address number `n` of the attacker.
 pub(crate) fn stranger(n: u8) -> IpAddr {
     Ipv4Addr::new(10, 77, 1, n).into()
 }
@@ -53,7 +53,7 @@ impl Testbed {
         server
     }
 
-    /// Runs something at the stranger's end.
+    /// Runs something at the attacker's end.
     pub(crate) fn there<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         let path = format!("/run/netns/{}", self.net.client);
         Namespace::open(path).unwrap().run(work).unwrap()
@@ -65,7 +65,7 @@ impl Testbed {
         Namespace::open(path).unwrap().run(work).unwrap()
     }
 
-    /// Connections of one of the stranger's addresses to a port.
+    /// Connections of one of the attacker's addresses to a port.
     pub(crate) fn connect(&self, n: u8, port: u16, count: usize) -> Vec<TcpStream> {
         let options = TcpOptions { local_address: Some(stranger(n)), ..TcpOptions::default() };
         let remote: SocketAddr = (SERVER.parse::<IpAddr>().unwrap(), port).into();
@@ -96,7 +96,7 @@ impl Testbed {
     /// An honest client of every protocol, all at once; each is served in full.
     #[track_caller]
     pub(crate) fn all_are_served(&self, server: &Server) {
-        // However busy the host is that has both ends and the stranger.
+        // The limits hold however busy the host is that has both ends and the attacker.
         let commands: [&[&str]; 7] = [
             &["throughput", SERVER, "-n", "1M", "--json", "--connect-timeout", "60s"],
             &["throughput", SERVER, "-n", "1M", "--json", "--protocol", "iperf3", "--connect-timeout", "60s"],

@@ -1,4 +1,4 @@
-//! Clients that take nothing of what they have asked for: what they leave in the kernel's memory is gone with them.
+//! Clients that read nothing of the data they requested: their data in the kernel's memory are gone with them.
 
 use super::figures::record;
 use super::net::SERVER;

@@ -17,7 +17,7 @@ fn every_tcp_segment_is_counted_though_offloads_join_them() {
             let packets = packets(&run);
             let context = format!("{host} {direction}: {packets:#}");
             assert_eq!(packets["interface"], "eth0");
-            // The kernels count every segment they send, whatever becomes of it below.
+            // The kernels count every segment they send, however it is handled below.
             assert_eq!(packets_of(packets, "tcp", "up"), after.0.since(before.0).segments, "{context}");
             assert_eq!(packets_of(packets, "tcp", "down"), after.1.since(before.1).segments, "{context}");
             let data = &largest_flow(packets, "tcp")[direction];
@@ -25,7 +25,7 @@ fn every_tcp_segment_is_counted_though_offloads_join_them() {
             assert!(of_size(data, 1500) * (1500 - headers) > 19_000_000, "{context}");
             let largest = data["sizes"].as_array().unwrap().last().unwrap();
             assert_eq!(largest["to"], 1500, "{context}");
-            // What TCP_INFO tells without a capture; the stream's opening comes before it begins to count.
+            // The counts of TCP_INFO without a capture; the stream's opening comes before it begins to count.
             let reported = &run["summary"][direction]["segments"];
             let counted = number(&data["with_payload"]);
             let sent = number(&reported["sent"]);

@@ -14,10 +14,10 @@ pub(super) struct Hosts {
 pub(super) const V4: &str = "10.77.0.2";
 pub(super) const V6: &str = "fd77::2";
 
-/// What a host's kernel has sent (`/proc/net/snmp`, `/proc/net/snmp6`).
+/// Counters of sent packets of a host's kernel (`/proc/net/snmp`, `/proc/net/snmp6`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sent {
-    /// TCP segments, those sent again included.
+    /// TCP segments, retransmits included.
     pub(super) segments: u64,
     /// Fragments made, IPv4 and IPv6.
     pub(super) fragments: u64,

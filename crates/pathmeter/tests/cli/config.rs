@@ -36,7 +36,7 @@ fn an_option_wins_over_the_environment_and_that_over_the_file() {
         (&typed["test"]["streams"], &typed["test"]["end"]["time"]),
         (&2.into(), &1_000_000_000_u64.into())
     );
-    // What is typed excludes the default: so many bytes, and no time.
+    // A typed option excludes the default: so many bytes, and no time.
     let bytes = plan("throughput 127.0.0.1 --dry-run -n 1M");
     assert!(bytes["test"]["end"]["time"].is_null(), "{bytes}");
     let history = |command: &mut Command| run(command.current_dir(&scratch.0)).stdout;
@@ -73,7 +73,7 @@ fn what_is_wrong_is_named_with_line_and_column() {
         let ended = run(&mut with(&scratch, text, "linerate --link 25G"));
         assert_eq!(ended.code, Some(2), "{text}\n{}", ended.stderr);
         assert!(ended.stderr.contains(said), "{text}\n{}", ended.stderr);
-        // What helps with it works all the same.
+        // Commands that help with the file work all the same.
         assert_eq!(run(&mut with(&scratch, text, "config template")).code, Some(0));
         assert_eq!(run(&mut with(&scratch, text, "config path")).code, Some(0));
     }

@@ -1,4 +1,4 @@
-//! Bad input and its exit codes: 2 for what cannot be asked, 3 for what cannot be reached; the text names the thing.
+//! Bad input and its exit codes: 2 for impossible requests, 3 for unreachable hosts; the text names the object.
 
 use super::{pathmeter, run};
 use std::net::TcpListener;

@@ -79,7 +79,7 @@ fn typical_mistakes_end_with_what_to_write() {
     }
 }
 
-/// What has the same meaning is understood, as the plan shows.
+/// Aliases have the same meaning, as the plan shows.
 #[test]
 fn aliases_make_the_same_plan() {
     for (typed, ours) in [

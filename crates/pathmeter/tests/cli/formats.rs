@@ -59,13 +59,13 @@ fn several_outputs_of_other_tools_are_one_page() {
     assert!(analysis.contains("<h2>Throughput</h2>") && analysis.contains("class=\"finding"), "{analysis}");
 }
 
-/// A plan is written in the format asked for, or that is refused; what is printed of it says its units.
+/// A plan is written in the requested format, or that is refused; the printed plan has its units.
 #[test]
 fn a_plan_is_written_as_asked() {
     let plans = [
         "throughput 127.0.0.9 --dry-run",
         "measure 127.0.0.9 --dry-run",
-        // What `--wait auto` chooses depends on how busy this host is.
+        // The choice of `--wait auto` depends on how busy this host is.
         "latency 127.0.0.9 --wait block --dry-run",
         "mtu 127.0.0.9 --dry-run",
         "frames 127.0.0.9 --link 1G --dry-run",

@@ -61,7 +61,7 @@ fn what_is_no_output_is_named_and_keeps_nothing_back() {
     assert!(ended.stderr.contains("/nowhere/x: No such file"), "{}", ended.stderr);
 }
 
-/// Of a gzip that is cut off, or broken within, what stands before that is imported, and the damage is named.
+/// The part of a gzip before its cut or damage is imported, and the damage is named.
 #[test]
 fn a_gzip_that_is_cut_off_is_read_so_far() {
     let scratch = Scratch::new("import-cut");
@@ -79,7 +79,7 @@ fn a_gzip_that_is_cut_off_is_read_so_far() {
         let damage = format!("{name} is read in part: it is gzip that is cut off");
         assert!(ended.stderr.contains(&damage), "{}", ended.stderr);
         assert!((least..=400).contains(&count(&ended)), "{} of {name}", count(&ended));
-        // What is analysed is what could be read.
+        // The readable part is analysed.
         let analysed = run(&format!("analyse {}", file.display()));
         assert_eq!(analysed.code, Some(0), "{}", analysed.stderr);
         assert!(analysed.stderr.contains("is read in part"), "{}", analysed.stderr);

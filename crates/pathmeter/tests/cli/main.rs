@@ -22,7 +22,7 @@ fn pathmeter(line: &str) -> Command {
     command
 }
 
-/// What a run ended with.
+/// The end of a run.
 struct Ended {
     code: Option<i32>,
     stdout: String,

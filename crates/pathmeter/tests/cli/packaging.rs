@@ -1,4 +1,4 @@
-//! What packages are made of: the same files in each, of this version, and scripts that a shell reads.
+//! Contents of packages: the same files in each, of this version, and scripts that a shell reads.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -75,7 +75,7 @@ fn every_package_has_every_unit() {
     for path in ["packaging/PKGBUILD", "flake.nix", ".github/workflows/release.yml"] {
         assert!(text(path).contains("packaging/pathmeter*.{service,socket,timer}"), "{path}");
     }
-    // What is removed runs no more.
+    // A removed package stops its units.
     let removed = [text("packaging/debian/prerm"), text("crates/pathmeter/Cargo.toml")];
     for unit in units.iter().filter(|unit| text(&format!("packaging/{unit}")).contains("[Install]")) {
         assert!(removed.iter().all(|text| text.contains(&format!(" {unit} "))), "{unit}");

@@ -1,5 +1,5 @@
-//! What one JSON document says against itself: rates are bytes over times, sums are those of streams, and intervals follow
-//! one another and make the whole.
+//! Consistency of one JSON document: rates are bytes over times, sums are those of streams, and intervals follow one another
+//! and make the whole.
 
 use crate::figures::{Mode, at, number};
 use serde_json::Value;
@@ -37,7 +37,7 @@ fn rates(end: &str, value: &Value) {
             if let (Some(rate), Some(bytes), Some(from), Some(to)) =
                 (of("bits_per_second"), of("bytes"), of("start"), of("end"))
             {
-                // The real tool tells the length of an interval better than its begin and end, and divides the sum of UDP
+                // The length of an interval in the real tool is more precise than its begin and end, and divides the sum of UDP
                 // at the end by the other end's time.
                 let bits = bytes * 8.0;
                 let long = of("seconds").filter(|_| fields.contains_key("omitted")).unwrap_or(to - from);
@@ -67,7 +67,7 @@ fn sums_of_an_interval(mode: Mode, end: &str, interval: &Value) {
     }
 }
 
-/// Those that are not omitted are, one after the other, what the end tells of a stream.
+/// Those that are not omitted are, one after the other, the figures of a stream at the end.
 fn whole_is_its_intervals(mode: Mode, end: &str, index: usize, stream: &Value, document: &Value) {
     let rows: Vec<&Value> = list(document, "intervals")
         .iter()
@@ -81,7 +81,7 @@ fn whole_is_its_intervals(mode: Mode, end: &str, index: usize, stream: &Value, d
         false => &stream[if sends { "sender" } else { "receiver" }],
     };
     if mode.is_udp() && !sends {
-        // What was sent is what the end tells of a stream of UDP.
+        // The sent bytes of a UDP stream are those at its end.
         return;
     }
     let sum = |key: &str| rows.iter().map(|row| number(row, key)).sum::<f64>();

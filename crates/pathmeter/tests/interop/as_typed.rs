@@ -2,7 +2,7 @@
 
 use crate::process::{Said, Tool, free_port};
 
-/// What follows `-c HOST`, with the lines the output must have: how many rows for intervals, and for the end.
+/// Options after `-c HOST`, with the lines the output must have: the number of rows for intervals, and for the end.
 const AS_TYPED: &[(&str, usize)] = &[
     ("-u -b 0 --omit 1 --get-server-output", 1),
     ("-u -b 0 --omit 1 --get-server-output -l 1472", 1),

@@ -3,7 +3,7 @@
 use crate::process::{Running, Said, Scratch, Tool, free_port, their_minor};
 use std::process::Command;
 
-/// Keys made by openssl, as the real tool's manual page says, and one user.
+/// Keys made by openssl, as in the real tool's manual page, and one user.
 struct Keys {
     scratch: Scratch,
     private: String,

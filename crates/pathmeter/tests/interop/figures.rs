@@ -1,4 +1,4 @@
-//! What two JSON documents of one test, the client's and the server's, must agree on.
+//! Figures on which two JSON documents of one test, the client's and the server's, must agree.
 
 use crate::arithmetic;
 use serde_json::Value;
@@ -55,8 +55,8 @@ pub(crate) fn at<'a>(document: &'a Value, path: &str) -> &'a Value {
     })
 }
 
-/// Holds the two documents against one another and against themselves.
-/// `exact`: the server's document holds what it told the client.
+/// Compares the two documents with one another and checks each. `exact`: the server's document has the figures that it sent the
+/// client.
 pub(crate) fn agree(mode: Mode, client: &Value, server: &Value, exact: bool) {
     for (end, document) in [("client", client), ("server", server)] {
         assert!(document.get("error").is_none(), "{end}: {}", document["error"]);
@@ -113,7 +113,7 @@ fn both_ends(mode: Mode, suffix: &str, client: &Value, server: &Value, exact: bo
     let (sent, received) = (bytes(sender, "sent"), bytes(receiver, "received"));
     // The omitted time of the two ends is not over at the same moment, and 3.12 makes up at once for the rate it has not kept.
     assert!(sent > 0.0 && (received > 0.0 || mode.omits()), "{sent} bytes sent, {received} received");
-    // What the server says, the client prints.
+    // The client prints the server's figures.
     let from_server = if down { "sent" } else { "received" };
     let (reported, printed) = (bytes(client, from_server), bytes(server, from_server));
     assert!(
@@ -155,22 +155,22 @@ fn streams_add_up(mode: Mode, suffix: &str, client: &Value) {
     }
 }
 
-/// What is received and what is lost is what was sent, as far as the receiver has looked.
+/// Received and lost datagrams add up to the sent ones, as far as the receiver has counted.
 fn datagrams(mode: Mode, suffix: &str, client: &Value, server: &Value, down: bool) {
     let receiver = if down { client } else { server };
     let of = |key: &str| number(receiver, &format!("end.sum_received{suffix}.{key}"));
     let (packets, lost) = (of("packets"), of("lost_packets"));
     assert!(lost >= 0.0 && lost <= packets, "{lost} of {packets} lost");
-    // Of what the receiver has looked for, or of what was sent.
+    // The share is of the datagrams that the receiver has counted, or of the sent ones.
     let sent = number(if down { server } else { client }, &format!("end.sum_sent{suffix}.packets"));
     let told_share = of("lost_percent");
     let is_share_of = |whole: f64| (told_share - 100.0 * lost / whole).abs() < 1e-6;
     assert!(is_share_of(packets) || is_share_of(sent), "{lost} of {packets} or {sent} lost: {told_share} %");
     let jitter = of("jitter_ms");
     assert!(jitter > 0.0 || packets < 2.0, "{packets} datagrams at the same pace to the nanosecond");
-    // What the receiver says, the other end prints.
+    // The other end prints the receiver's figures.
     let reported = |key: &str| number(client, &format!("end.sum_received{suffix}.{key}"));
-    // 3.12 rounds it to a nanosecond on the way, and counts datagrams of the omitted time at one end alone.
+    // 3.12 rounds it to a nanosecond in transit, and counts datagrams of the omitted time at one end alone.
     assert!(
         (reported("jitter_ms") - jitter).abs() <= 1e-6,
         "jitter{suffix}: {} and {jitter}",

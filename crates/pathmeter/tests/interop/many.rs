@@ -61,7 +61,7 @@ fn clients_that_say_nothing_block_nobody() {
     serving.stop().good();
 }
 
-/// Clients that vanish in the middle: killed, so that nobody says goodbye, and one that only stops to talk.
+/// Clients that vanish in the middle: killed, so that the connection is not closed in order, and one that only stops to talk.
 #[test]
 fn clients_that_vanish_leave_the_server_serving() {
     if skip::lacks(&["iperf3"]) {
@@ -99,7 +99,7 @@ fn a_client_that_is_stopped_tells_the_server() {
     }
 }
 
-/// A server that is stopped tells the client, which prints what was measured.
+/// A server that is stopped notifies the client, which prints its measurement.
 #[test]
 fn a_server_that_is_stopped_tells_its_clients() {
     if skip::lacks(&["iperf3"]) {
@@ -141,7 +141,7 @@ impl Stoppable {
         std::fs::read_to_string(self.scratch.path(name)).unwrap_or_default()
     }
 
-    /// What the two have said.
+    /// The outputs of the two.
     fn ended(mut self) -> (String, String) {
         wait_until("both have ended", || !self.client.runs() && !self.server.runs());
         (self.read("client"), self.read("server"))

@@ -177,7 +177,7 @@ fn run(mode: Mode, client: Tool, server_tool: Tool) -> (Value, Value) {
     (client, server)
 }
 
-/// From 3.16 on the real server prints its end while its threads still send: it then tells the client of more.
+/// From 3.16 on the real server prints its end while its threads still send: it then reports more to the client.
 fn serves_exactly(server: Tool) -> bool {
     server == Tool::Ours || their_minor() < 16
 }

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Who plays a role.
+/// The program that plays a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
     /// `pathmeter iperf3`.
@@ -17,7 +17,7 @@ pub(crate) enum Tool {
     Theirs,
 }
 
-/// What a program has said when it ended.
+/// The output of a program that has ended.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -77,7 +77,7 @@ impl Tool {
 }
 
 impl Running {
-    /// Starts a command and reads along what it says.
+    /// Starts a command and reads its output meanwhile.
     pub(crate) fn start(mut command: Command) -> Running {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let named = format!("{command:?}");
@@ -132,7 +132,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The program may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -213,7 +213,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed stays in the directory for temporary files.
+        // A file that cannot be removed stays in the directory for temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -221,7 +221,7 @@ impl Drop for Scratch {
 fn read_along(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // A killed program leaves what it said.
+        // A killed program leaves its output.
         let _ = pipe.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })

@@ -1,4 +1,4 @@
-//! What our server answers to those who speak the protocol wrongly, and what it must never do.
+//! Answers of our server to clients that violate the protocol.
 
 use crate::process::{Tool, free_port};
 use std::io::{Read, Write};

@@ -5,10 +5,10 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
-/// What a fake server does once a client has connected.
+/// The action of a fake server once a client has connected.
 type Act = fn(&TcpListener, TcpStream) -> std::io::Result<()>;
 
-/// What it does, the client's options, and what the client must say.
+/// The server's action, the client's options, and the client's expected message.
 const TROUBLE: &[(&str, Act, &str, &str)] = &[
     ("busy", |_, mut c| c.write_all(&[0xff]), "", "the server is busy running a test. try again later"),
     ("closes", |_, c| c.shutdown(std::net::Shutdown::Both), "", "control socket has closed unexpectedly"),
@@ -68,7 +68,7 @@ fn with_json_the_error_is_in_the_document() {
     assert_eq!((said.code, names), (Some(1), vec!["error".into(), "end".into()]));
 }
 
-/// A server of iPerf3 3.21 sends its output to all who come after one that asked for it.
+/// A server of iPerf3 3.21 sends its output to all clients after one that requested it.
 #[test]
 fn output_that_nobody_asked_for_is_not_shown() {
     let act: Act = |l, c| results(l, c, UNASKED);
@@ -82,7 +82,7 @@ fn output_that_nobody_asked_for_is_not_shown() {
     drop(server);
 }
 
-/// What was measured until a server vanished is shown.
+/// The measurement until a server vanished is shown.
 #[test]
 fn what_was_measured_is_not_lost() {
     let (port, _server) = fake(|l, c| {

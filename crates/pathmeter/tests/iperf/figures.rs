@@ -1,4 +1,4 @@
-//! Both ends tell the same: bytes sent and received, datagrams and losses.
+//! Both ends report the same: bytes sent and received, datagrams and losses.
 
 use super::process::{Tool, played};
 

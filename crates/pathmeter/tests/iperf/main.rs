@@ -1,5 +1,5 @@
-//! `pathmeter iperf` against the real `iperf` 2.1.8, in both roles, and against itself: what is printed has the lines
-//! that iPerf2 prints in the same mode, and both ends tell the same figures.
+//! `pathmeter iperf` against the real `iperf` 2.1.8, in both roles, and against itself: the output has the lines that iPerf2
+//! prints in the same mode, and both ends report the same figures.
 
 mod figures;
 mod paced;
@@ -20,7 +20,7 @@ use workers::for_each;
 /// A mode: options of the server, options of the client.
 type Mode = (&'static str, &'static str);
 
-/// Both ends of iPerf2 print the same in these whoever they talk to. The last ones, with `-e`, say more of this end.
+/// Both ends of iPerf2 print the same in these, whatever the peer. The last ones, with `-e`, print more of this end.
 const MODES: [Mode; 16] = [
     ("-s", "-t 1"),
     ("-s -i 1", "-t 2 -i 1 -P 2 -M 1460"),
@@ -40,7 +40,7 @@ const MODES: [Mode; 16] = [
     ("-s -e -u", "-u -t 1 --isochronous=60:10m,0 --trip-times"),
 ];
 
-/// What the real client and the real server print, played once. A server of 2.1.8 loses its sum when one stream is over
+/// The output of the real client and the real server, played once. A server of 2.1.8 loses its sum when one stream is over
 /// before it looks at the other: such a run is no model.
 fn model(mode: &Mode) -> &'static Played {
     static PLAYED: [OnceLock<Played>; MODES.len()] = [const { OnceLock::new() }; MODES.len()];

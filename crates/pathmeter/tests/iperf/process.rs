@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Whose program.
+/// The program to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
     Real,
     Ours,
 }
 
-/// What a program has said when it ended.
+/// The output of a program that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) text: String,
@@ -24,7 +24,7 @@ pub(crate) struct Ended {
     pub(crate) status: Option<i32>,
 }
 
-/// What both ends printed.
+/// The output of both ends.
 #[derive(Debug)]
 pub(crate) struct Played {
     pub(crate) server: String,
@@ -94,7 +94,7 @@ pub(crate) fn rows_of_whole(server: &str, client: &str) -> Rows {
     Rows { streams: streams * directions * each, sums: sums * each }
 }
 
-/// Does a line tell of a time that begins with the test?
+/// Does a line have a time that begins with the test?
 fn begins_with_the_test(line: &str) -> bool {
     (line.contains(" 0.0000-") || line.contains(",0.0-")) && !line.contains("out-of-order")
 }
@@ -138,7 +138,7 @@ pub(crate) fn client_run(tool: Tool, argv: &str, port: u16) -> Ended {
     Running::start(command(tool, &format!("-c 127.0.0.1 {argv}"), port)).ended()
 }
 
-/// A program that runs, and what it has said so far; killed on drop.
+/// A program that runs, and its output so far; killed on drop.
 pub(crate) struct Running {
     child: Child,
     said: [Arc<Mutex<String>>; 2],
@@ -157,12 +157,12 @@ impl Running {
         Running { child, said, readers: vec![out, err], named }
     }
 
-    /// What it has printed until now.
+    /// Its standard output until now.
     pub(crate) fn printed(&self) -> String {
         self.said[0].lock().expect("readers do not panic").clone()
     }
 
-    /// What it is, what it has printed and what it has complained of.
+    /// Its command, its output and its standard error.
     pub(crate) fn said(&self) -> String {
         let errors = self.said[1].lock().expect("readers do not panic");
         format!("{}\n{}\n--- standard error:\n{errors}", self.named, self.printed())
@@ -200,7 +200,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The program may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
-//! What an end printed, in the parts that two runs of a mode have in common: its lines in their order with what changes
-//! from run to run masked, and nothing else.
+//! The output of an end, in the parts that two runs of a mode have in common: its lines in their order with the parts that
+//! change from run to run masked, and nothing else.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 /// for the sum, it is not.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Shapes {
-    /// What it will do.
+    /// Lines of its settings.
     settings: Vec<String>,
     /// Lines of connections, by their numbers.
     connections: Vec<String>,
     headings: Vec<String>,
-    /// Of each stream and of the sum, by what stands in brackets.
+    /// Lines of each stream and of the sum, by the text in brackets.
     lines: BTreeMap<String, Vec<String>>,
 }
 
@@ -53,12 +53,12 @@ pub(crate) fn shapes(text: &str, unit: bool) -> Shapes {
     shapes
 }
 
-/// What a run has or has not by chance: also on loopback datagrams overtake one another when a sender changes its CPU.
+/// A line that a run has or lacks by chance: also on loopback datagrams overtake one another when a sender changes its CPU.
 fn by_chance(line: &str) -> bool {
     line.contains("datagrams received out-of-order")
 }
 
-/// What stands in brackets, or the number in a line of CSV.
+/// The text in brackets, or the number in a line of CSV.
 pub(crate) fn id(line: &str) -> String {
     match line.split_once(']') {
         Some((id, _)) if line.starts_with('[') => id.to_owned() + "]",
@@ -148,7 +148,7 @@ fn row(line: &str, unit: bool) -> String {
     masked
 }
 
-/// What stands behind a number that is set flush right.
+/// Units behind a number that is set flush right.
 const UNITS: [&str; 11] = [" KB", " MB", " GB", " By", " Kb", " Mb", " Gb", " bi", " ms", " pps", "K/"];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What goes wrong, and the other modes: nobody there, interrupts, ways back, bounceback, connects alone.
+//! Failures, and the other modes: no server, interrupts, return connections, bounceback, connects alone.
 
 use super::process::{Rows, Running, Server, Tool, client_run, command, free_port, played, played_until};
 
@@ -75,7 +75,7 @@ fn round_trips_of_two_connections_have_rows_at_both_ends() {
         assert!(played.client.lines().any(|line| line.starts_with("[SUM]") && line.contains(" 20=")));
         let asked = "(bb w/quickack len/hold=100/0) (trip-times)";
         assert_eq!(played.server.matches(asked).count(), 2, "{}", played.server);
-        // Ten requests and replies of 100 bytes each way.
+        // Ten requests and replies of 100 bytes in each direction.
         assert!(
             server == Tool::Real || played.server.matches(" 1.95 KBytes ").count() == 2,
             "{}",

@@ -11,10 +11,10 @@ fn tested(options: &str) -> (Value, Said) {
     let udp = if options.contains("--udp") { "-u" } else { "" };
     let server = their_server(port, udp);
     let (said, run) = our_client(port, options);
-    // Both ways on one UDP socket iPerf2 has no report of what came: up is not known, which is void.
+    // With both directions on one UDP socket iPerf2 has no report of the received data: up is not known, which is void.
     let code = if options.contains("--udp --bidir") { 4 } else { 0 };
     assert_eq!(said.code, Some(code), "{options}: {said:#?}, of the server {}", server.said());
-    // It shows the figures a moment after the flow is over.
+    // The server prints the figures a moment after the flow is over.
     server.wait_for_rows(flows(options));
     let theirs = server.stop();
     assert_eq!(theirs.code, Some(0), "{options}: {theirs:#?}");
@@ -111,7 +111,7 @@ fn udp_from_the_server_and_both_ways() {
     }
 }
 
-/// What only iPerf2's own command line asks for.
+/// Options of iPerf2's own command line alone.
 #[test]
 fn connections_back_and_records() {
     if !has_iperf() {

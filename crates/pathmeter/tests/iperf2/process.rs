@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A program that runs, and what it has said so far; killed on drop.
+/// A program that runs, and its output so far; killed on drop.
 pub(crate) struct Running {
     child: Child,
     said: [Arc<Mutex<String>>; 2],
@@ -15,7 +15,7 @@ pub(crate) struct Running {
     named: String,
 }
 
-/// What a program has said when it ended.
+/// The output of a program that has ended.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -61,7 +61,7 @@ pub(crate) fn their_server(port: u16, options: &str) -> Running {
     server
 }
 
-/// Ours; it says on standard error what each session has moved.
+/// Our server; it prints on standard error the bytes of each session.
 pub(crate) fn our_server(port: u16, options: &str) -> Running {
     let own = free_port();
     let options = format!("serve --bind 127.0.0.1 -p {own} --iperf2={port} {options}");
@@ -109,7 +109,7 @@ impl Running {
         text(0) + &text(1)
     }
 
-    /// Waits until it says this.
+    /// Waits until its output contains this.
     pub(crate) fn wait_for(&self, text: &str) -> String {
         until(&format!("{text:?} of {}: {}", self.named, self.said()), || {
             Some(self.said()).filter(|said| said.contains(text))
@@ -121,7 +121,7 @@ impl Running {
         self.child.try_wait().expect("a child of ours").is_none()
     }
 
-    /// Waits until it has said the figures of so many whole tests, each a line that begins with the test.
+    /// Waits until its output has the figures of so many whole tests, each a line that begins with the test.
     pub(crate) fn wait_for_rows(&self, rows: usize) {
         until(&format!("{rows} rows of {}: {}", self.named, self.said()), || {
             (self.said().lines().filter(|line| line.contains(",0.0-")).count() >= rows).then_some(())
@@ -155,7 +155,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The program may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

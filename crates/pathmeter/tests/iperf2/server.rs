@@ -4,7 +4,7 @@ use super::process::{
     free_port, has_iperf, number_before, our_server, start_their_client, their_client, until,
 };
 
-/// Runs the real client against a server of ours; gives what it said and the lines of the server on it.
+/// Runs the real client against a server of ours; returns its output and the lines of the server on it.
 fn served(options: &str, lines: usize) -> (super::process::Said, Vec<String>) {
     let port = free_port();
     let server = our_server(port, "");

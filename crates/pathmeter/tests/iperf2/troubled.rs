@@ -77,7 +77,7 @@ fn a_client_that_asks_for_data_and_takes_none() {
     reverse[32..34].copy_from_slice(&0x0400_u16.to_be_bytes());
     stream.write_all(&reverse).expect("it takes bytes");
     is_served(port);
-    // It asked for one second, and the server does not wait for it for ever.
+    // The client requested one second, and the server does not wait for it for ever.
     server.wait_for("down ");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket of ours");
     let mut data = [0; 10];
@@ -94,12 +94,12 @@ fn a_client_that_vanishes() {
     let server = our_server(port, "");
     for options in ["-t 30 -b 10M -i 0.5", "-u -t 30 -b 10M -i 0.5"] {
         let client = start_their_client(port, options);
-        // It is served: its first interval is over.
+        // The client is served: its first interval is over.
         client.wait_for(" 0.0000-0.5");
         client.kill();
         is_served(port);
     }
-    // What is left of the UDP flow is cut: nothing tells the server that its client is gone.
+    // The rest of the UDP flow is cut: no packet shows the server that its client is gone.
     let stopped = server.stop();
     assert_eq!(stopped.code, Some(0), "{stopped:#?}");
 }

@@ -108,7 +108,7 @@ fn the_variants_of_a_router_are_compared_with_the_cable() {
     let report = ended.json();
     assert_eq!(rows(&report).len(), 8, "four paths, two tests");
     for row in rows(&report) {
-        // A kernel without a tunnel says so in its row.
+        // A kernel without a tunnel has the reason in its row.
         let is_here = row["unavailable"] == false;
         let (runs, reason) = (row["runs"].as_array().unwrap().len(), row["reason"].as_str());
         assert_eq!((runs, reason.is_none()), if is_here { (1, true) } else { (0, false) }, "{row:#}");
@@ -140,7 +140,7 @@ fn frames_are_swept_by_one_session_and_by_two() {
     }
 }
 
-/// A plan of paths of this host: one to a server, one to a port at which nobody listens, one of an agent.
+/// A plan of paths of this host: one to a server, one to a closed port, one of an agent.
 fn mixed(scratch: &Scratch, server: &Server) -> String {
     let closed = free_port();
     let text = format!(
@@ -227,7 +227,7 @@ fn a_plan_that_was_killed_goes_on_where_it_was() {
     run(&args).code(2).says("holds what a run that was cut off has measured");
     let shorter = [&args[..], &["--resume", "--runs", "3"]].concat();
     run(&shorter).code(2).says("it is the journal of another plan");
-    // Ctrl-C leaves it, too, and what was measured is told.
+    // Ctrl-C leaves it, too, and the measurement is printed.
     let resumed = [&args[..], &["--resume"]].concat();
     let running = start(&resumed);
     running.wait_for("   3/4  open: latency, run 3");

@@ -1,4 +1,4 @@
-//! What `list`, `show` and `check` say.
+//! The output of `list`, `show` and `check`.
 
 use super::support::{Scratch, run};
 

@@ -17,7 +17,7 @@ fn topologies_are_compared_in_turns_and_drawn() {
     assert_eq!(report["schema"], "pathmeter/lab/1");
     for variant in report["variants"].as_array().unwrap() {
         let series = variant["series"].as_array().unwrap();
-        // Each family: TCP up, down, and each way of both at once; and round trips.
+        // Each family: TCP up, down, and each direction of both at once; and round trips.
         assert_eq!(series.len(), 2 * 5, "{variant:#}");
         for one in series {
             let runs = one["runs"].as_array().unwrap();
@@ -74,13 +74,13 @@ fn a_shaped_link_carries_what_its_file_says() {
     let args = ["lab", "run", "tbf-mtu", "-6", "-t", "2s", "--tests", "udp,mtu", "--json"];
     let report = run(&args).code(0).json();
     let held = expectations(&report);
-    // The first datagram is too big, and the router says so: those behind it go in fragments.
+    // The first datagram is too big, and the router reports it: those behind it go in fragments.
     for what in
         ["rate of the link up, UDP over IPv6", "rate of the link down, UDP over IPv6", "path MTU up, IPv6"]
     {
         assert!(held.contains(&(what.into(), Value::Bool(true))), "{what}: {held:#?}");
     }
-    // What an overload drops, the queue of the shaped link drops, and it is told where.
+    // The queue of the shaped link drops an overload, and the place is reported.
     let series =
         report["variants"][0]["series"].as_array().unwrap().iter().find(|one| one["test"] == "udp").unwrap();
     let drops = series["runs"][0]["drops"].as_array().unwrap();
@@ -121,7 +121,7 @@ fn what_the_kernel_lacks_is_an_error_and_void() {
     assert!(ended.stdout.starts_with("VOID  Nothing was measured"), "{}", ended.stdout);
 }
 
-/// What did not run is neither held nor broken.
+/// An expectation on a test that did not run is neither held nor broken.
 #[test]
 fn an_interrupt_judges_nothing_that_did_not_run() {
     if buildable("an_interrupt_judges_nothing_that_did_not_run").is_none() {
@@ -181,7 +181,7 @@ fn what_cannot_be_is_refused_before_anything_is_built() {
     );
 }
 
-/// What each expectation of the first topology says, and whether it held.
+/// The text of each expectation of the first topology, and whether it held.
 fn expectations(report: &Value) -> Vec<(String, Value)> {
     let all = report["variants"][0]["expectations"].as_array().unwrap().iter();
     all.map(|one| (one["what"].as_str().unwrap().to_owned(), one["held"].clone())).collect()

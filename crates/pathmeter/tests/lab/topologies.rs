@@ -76,7 +76,7 @@ pub(super) fn buildable(test: &str) -> Option<Vec<String>> {
     let is_plain = |name: &String| {
         let shown = run(&["lab", "show", name, "--json"]).code(0).json();
         let nodes = shown["nodes"].as_array().unwrap();
-        // What dies in the middle has no path to measure in the end.
+        // A topology whose neighbour dies has no path to measure in the end.
         nodes.iter().all(|node| node["place"] == "namespace") && name != "neighbour-dies"
     };
     Some(names.into_iter().filter(is_plain).collect())

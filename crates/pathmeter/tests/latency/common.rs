@@ -1,4 +1,4 @@
-//! What the tests of latency share: servers with foreign protocols, a run's figures, hand-made messages.
+//! Code that the tests of latency share: servers with foreign protocols, a run's figures, hand-made messages.
 
 use super::support::{Ended, Server, free_port, run};
 use serde_json::Value;
@@ -12,13 +12,13 @@ pub(super) fn latency(host: &str, args: &[&str]) -> Ended {
     run(&[&["latency", host], args].concat())
 }
 
-/// The same with patience, successful, and as JSON.
+/// The same with a long timeout, successful, and as JSON.
 #[track_caller]
 pub(super) fn measured(host: &str, args: &[&str]) -> Value {
     latency(host, &[args, &PATIENT, &["--json"]].concat()).code(0).json()
 }
 
-/// The figures of its first way.
+/// The figures of its first egress path.
 #[track_caller]
 pub(super) fn only_egress(run: &Value) -> &Value {
     let egress = &run["summary"]["ways"][0];
@@ -26,13 +26,13 @@ pub(super) fn only_egress(run: &Value) -> &Value {
     egress
 }
 
-/// One of a way's counters.
+/// One of an egress path's counters.
 #[track_caller]
 pub(super) fn count(egress: &Value, name: &str) -> u64 {
     egress["counted"][name].as_u64().unwrap_or_else(|| panic!("no {name}: {:#}", egress["counted"]))
 }
 
-/// Some of a way's counters.
+/// Some of an egress path's counters.
 #[track_caller]
 pub(super) fn counts<const N: usize>(egress: &Value, names: [&str; N]) -> [u64; N] {
     names.map(|name| count(egress, name))

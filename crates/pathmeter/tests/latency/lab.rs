@@ -102,7 +102,7 @@ fn groups_are_answered_by_our_server_and_by_sockperf() {
     for bind in [&[][..], &["--bind", SERVER]] {
         let server = everywhere(&net, &[&["--sockperf=11111", "--group", GROUP], bind].concat());
         assert_group(&net);
-        // Whoever asks the host itself is answered too.
+        // A request to the host itself is answered, too.
         let run = measured(&net, &["--protocol", "sockperf", SERVER, "-n", "40"]);
         assert_eq!(counts(only_egress(&run), ["sent", "received"]), [40; 2]);
         end(server);
@@ -118,7 +118,7 @@ fn groups_are_answered_by_our_server_and_by_sockperf() {
         server.wait_for_output("to block on socket");
         assert_group(&net);
     }
-    // A group that nobody is in, and one for a protocol that has none.
+    // A group without members, and one for a protocol that has none.
     let quick = ["latency", GROUP, "--protocol", "sockperf", "-n", "3", "--timeout", "200ms"];
     net.client(&quick).code(3).says("no reply").says(GROUP);
     net.client(&["latency", GROUP]).code(2).says("multicast").says("--protocol sockperf");

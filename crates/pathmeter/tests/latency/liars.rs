@@ -35,7 +35,7 @@ fn nonsense_beside_good_replies_is_counted_and_passed_over() {
     let [sent, received, lost, strays, duplicates] =
         counts(only_egress(&run), ["sent", "received", "lost", "strays", "duplicates"]);
     assert_eq!((sent, received, lost), (30, 30, 0), "{:#}", only_egress(&run)["counted"]);
-    // The ones behind the last reply nobody reads any more.
+    // The replies behind the last one are not read any more.
     assert_eq!((strays, duplicates), (30 * 11, 29), "{:#}", only_egress(&run)["counted"]);
 }
 
@@ -69,7 +69,7 @@ fn silence_is_an_error_and_no_zero() {
     drop(quiet);
     let ended = latency(&host, &["--protocol", "sockperf", "-n", "3", "--json"]).code(3);
     ended.says("nothing listens on UDP port");
-    // Accepts, and says nothing.
+    // The server accepts, and sends nothing.
     let mute = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = mute.local_addr().unwrap().to_string();
     let args = ["--protocol", "sockperf", "--tcp", "-n", "3", "--timeout", "300ms", "--json"];
@@ -239,7 +239,7 @@ fn an_answer_that_is_none_ends_the_session() {
     }
 }
 
-/// What a server sends for a datagram.
+/// The replies of a server to a datagram.
 type Answer = fn(&[u8]) -> Vec<Vec<u8>>;
 
 /// The run has no figure that could be taken for one.
@@ -272,7 +272,7 @@ fn the_last_reply_is_late_and_not_lost() {
     assert_eq!((sent, received + late, lost), (21, 21, 0), "{:#}", only_egress(&run)["counted"]);
 }
 
-/// A server that sends these to whoever sends it something. It lives as long as the tests.
+/// A server that sends these to every sender. It lives as long as the tests.
 fn udp(answer: Answer) -> String {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let host = socket.local_addr().unwrap().to_string();

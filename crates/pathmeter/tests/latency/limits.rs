@@ -1,4 +1,4 @@
-//! What a server allows: a latency session beyond it is refused with the option that says so, one within it is not.
+//! Limits of a server: a latency session beyond one is refused with the option that sets it, one within it is not.
 
 use super::common::{counts, latency, measured, only_egress};
 use super::support::{Running, Server, pathmeter};
@@ -11,7 +11,7 @@ fn longer_tests_than_allowed_are_refused_and_shorter_ones_not() {
         let ended = latency(&host, &["-t", "5s", transport]).code(3);
         ended.says("5.00 s").says("1.00 s").says("--max-time").says("--time");
         latency(&host, &["-t", "300ms", transport]).code(0);
-        // So many messages may take any time: they have as long as the server allows.
+        // A number of messages may take any time: they have as long as the server allows.
         let run = measured(&host, &["-n", "100", transport]);
         assert_eq!(counts(only_egress(&run), ["sent", "received"]), [100; 2]);
     }
@@ -20,7 +20,7 @@ fn longer_tests_than_allowed_are_refused_and_shorter_ones_not() {
 
 #[test]
 fn faster_tests_than_allowed_are_refused_and_slower_ones_not() {
-    // 64 bytes: 1000 messages a second.
+    // 64 bytes: 1000 messages/s.
     let server = Server::start(&["--max-rate", "512K"]);
     let host = server.host();
     for args in [&["-n", "20", "--rate", "1001"][..], &["--mode", "under-load", "-n", "20"]] {

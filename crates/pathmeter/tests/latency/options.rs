@@ -163,7 +163,7 @@ fn expectations_decide_how_it_ends() {
     let ended = latency(&host, &["-n", "200", "--expect", "rtt.p50<=1ns"]).code(1);
     assert!(ended.stdout.contains("Details: -v"), "{}", ended.stdout);
     ended.says("expectation broken: rtt.p50<=1ns");
-    // So few round trips have no 99.99th percentile: what is not known is not held.
+    // This number of round trips has no 99.99th percentile: an expectation on an unknown figure is not held.
     let ended = latency(&host, &["-n", "50", "--expect", "rtt.p9999<=10s"]).code(1);
     ended.says("not measured");
     latency(&host, &["--expect", "rtt.p51<=1s"]).code(2).says("rtt.p51");
@@ -199,7 +199,7 @@ fn what_cannot_be_is_said_before_anything_is_sent() {
     }
 }
 
-/// What the server printed at its start.
+/// The fingerprint in the server's first lines.
 #[track_caller]
 fn fingerprint(server: &Server) -> String {
     server.process.wait_for("--fingerprint ");

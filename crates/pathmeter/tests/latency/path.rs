@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What the path does to a message of one direction: its number from 1, and when it comes, from the first message on.
+/// The path's rule for a message of one direction: its number from 1, and the time when it comes, from the first message on.
 type Rule = fn(u64, Duration) -> Delivery;
 
 /// How a message is delivered.
@@ -91,7 +91,7 @@ impl PathNet {
         *self.treatment.lock().unwrap() = Treatment::by(rules);
         let before = self.dropped();
         let size = SIZE.to_string();
-        // No end spins, and nothing is looked for after it: only what the path does is asked.
+        // No end spins, and no phase follows it: the test is about the path alone.
         let quiet = ["--wait", "block", "--no-explain"];
         let more = [&quiet[..], &["--size", &size, "--warm-up", "0", "--timeout", "2s", "--json"]].concat();
         let run = self.net.client(&[&["latency", SERVER], args, &more[..]].concat()).code(0).json();
@@ -119,12 +119,12 @@ fn without_waiting(tap: Tap) -> File {
     File::from(OwnedFd::from(socket))
 }
 
-/// Frames on their way.
+/// Frames in transit.
 struct Carrier {
     files: [File; 2],
     treatment: Arc<Mutex<Treatment>>,
     dropped: Arc<[AtomicU64; 2]>,
-    /// What is due when, and the end that it goes to.
+    /// The frames that are due, by time, and the end that each goes to.
     queue: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
 }
 

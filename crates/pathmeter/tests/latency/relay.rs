@@ -1,4 +1,4 @@
-//! A path that loses, doubles, swaps and delays datagrams on their return path, each as its number says.
+//! A path that loses, doubles, swaps and delays datagrams on their return path, each by its number.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What becomes of a reply.
+/// Delivery of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Delivery {
     Pass,
@@ -30,7 +30,7 @@ pub(super) struct Relay {
 pub(super) type Number = fn(&[u8]) -> u64;
 
 impl Relay {
-    /// A way there that loses nothing.
+    /// A forward path that loses nothing.
     pub(super) fn to(server: u16, number: Number, delivery: fn(u64) -> Delivery) -> Relay {
         Relay::both(server, |_| false, number, delivery)
     }

@@ -1,4 +1,4 @@
-//! Several ways in one run, and several runs in one file: in each direction has its name, and the table has them all.
+//! Several egress paths in one run, and several runs in one file: each has its name, and the table has them all.
 
 use super::common::{PATIENT, counts, latency, measured};
 use super::support::{Scratch, Server, free_port, run};
@@ -17,7 +17,7 @@ fn two_hosts_take_turns() {
             assert_eq!(counts(egress, ["sent", "received", "far_received"]), [100; 3], "{args:?}");
         }
     }
-    // One of them gone: told, and the other is measured.
+    // One of them is gone: that is reported, and the other is measured.
     let gone = format!("127.0.0.1:{}", free_port());
     let ended = run(&[&["latency", &hosts[0], &gone, "-n", "50", "--json"][..], &PATIENT].concat()).code(0);
     let reported = ended.json();
@@ -51,7 +51,7 @@ fn each_source_is_a_way() {
             let args = ["--via", place, "-n", "5", "--protocol", protocol];
             latency(&server.host(), &args).code(2).says(place);
         }
-        // Beside one that is there it is told and left out.
+        // Beside one that is there it is reported and left out.
         let args = ["--via", place, "--via", "lo", "-n", "20", "--json"];
         let run = latency(&server.host(), &args).code(0).says("").json();
         assert_eq!(run["summary"]["ways"].as_array().unwrap().len(), 1, "{place}");

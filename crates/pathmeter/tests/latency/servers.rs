@@ -1,4 +1,4 @@
-//! `pathmeter serve --sockperf` among strangers: what no SockPerf client sends has no answer, and delays nobody's.
+//! `pathmeter serve --sockperf` under attack: a message that no SockPerf client sends has no answer, and delays no other's.
 
 use super::common::{Foreign, PATIENT, counts, latency, message, only_egress};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use wire::sockperf::{CLIENT, PONG, WARM_UP};
 
 const PING: u16 = CLIENT | PONG;
 
-/// What it is, what is sent, and the answer.
+/// The name of a case, the bytes to send, and the answer.
 type Row = (&'static str, Vec<u8>, Option<Vec<u8>>);
 
 #[test]
@@ -37,10 +37,10 @@ fn each_datagram_is_a_message_by_itself() {
         for _ in 0..3 {
             stranger.send(&sent).unwrap();
         }
-        // Whoever comes next gets his own answer, at once and whole.
+        // The next client gets its own answer, at once and whole.
         honest.send(&message(sequence, PING, 64, 64)).unwrap();
         assert_eq!(receive(&honest), message(sequence, PONG, 64, 64), "{name}");
-        // What was answered before came before.
+        // Earlier answers come first.
         for _ in 0..if wanted.is_some() { 3 } else { 0 } {
             assert_eq!(Some(receive(&stranger)), wanted, "{name}");
         }
@@ -134,7 +134,7 @@ fn two_hundred_idle_connections_delay_nobody() {
     assert_ends_well(foreign);
 }
 
-/// It has not stumbled, and ends in order.
+/// The server has not stumbled, and ends in order.
 fn assert_ends_well(foreign: Foreign) {
     let said = foreign.server.stop().stderr;
     assert!(!said.contains("internal error") && !said.contains("panicked"), "{said}");

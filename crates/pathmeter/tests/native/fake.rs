@@ -1,4 +1,4 @@
-//! A scripted server: speaks our protocol as `docs/protocol.md` says, as far as its script lets it.
+//! A scripted server: speaks our protocol as in `docs/protocol.md`, as far as its script lets it.
 
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -71,7 +71,7 @@ impl Fake {
         }
     }
 
-    /// Greets, says hello and grants what the client asks for.
+    /// Greets, says hello and grants the client's request.
     pub(super) fn let_in(&mut self) -> std::io::Result<Value> {
         self.greet([1, 1])?;
         self.receive("hello")?;
@@ -88,7 +88,7 @@ impl Fake {
         self.begin_test(flows).map(|(_, flows)| flows)
     }
 
-    /// The same, with the test that the client asked for.
+    /// The same, with the test that the client requested.
     pub(super) fn begin_test(&mut self, flows: usize) -> std::io::Result<(Value, Vec<TcpStream>)> {
         let test = self.let_in()?;
         let flows = (0..flows).map(|_| self.take_flow()).collect::<std::io::Result<_>>()?;
@@ -119,7 +119,7 @@ impl Fake {
     }
 }
 
-/// What a test's receiver says: one stream that got so many bytes in this time.
+/// The report of a test's receiver: one stream that got so many bytes in this time.
 pub(super) fn received(bytes: u64, nanoseconds: u64) -> Value {
     let row = json!({
         "stream": 0, "direction": "up", "role": "receiver", "elapsed_ns": nanoseconds,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Of 200 datagrams 10 are lost, the last one too; 8 come twice; 6 come after their successor.
+/// 10 of 200 datagrams are lost, the last one too; 8 come twice; 6 come after their successor.
 #[test]
 fn numbered_datagrams_are_counted_under_their_own_names() {
     let server = Server::start(&[]);
@@ -56,8 +56,8 @@ fn what_comes_after_the_last_number_is_not_lost() {
     server.stop();
 }
 
-/// A number far ahead, which nobody sent, moves the window of remembered numbers: what comes again from before it cannot
-/// be told from a first arrival.
+/// A number far ahead, which was never sent, moves the window of remembered numbers: a duplicate from before it cannot be
+/// distinguished from a first arrival.
 #[test]
 fn datagrams_from_before_the_window_are_late() {
     let server = Server::start(&[]);
@@ -128,7 +128,7 @@ fn loss_is_told_where_it_happened() {
         let case = format!("{direction} {argv:?}, stands {stands}, drops {drops}: {:#}", run["summary"]);
 
         let sender = if direction == "up" { "local" } else { "peer" };
-        // What leaves as one piece arrives as one, and is dropped as one.
+        // A super-packet leaves and arrives as one, and is dropped as one.
         let piece = count(&run["summary"][sender]["datapath"]["gso_segments"]).max(1);
         assert_eq!(piece == 1, argv.contains(&"--no-gso"), "{case}");
         let receiver = if direction == "up" { "peer" } else { "local" };
@@ -263,7 +263,7 @@ fn the_goodput_of_tcp_is_what_a_shaper_lets_through() {
         let again = count(&up["retransmits"]) as f64 * 1514.0;
         assert!(bytes as f64 / PAYLOAD_SHARE <= data && data <= crossed, "{data} of {crossed}: {up:#}");
         assert!(crossed <= data + again + 100e3, "{data} and {again} of {crossed}: {up:#}");
-        // It cannot have let through more while the test ran.
+        // The bucket cannot have let through more while the test ran.
         let most = (40e6 * took + BURST * 8.0) * PAYLOAD_SHARE / seconds;
         assert!(goodput <= most, "{goodput} of at most {most}: {up:#}");
         let wire = count(&up["wire_bps"]) as f64;
@@ -274,7 +274,7 @@ fn the_goodput_of_tcp_is_what_a_shaper_lets_through() {
 
 /// TCP payload with timestamps in a frame of 1514 bytes, which is what the bucket counts.
 const PAYLOAD_SHARE: f64 = 1448.0 / 1514.0;
-/// Of the bucket.
+/// Bytes of the bucket.
 const BURST: f64 = 16384.0;
 
 /// Bytes that have left the bucket.

@@ -38,7 +38,7 @@ fn ndjson_is_events_and_then_the_result() {
     for kind in ["connected", "started", "sample", "result", "finished"] {
         assert!(kinds.contains(&kind), "{kinds:?}");
     }
-    // The last line is the document, told apart by a key of its own.
+    // The last line is the document, distinguished by a key of its own.
     let mut document = last.clone();
     document.as_object_mut().unwrap().remove("event");
     result.accept(&document);
@@ -159,7 +159,7 @@ fn a_chart_shows_what_the_text_does_not_and_takes_nothing_from_it() {
 fn a_chart_that_is_asked_for_is_there() {
     let scratch = Scratch::new("charts-there");
     let svg = scratch.file("hops.svg", None);
-    // Nobody listens, and this host says so.
+    // The port is closed, and this host reports it.
     let port = super::support::free_port().to_string();
     let argv = ["hops", "127.0.0.1", "--protocol", "tcp", "-p", &port, "-c", "1", "--chart", &svg];
     let ended = super::support::run(&argv);
@@ -193,7 +193,7 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// `-t 0` goes on until it is stopped, says on the way what it has measured, and keeps no interval of it.
+/// `-t 0` goes on until it is stopped, prints its measurement on request, and keeps no interval of it.
 #[test]
 fn a_test_without_an_end_is_summed_up_when_asked_and_when_stopped() {
     let server = Server::start(&[]);

@@ -64,7 +64,7 @@ fn rows_agree_with_themselves_and_with_the_device() {
         assert_eq!(row["mss"], frame - 58);
         // Timestamps take 12 bytes; the last segments of a write may be shorter.
         assert!((number(row, "payload") / f64::from(frame - 70) - 1.0).abs() < 0.01, "{row:#}");
-        // Segments sent again and those without payload come on top.
+        // Retransmits and segments without payload come on top.
         let [frames, packets] = ["frames", "packets"].map(|name| number(&row["device"], name));
         assert!(frames > 0.98 * packets, "each segment is a frame of its own: {row:#}");
     }
@@ -96,7 +96,7 @@ fn offloads_are_switched_back_however_it_ends() {
     };
     let sweep = without();
     sweep.signal("KILL");
-    // Its guard does it, which nobody waits for.
+    // Its guard does it, and no process waits for the guard.
     until("tcp-segmentation-offload: on");
     assert_eq!(until("generic-segmentation-offload: on"), before, "killed");
     let sweep = without();

@@ -1,5 +1,5 @@
-//! Clients that are silent, garble, flood or pretend to be others: nobody else is disturbed, nothing is amplified, and
-//! the server ends in order.
+//! Clients that are silent, garble, flood or pretend to be others: no other client is disturbed, nothing is amplified, and the
+//! server ends in order.
 
 use super::support::Server;
 use model::plan::Transport;
@@ -155,7 +155,7 @@ fn a_stranger_gets_nothing_amplified() {
         }
         bytes
     };
-    // As one would who writes another's address into his packets: he never sees the cookies.
+    // The sender behaves like one that forges another's address: it never receives the cookies.
     for stream in 0..200_u32 {
         let hello = hello(stream);
         sent += hello.len();
@@ -184,7 +184,7 @@ fn a_stranger_gets_nothing_amplified() {
     assert_good(server);
 }
 
-/// What the server answers to a hello and this message.
+/// The server's answer to a hello and this message.
 fn asked(server: &Server, message: &str) -> String {
     let framed =
         |text: &str| [&u32::try_from(text.len()).expect("short").to_be_bytes(), text.as_bytes()].concat();

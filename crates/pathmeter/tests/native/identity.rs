@@ -1,4 +1,4 @@
-//! Who may talk to whom: tokens, TLS, and what each end is told when they do not match. And hosts that are not there.
+//! Authentication: tokens, TLS, and the messages at each end when they do not match. And hosts that are not there.
 
 use super::support::{Scratch, Server, free_port, run};
 use std::io::Read;

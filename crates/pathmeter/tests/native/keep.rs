@@ -143,7 +143,7 @@ fn sets_of_runs_are_compared_by_label_name_and_file() {
     let what: Vec<&str> =
         better["differences"].as_array().unwrap().iter().map(|one| one["what"].as_str().unwrap()).collect();
     assert!(what.contains(&"rate asked for"), "{what:?}");
-    // Exit code 5 only where it was asked for.
+    // Exit code 5 only where it was requested.
     kept.run(&["compare", "fast", "slow", "--baseline"]).code(5);
     kept.run(&["compare", "fast", "slow"]).code(0);
     let file = kept.scratch.file("fast.ndjson", None);

@@ -107,7 +107,7 @@ fn a_link_that_goes_down_during_a_test() {
         let ended = client.end().code(3).says("10.77.0.2:5210");
         assert!(ended.stdout.contains("Details: -v"), "{}", ended.stdout);
         ip(&["-n", &net.server, "link", "set", "eth0", "up"]);
-        // Questions for the neighbour that were asked in vain must not fail those who come now.
+        // Neighbour requests that failed before must not fail new clients.
         ip(&["-n", &net.client, "neighbour", "flush", "dev", "eth0"]);
     }
     net.client(&["throughput", SERVER, "-n", "1M", "--connect-timeout", "20s"]).code(0);

@@ -1,5 +1,5 @@
-//! Servers that are silent, break off, talk nonsense or lie: the client ends by itself, says what is wrong and what to
-//! do, and shows what it measured.
+//! Servers that are silent, break off, talk nonsense or lie: the client ends by itself, prints the error and advice, and shows
+//! its measurement.
 
 use super::fake::{Fake, fake, received, swallow};
 use super::support::{Ended, run};
@@ -93,7 +93,7 @@ fn a_newer_version_says_whom_to_upgrade() {
 fn a_newer_peer_that_still_speaks_ours_is_understood() {
     let ended = against(&["-n", "100K"], |fake| {
         let mut control = fake.control.try_clone()?;
-        // Versions 1 to 9, messages and fields that nobody knows yet.
+        // Versions 1 to 9, messages and fields that no version knows yet.
         fake.greet([1, 9])?;
         fake.receive("hello")?;
         fake.send(&json!({"type": "weather", "text": "sunny"}))?;
@@ -124,7 +124,7 @@ fn stalls_after_letting_the_client_in() {
 fn stalls_during_the_test() {
     let ended = against(&["-t", "500ms"], |fake| {
         let _flows = fake.begin(1)?;
-        // The flow is neither read nor written: both its buffers fill up. Nothing is said either.
+        // The flow is neither read nor written: both its buffers fill up. No message is sent either.
         fake.until_closed();
         Ok(())
     });
@@ -204,7 +204,7 @@ fn results_that_never_come() {
         let counted = swallow(fake.begin(1)?.remove(0));
         fake.receive("sent")?;
         fake.send(&json!({"type": "sent", "streams": []}))?;
-        // Alive, and says nothing of what it got.
+        // The server is alive, and reports no count of received data.
         fake.receive("never").ok();
         drop(counted);
         Ok(())

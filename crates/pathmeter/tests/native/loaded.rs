@@ -7,7 +7,7 @@ use std::process::Command;
 
 const LOADS: [&str; 3] = ["up", "down", "both"];
 
-/// The last document of a run that was told event by event.
+/// The last document of a run whose events were printed one by one.
 #[track_caller]
 fn last(ended: &Ended) -> Value {
     serde_json::from_str(ended.stdout.lines().last().expect("there is output")).expect("a document")
@@ -137,7 +137,7 @@ fn a_deep_queue_is_found_over_tls() {
         assert!(phase["responsiveness"]["rpm"].as_f64().unwrap() <= 1200.0, "{phase:#}");
         for key in ["up_bps", "down_bps"] {
             let rate = phase[key].as_u64().unwrap_or(1);
-            // And what its queue takes besides.
+            // The queue adds its own delay.
             assert!((1..=25_000_000).contains(&rate), "no more than the link carries: {phase:#}");
         }
         assert!(
@@ -191,7 +191,7 @@ fn ctrl_c_keeps_the_phases_so_far() {
 
 #[test]
 fn a_server_that_refuses_the_load_costs_the_load_alone() {
-    // It has room for the messages alone.
+    // The server has room for the messages alone.
     let server = Server::start(&["--max-tests", "1"]);
     let host = server.host();
     let run = run(&["latency", &host, "--loaded", "-t", "300ms", "--json"]).code(0).json();
@@ -220,7 +220,7 @@ fn what_goes_not_together_with_a_load_is_said() {
     }
 }
 
-/// Phases shorter than the interval: a row that ends with its phase says of which it is.
+/// Phases shorter than the interval: a row that ends with its phase names it.
 #[test]
 fn no_interval_is_of_two_phases() {
     let server = Server::start(&[]);

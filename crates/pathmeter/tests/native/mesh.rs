@@ -22,7 +22,7 @@ use serde_json::Value;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The server of a mesh, asked to end with its handle: it ends the program that it started.
+/// The server of a mesh, which ends with its handle: it ends the program that it started.
 struct Hub(Option<Running>);
 
 impl Drop for Hub {
@@ -109,7 +109,7 @@ fn spooled(folder: &str, agent: &str, word: &str) -> usize {
     text.lines().filter(|line| line.starts_with(&format!("{{\"{word}\""))).count()
 }
 
-/// It ended with this code, and its standard error names each of these.
+/// The command ended with this code, and its standard error names each of these.
 #[track_caller]
 fn refused(ended: Ended, code: i32, parts: &[&str]) {
     let Ended { stdout, stderr, .. } = ended.code(code);
@@ -208,7 +208,7 @@ fn two_agents_measure_each_other_and_nothing_twice() {
     let shown = run(&["mesh", "show", "--results", &sizes, "--json"]).code(0).json();
     assert_eq!(runs(&shown), runs(&report));
 
-    // Whoever does not know the token of the mesh is not served.
+    // A client without the token of the mesh is not served.
     let stranger = scratch.file("another.token", Some("another token of more than sixteen bytes"));
     drop(_agents);
     let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &stranger)];
@@ -224,7 +224,7 @@ fn pairs_that_start_together_are_one_measurement() {
     let test = "pairs_that_start_together_are_one_measurement";
     let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
     let token = format!("{}/mesh.token", mesh.folder);
-    // One serves nobody: it opens the connections of both.
+    // One agent does not listen: it opens the connections of both.
     let _agents = [mesh.agent("ams", &token), mesh.agent_with("fra", &token, &["--no-listen"])];
     mesh.wait_for(2);
     let pairs = ["mesh", "run", "--together", "--pair", "ams:fra", "--pair", "fra:ams", "-t", "1s"];
@@ -238,7 +238,7 @@ fn pairs_that_start_together_are_one_measurement() {
         assert!(member["agent"] == "fra" && member["lease_token"].as_u64() > Some(0), "{member}");
         assert!(member["run"].is_string() && member["clock_error_ns"].as_u64() > Some(0), "{member}");
     }
-    // Nobody begins before the start that was given.
+    // No test begins before the given start.
     for test in run["tests"].as_array().unwrap() {
         assert!(test["started"].as_u64().unwrap() >= start["at"].as_u64().unwrap(), "{start}");
     }
@@ -481,7 +481,7 @@ fn a_schedule_has_a_row_for_every_time() {
     let shown =
         mesh.run(&["mesh", "run", "--schedule", "0 3 * * *", "--zone", "Europe/Berlin", "--dry-run"]).code(0);
     assert!(shown.stdout.contains("next at "), "{}", shown.stdout);
-    // One server cannot keep three copies, and says so.
+    // One server cannot keep three copies, and reports it.
     let copies = mesh.run(&["mesh", "run", "--replicas", "3", "--dry-run"]).code(3);
     assert!(copies.stderr.contains("replicas"), "{}", copies.stderr);
     let link = mesh.run(&["mesh", "run", "--link", "backbone=0,ams:fra", "--dry-run"]).code(2);

@@ -1,4 +1,4 @@
-//! What a server and a page give Prometheus: the samples themselves, the rules, the dashboard, and a real Prometheus that
+//! Metrics of a server and a page for Prometheus: the samples themselves, the rules, the dashboard, and a real Prometheus that
 //! reads all of it.
 
 use super::support::{Running, Scratch, Server, free_port, pathmeter, run, skip};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/prometheus");
 
-/// The address behind `http://` in what a program says.
+/// The address behind `http://` in the output of a program.
 pub(super) fn address_of(said: &str) -> SocketAddr {
     said.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap()
 }
@@ -24,7 +24,7 @@ fn counted() -> (Server, SocketAddr) {
     (server, address)
 }
 
-/// What is answered to these bytes, until the connection is closed.
+/// The answer to these bytes, until the connection is closed.
 fn raw(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -175,7 +175,7 @@ fn a_real_prometheus_reads_servers_and_paths() {
     let paths = address_of(&page.said());
     let metrics = scraped(at) + &scraped(paths);
     let mut known: BTreeSet<String> = metrics.lines().flat_map(names).collect();
-    // It stands in the file of `--alert-metrics`.
+    // The sample is in the file of `--alert-metrics`.
     known.insert("pathmeter_alert_round_timestamp_seconds".into());
     let rules = std::fs::read_to_string(format!("{FOLDER}/rules.yml")).unwrap();
     let asked = rules.lines().filter(|line| line.trim_start().starts_with("expr:")).map(str::to_owned);

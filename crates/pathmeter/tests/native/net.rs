@@ -82,7 +82,7 @@ impl Drop for Net {
     }
 }
 
-/// Says why, where this process may not.
+/// Prints why, where this process may not.
 pub(super) fn may_make_networks(test: &str) -> bool {
     let rights = Capabilities::of_this_thread().expect("/proc is there");
     if !(rights.has(Capability::SysAdmin) && rights.has(Capability::NetAdmin)) {

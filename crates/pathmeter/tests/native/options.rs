@@ -1,4 +1,4 @@
-//! Every option of `pathmeter throughput` over our own protocol, and what the result says of it.
+//! Every option of `pathmeter throughput` over our own protocol, and its place in the result.
 
 use super::support::{Server, run};
 use serde_json::{Value, json};

@@ -24,14 +24,14 @@ fn the_sum_is_that_of_its_pairs() {
     assert_eq!(tests.len(), 3);
     let rates: u64 = tests.iter().map(|test| test["summary"]["up"]["goodput_bps"].as_u64().unwrap()).sum();
     let sum = sum(&run, "up");
-    // What was sent in the window differs from what was sent in all by the beginnings and ends alone.
+    // The data sent in the window and in all differ by the beginnings and ends alone.
     assert!(sum.abs_diff(rates) < rates / 10, "{sum} of {rates}");
     assert_eq!(run["summary"]["pairs"]["asked"], 3);
     assert!(run["summary"]["pairs"]["broken"].is_null());
 }
 
-/// What the pairs say they carried has crossed the interface: no less, and no more than headers and acknowledgements
-/// add. Others use the loopback too, so that it is asked of an amount that dwarfs theirs.
+/// The data that the pairs report have crossed the interface: no less, and no more than headers and acknowledgements add. Other
+/// processes use the loopback, too, so that the test sends an amount that dwarfs theirs.
 #[test]
 fn the_bytes_are_those_of_the_interface() {
     let server = Server::start(&[]);

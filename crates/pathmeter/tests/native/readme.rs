@@ -16,7 +16,7 @@ fn the_commands_of_the_readme_work() {
         ["serve", "serve --http", all, "serve --max-time 24h", ports],
         "the servers that the README names"
     );
-    // One does all that those before it do, so it alone is enough; the first is seen to start. Ports have tests of their own.
+    // One does all that those before it do, so it alone is enough; the first must start. Ports have tests of their own.
     let plain = Running::start(pathmeter(Some(&net.server), &["serve"]));
     plain.wait_for("listening on");
     plain.signal("TERM");
@@ -29,7 +29,7 @@ fn the_commands_of_the_readme_work() {
         let other = ["serve", "lab", "agent", "mesh"].iter().any(|other| command.starts_with(other));
         // Interfaces around a device are not everywhere; their plan is.
         let ports = command.contains("eth1") && !command.contains("--dry-run");
-        // And those without an end.
+        // Commands without an end are left out, too.
         let endless = command.contains("-t 0") || command.starts_with("watch");
         !other && !ports && !endless && !command.contains("FILE") && !command.contains("--service")
     };
@@ -90,7 +90,7 @@ fn every_option_and_format_the_readme_names_exists() {
     assert!(named > 8, "the README names options: {named}");
 }
 
-/// What makes a command take a second and not ten.
+/// Options that make a command take a second and not ten.
 fn shorter(command: &str) -> &'static [&'static str] {
     match command {
         "demo" | "measure" | "frames" => &["--quick"],

@@ -1,5 +1,5 @@
-//! A path on the loopback that loses, doubles and swaps data datagrams of our protocol, each as its number says, and
-//! carries everything else as it is.
+//! A path on the loopback that loses, doubles and swaps data datagrams of our protocol, each by its number, and carries
+//! everything else as it is.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -16,7 +16,7 @@ pub(super) enum Delivery {
     Lost,
     Twice,
     AfterTheNext,
-    /// By a way that is so much longer.
+    /// By a path that is so much longer.
     Behind(Duration),
     /// After it comes a copy with a number so far ahead, and copies with these numbers.
     ThenAgain {
@@ -121,7 +121,7 @@ impl Flow {
 #[derive(Default)]
 struct Path {
     held: Option<Vec<u8>>,
-    /// What goes the longer way, and when it is there.
+    /// Datagrams on the longer path, and when they arrive.
     behind: VecDeque<(Instant, Vec<u8>)>,
 }
 
@@ -152,7 +152,7 @@ impl Path {
         }
     }
 
-    /// What went the longer way and is there now.
+    /// Delivers datagrams that have arrived by the longer path.
     fn bring(&mut self, mut deliver: impl FnMut(&[u8])) {
         while self.behind.front().is_some_and(|(at, _)| Instant::now() >= *at) {
             self.behind.pop_front().into_iter().for_each(|(_, datagram)| deliver(&datagram));

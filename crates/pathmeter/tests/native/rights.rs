@@ -1,9 +1,9 @@
-//! What the program may do: a server that root starts gives its rights up, and what is not for people refuses them.
+//! Rights of the program: a server that root starts drops its rights, and an internal command refuses users.
 
 use super::support::{Server, run};
 use std::process::{Command, Stdio};
 
-/// A line of what the kernel says of a process.
+/// A line of the kernel's status of a process.
 fn status(pid: u32, line: &str) -> String {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let value = text.lines().find_map(|other| other.strip_prefix(line));

@@ -14,7 +14,7 @@ impl Schema {
         Schema(serde_json::from_str(&text).expect("it is JSON"))
     }
 
-    /// Fails, with the place, unless the document is as the schema says, with no key that it does not name.
+    /// Fails, with the place, unless the document conforms to the schema, with no key that it does not name.
     #[track_caller]
     pub(super) fn accept(&self, document: &Value) {
         if let Err(what) = self.check(&self.0, document, "$") {

@@ -1,4 +1,4 @@
-//! What a server allows, and how it ends.
+//! Limits of a server, and its end.
 
 use super::support::{Running, Scratch, Server, run as run_program, start};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::process::Command;
 #[test]
 fn one_off_serves_one_test_and_ends() {
     let server = Server::start(&["--one-off"]);
-    // What is no test does not count: a port scan, a request beyond the limits, probes.
+    // Connections without a test do not count: a port scan, a request beyond the limits, probes.
     drop(std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap());
     server.throughput(&["-n", "1", "--congestion", "nonesuch"]).code(2);
     assert_eq!(server.measured(&["-n", "1M"])["summary"]["up"]["received"]["bytes"], 1 << 20);
@@ -95,7 +95,7 @@ fn a_port_that_is_taken_and_an_address_that_is_not_ours() {
 
 #[test]
 fn sockets_passed_by_systemd_are_served() {
-    // Descriptor 3 is the listener, as sd_listen_fds(3) says: the shell moves it there from its standard input.
+    // Descriptor 3 is the listener, as in sd_listen_fds(3): the shell moves it there from its standard input.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let mut command = Command::new("sh");

@@ -99,7 +99,7 @@ fn full_listener() -> (TcpListener, Vec<TcpStream>) {
     (listener, held)
 }
 
-/// Waits until an attempt to connect to the port is under way.
+/// Waits until an attempt to connect to the port is in progress.
 fn wait_for_attempt(port: u16) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     let wanted = format!(":{port:04X} 02 ");
@@ -147,13 +147,13 @@ fn a_second_ctrl_c_ends_at_once() {
     client.wait_for("Time");
     client.signal("INT");
     has_come.recv().expect("the client asks for the end, or the script ends");
-    // What comes with the first one is no second one.
+    // A signal that comes with the first one is no second one.
     std::thread::sleep(std::time::Duration::from_millis(400));
     client.signal("INT");
     client.end().code(130);
 }
 
-/// As timeout(1) and a process group do.
+/// Signals as timeout(1) and a process group send them.
 #[test]
 fn signals_that_come_together_are_one() {
     let server = Server::start(&[]);

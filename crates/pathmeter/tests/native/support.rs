@@ -1,4 +1,4 @@
-//! Running the built program: a server on a free port, clients with a limit, and what they said.
+//! Running the built program: a server on a free port, clients with a limit, and their output.
 
 #[path = "../peers/ports.rs"]
 #[expect(dead_code, reason = "some of it is for tests of foreign servers")]
@@ -28,7 +28,7 @@ pub(super) fn pathmeter(ns: Option<&str>, argv: &[&str]) -> Command {
     command
 }
 
-/// What a process ended with.
+/// The end of a process.
 #[derive(Debug)]
 pub(super) struct Ended {
     /// Absent: a signal ended it.
@@ -64,7 +64,7 @@ impl Ended {
     }
 }
 
-/// A process that runs, and what it has said so far. It is killed on drop.
+/// A process that runs, and its output so far. It is killed on drop.
 pub(super) struct Running {
     child: Child,
     out: Said,
@@ -106,7 +106,7 @@ impl Running {
         assert!(self.out.wait_for(text), "never said: {text}\n{}\n{}", self.out.so_far(), self.err.so_far());
     }
 
-    /// What standard error has so far.
+    /// Its standard error so far.
     pub(super) fn said(&self) -> String {
         self.err.so_far()
     }
@@ -206,7 +206,7 @@ impl Server {
     }
 }
 
-/// Says why a test cannot run here.
+/// Prints why a test cannot run here.
 #[track_caller]
 pub(super) fn skip(test: &str, why: &str) {
     skip::skip(format!("{test}: {why}"));
@@ -281,8 +281,8 @@ impl Said {
 const LIMIT: Duration = Duration::from_secs(120);
 const STEP: Duration = Duration::from_millis(10);
 
-/// A script of the shell beside a disk of this size, the directory `small` in `scratch`. Absent, after saying why, where nobody may
-/// mount one.
+/// A script of the shell beside a disk of this size, the directory `small` in `scratch`. Absent, with the reason printed, where
+/// mounting one is not permitted.
 pub(super) fn on_a_small_disk(test: &str, scratch: &Scratch, size: &str, script: &str) -> Option<Ended> {
     std::fs::create_dir(scratch.0.join("small")).unwrap();
     let mounted = format!("mount -t tmpfs -o size={size} tmpfs small || exit 99\n{script}");

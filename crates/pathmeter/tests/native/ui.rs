@@ -36,7 +36,7 @@ impl Page {
         answer
     }
 
-    /// What is told of the test that runs, up to this.
+    /// The messages of the running test, up to this one.
     fn told_until(&self, end: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -73,12 +73,12 @@ fn a_test_started_from_the_page_is_kept() {
     let listed = run(&["history", "--json", "--label", "page", "--store", &store]).code(0).json();
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!((&listed[0]["kind"], &listed[0]["status"].is_string()), (&"throughput".into(), &true));
-    // As the command line keeps it: one far end is one path, however its port is written.
+    // The target is kept as the command line keeps it: one far end is one path, however its port is written.
     assert_eq!(listed[0]["target"], "127.0.0.1");
 
     let nobody = page.request("POST", "/api/live", &page.csrf(), r#"{"kind":"mtu","host":"-x y"}"#);
     assert!(nobody.starts_with("HTTP/1.1 422") && nobody.contains("advice"), "{nobody}");
-    // Asked to end, it ends a test that runs, and keeps what that measured.
+    // When it is stopped, it ends a running test, and keeps its measurement.
     let long = format!(r#"{{"kind":"throughput","host":"{}","seconds":600,"label":"cut"}}"#, server.host());
     assert!(page.request("POST", "/api/live", &page.csrf(), &long).starts_with("HTTP/1.1 202"));
     page.told_until("\"figure\":\"Goodput\"");
@@ -162,8 +162,8 @@ fn runs_become_one_page() {
     }
 }
 
-/// Every view in Chromium, wide and on a phone, light and dark: what it says, whether axe finds fault, a live test, a
-/// comparison by its address, hostile names.
+/// Every view in Chromium, wide and on a phone, light and dark: its texts, faults found by axe, a live test, a comparison by
+/// its address, hostile names.
 #[test]
 fn every_view_works_in_a_browser() {
     let Some((front, browser)) = in_browser("every_view_works_in_a_browser") else { return };

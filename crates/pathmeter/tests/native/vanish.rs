@@ -54,7 +54,7 @@ fn a_server_that_is_killed_during_measure() {
     assert!(!run["tests"].as_array().unwrap().is_empty(), "the first test is not lost");
 }
 
-/// What was measured before and what else can be measured is not lost.
+/// Earlier and further measurements are not lost.
 #[test]
 fn a_server_that_ends_the_probes_is_measured_without_the_rest_of_them() {
     let server = Server::start(&[]);
@@ -80,7 +80,7 @@ fn a_server_that_ends_the_probes_is_measured_without_the_rest_of_them() {
     assert!(warnings.iter().any(|warning| warning["id"] == "probe-failed"), "{warnings:#?}");
 }
 
-/// Carries what the client and a server say, until the server tells of the path: that is never said.
+/// Carries the messages of the client and a server, until the server's report of the path, which is never passed on.
 fn end_the_probes(fake: &mut Fake, server: u16) -> io::Result<()> {
     let mut far = TcpStream::connect(("127.0.0.1", server))?;
     let (mut from, mut to) = (fake.control.try_clone()?, far.try_clone()?);

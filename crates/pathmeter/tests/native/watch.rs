@@ -34,7 +34,7 @@ fn a_path_that_gets_worse_is_told_once_and_its_recovery_once() {
         // Figures that a busy machine changes by a tenth are not what this test is about.
         kept.run(&[&args[..], &["--noise-floor", "30"]].concat())
     };
-    // Of jitter and loss on a busy host this test knows nothing.
+    // This test does not depend on jitter and loss on a busy host.
     let as_usual = |ended: Ended| assert!(!ended.stdout.contains("udp.up.goodput worse"), "{}", ended.stdout);
     as_usual(watch("8M", "11"));
     let worse = watch("2M", "6").code(5);
@@ -87,7 +87,7 @@ fn a_far_end_that_is_gone_is_told_once_kept_and_the_exit_code() {
     assert!(ended.stderr.contains("--alert exit 7: exit status: 7"), "{}", ended.stderr);
     let listed = kept.run(&["history", "--json"]).code(0).json();
     let states: Vec<&Value> = listed.as_array().unwrap().iter().map(|entry| &entry["status"]).collect();
-    // The first failure is measured again before it is told.
+    // The first failure is measured again before it is reported.
     assert_eq!(states, ["void"; 4]);
     let metrics = kept.run(&["history", "--format", "prometheus"]).code(0).stdout;
     assert!(metrics.contains("pathmeter_up{target=") && metrics.contains("} 0\n"), "{metrics}");

@@ -1,4 +1,4 @@
-//! A receiver that says it is the limit is asked again, once and briefly, without the copy; no other is.
+//! A receiver that reports that it is the limit is tested again, once and briefly, without the copy; no other is.
 
 use super::fake::{Fake, fake, received, swallow};
 use super::support::{Ended, run};
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::sync::mpsc;
 
-/// Serves one test; says that the stream's thread was so busy and took this many times 400 Mbit/s: little, so that any
-/// host sends more, and not so little that it could not be true. What was asked for.
+/// Serves one test; reports that the stream's thread was so busy and received this many times 400 Mbit/s: little, so that any
+/// host sends more, and not so little that it could not be true. Returns the request.
 fn serve(fake: &mut Fake, busy: f64, rate: u64) -> std::io::Result<Value> {
     let (test, mut flows) = fake.begin_test(1)?;
     let counted = swallow(flows.remove(0));
@@ -23,7 +23,7 @@ fn serve(fake: &mut Fake, busy: f64, rate: u64) -> std::io::Result<Value> {
     Ok(test)
 }
 
-/// The result against a server that serves `tests`, what they asked for, and where a further client would wait.
+/// The result against a server that serves `tests`, the requests, and the listener at which a further client would wait.
 fn against(args: &[&str], tests: &'static [(f64, u64)]) -> (Ended, Vec<Value>, TcpListener) {
     let (asked, orders) = mpsc::channel();
     let (give, door) = mpsc::channel();

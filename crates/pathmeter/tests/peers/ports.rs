@@ -30,8 +30,8 @@ fn block() -> (TcpListener, AtomicU16) {
     (held, AtomicU16::new(first + 1))
 }
 
-/// Does a TCP socket listen there, or has a UDP socket bound it? Asked of the kernel: a connection would be a client,
-/// and binding the port to see whether that fails would take it from the server.
+/// Does a TCP socket listen there, or has a UDP socket bound it? The kernel is queried: a connection would be a client, and
+/// binding the port to see whether that fails would take it from the server.
 pub(crate) fn is_bound(udp: bool, port: u16) -> bool {
     let (kind, state) = if udp { (UDP, UNCONNECTED) } else { (TCP, LISTEN) };
     sockets(kind).iter().any(|row| row.0 == port && row.1 == state)

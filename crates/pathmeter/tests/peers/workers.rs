@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
-/// Checks each case on one of a few threads; all that fail are told, with their reasons.
+/// Checks each case on one of a few threads; all failures are reported, with their reasons.
 pub(crate) fn for_each<C: Debug + Sync, T>(cases: &[C], check: impl Fn(&C) -> T + Sync) {
     let left = Mutex::new(cases.iter());
     let failures = Mutex::new(Vec::new());

@@ -56,7 +56,7 @@ impl Bridged {
         Running::start(pathmeter(Some(&self.client), argv)).end()
     }
 
-    /// The bridge drops what matches, and nobody remembers a neighbour.
+    /// The bridge drops what matches, and all neighbour entries are removed.
     pub(super) fn drop_on_bridge(&self, what: &str) {
         let rules = format!(
             "table bridge t {{\nchain c {{\ntype filter hook forward priority 0;\n{what} drop\n}}\n}}\n"

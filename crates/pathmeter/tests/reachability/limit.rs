@@ -1,5 +1,5 @@
-//! What sets the rate of a path is named: shapers and packet rates made in routers, and nothing where no router limits. A busy host
-//! may make it not known; a kind that is not there is never named.
+//! The limit of a path's rate is named: shapers and packet rates made in routers, and nothing where no router limits. A busy
+//! host may make it not known; a kind that is not there is never named.
 
 use super::lab::{Family, Lab, Node, Who};
 use serde_json::Value;

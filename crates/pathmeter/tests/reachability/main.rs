@@ -39,7 +39,7 @@ fn a_clean_path_raises_none() {
     for hop in hops {
         assert_eq!((&hop["failures"], &hop["is_far_host"]), (&0.into(), &true.into()), "{hop:#}");
     }
-    // Whoever asks for one family is not told of the other.
+    // A measurement of one family reports nothing of the other.
     let run = net.client(&["measure", SERVER, "-4", "--quick", "--json"]).code(0).json();
     assert_eq!(list(&run["summary"]["reach"]["families"]).len(), 1);
 }
@@ -92,7 +92,7 @@ fn one_hardware_address_of_two_hosts_is_named() {
         .says("10.78.0.77 and 10.78.0.2 have one hardware address on eth0");
 }
 
-/// The way there leaves by one interface, and answers arrive by another.
+/// Packets to the server leave by one interface, and answers arrive by another.
 #[test]
 fn answers_that_rp_filter_drops_are_named() {
     let Some(net) = Bridged::new("answers_that_rp_filter_drops") else { return };
@@ -106,7 +106,7 @@ fn answers_that_rp_filter_drops_are_named() {
     }
     net::ip(&["-n", server, "route", "add", "10.78.0.1/32", "via", "10.78.9.1", "dev", "eth1"]);
     let strict = "for f in all eth0; do echo 0 > /proc/sys/net/ipv4/conf/$f/rp_filter; done; echo 1 > /proc/sys/net/ipv4/conf/eth1/rp_filter";
-    // It asks for the client with its address of that cable, which the client's filter lets pass.
+    // The server requests the client's address with its own of that cable, which the client's filter lets pass.
     let loose = "for f in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $f; done; echo 2 > /proc/sys/net/ipv4/conf/eth1/arp_announce";
     for (ns, line) in [(client, strict), (server, loose)] {
         let argv = ["netns", "exec", ns, "sh", "-c", line];
@@ -136,7 +136,7 @@ fn arp_answered_on_one_side_only() {
         .says("ARP for 10.78.0.2 (the host itself) on eth0 is not answered (FAILED)")
         .says("tcpdump -eni eth0 arp");
     net.client(&["mtu", SERVER]).code(3).says("ARP for 10.78.0.2 (the host itself) on eth0 is not answered");
-    // IPv6 works, over which the far end tells its IPv4 address; then it asks for us, which we hear.
+    // IPv6 works, over which the far end reports its IPv4 address; then it sends a request for ours, which we receive.
     let measuring =
         Running::start(pathmeter(Some(&net.client), &["measure", SERVER_V6, "--quick", "--json"]));
     measuring.wait_for("2/5");
@@ -191,7 +191,7 @@ fn a_host_that_is_silent_is_told_from_one_that_is_not_there() {
         .says("ARP for 10.78.0.9 (the router) on eth0 is not answered");
 }
 
-/// Every way of asking waits at once: the kernel asks for the neighbour a few times, and not for each of them.
+/// All methods of probing wait at once: the kernel asks for the neighbour a few times, and not for each of them.
 #[test]
 fn packet_sizes_of_a_dead_neighbour_name_it_after_few_requests() {
     let Some(net) = Bridged::new("packet_sizes_of_a_dead_neighbour") else { return };

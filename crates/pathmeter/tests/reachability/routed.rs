@@ -62,7 +62,7 @@ fn a_router_that_dies_in_mid_test_is_named_whatever_the_kernels_timers() {
     );
     for client in clients {
         let ended = client.end();
-        // Nobody closed anything.
+        // No end closed anything.
         assert!(!ended.stderr.contains("closed the control connection"), "{}", ended.stderr);
         let run = ended.json();
         let failed = find(&run, "neighbour-failed").unwrap_or_else(|| panic!("{run:#}"));
@@ -101,8 +101,8 @@ fn what_waits_from_the_omitted_time_is_no_goodput() {
     for run in runs {
         let up = &run["summary"]["up"];
         let goodput = up["goodput_bps"].as_f64().unwrap_or_else(|| panic!("{run:#}"));
-        // What the shaper lets through of frames of 1514 bytes, its burst, and what a busy receiver may have had waiting in its
-        // socket when counting began. What waits in the shaper then is twenty times that.
+        // The sum of the shaper's rate in frames of 1514 bytes, its burst, and data that a busy receiver may have had waiting
+        // in its socket when counting began. The shaper's queue is twenty times that.
         let most = 20e6 * 1472.0 / 1514.0 + 8.0 * (5120.0 + 65536.0) / 2.0;
         assert!(goodput > 0.0 && goodput <= most, "{goodput} of at most {most}: {up:#}");
     }

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a device does with frames that are not for itself.
+/// Handling of frames that are not for the device itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Routes IPv4 and IPv6 between 198.18.0.0/24, 2001:2::/64 and 198.19.0.0/24, 2001:2:0:1::/64.
@@ -75,7 +75,7 @@ impl Device {
         ip(&[&["-n", &self.device], argv].concat());
     }
 
-    /// What the device does with each packet that it forwards, in words of nft(8).
+    /// Sets the treatment of each forwarded packet, as a rule of nft(8).
     #[track_caller]
     pub(super) fn forwards_with(&self, rule: &str) {
         nft(
@@ -91,8 +91,8 @@ impl Device {
         [&self.near, &self.far].map(|ns| format!("{ns}/eth0"))
     }
 
-    /// Starts a look at it, at 1000 frames a second at most and with trials of 200 ms: few enough for every queue on the way,
-    /// so that none is lost however long this host holds a process up.
+    /// Starts a short benchmark, at 1000 frames/s at most and with trials of 200 ms: few enough for every queue on the path, so
+    /// that none is lost however long this host delays a process.
     pub(super) fn start(&self, argv: &[&str]) -> Running {
         let [near, far] = self.ports();
         let ports = ["rfc2544", near.as_str(), far.as_str()];
@@ -136,7 +136,7 @@ pub(super) fn device(ended: &Ended) -> Value {
     report["devices"][0].take()
 }
 
-/// What each step of a row's frame loss test sent, and what came of it, frames counted twice included.
+/// The sent and received frames of each step of a row's frame loss test, duplicates included.
 #[track_caller]
 pub(super) fn steps(row: &Value) -> Vec<(u64, u64)> {
     let steps = row["loss"]["rows"].as_array().unwrap_or_else(|| panic!("no steps: {row:#}"));
@@ -160,7 +160,7 @@ const ADDRESSES: [(&str, &str); 4] = [
     ("2001:2:0:1::1/64", "far"),
 ];
 
-/// What ip(8) shows in a namespace.
+/// The output of ip(8) in a namespace.
 #[track_caller]
 pub(super) fn shown(ns: &str, argv: &[&str]) -> String {
     let done = Command::new("ip").args(["-n", ns]).args(argv).output().expect("ip starts");

@@ -8,7 +8,7 @@ use serde_json::Value;
 fn a_device_that_drops_one_in_ten_loses_just_these() {
     let test = "a_device_that_drops_one_in_ten_loses_just_these";
     let Some(router) = Device::new(test, Kind::Router) else { return };
-    // Whoever else sends through it would shift which ones.
+    // Any other sender through it would shift which ones.
     router.forwards_with("meta l4proto udp numgen inc mod 10 == 0 drop");
     let device = router.routed(&["--frame", "64", "--tests", "loss,throughput"]);
     let row = &device["rows"][0];

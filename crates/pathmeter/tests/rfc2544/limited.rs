@@ -1,4 +1,4 @@
-//! A device with a known limit: a policer of 500 frames a second, which lets some more through at once.
+//! A device with a known limit: a policer of 500 frames/s, which lets some more through at once.
 
 use super::device::{Device, Kind, device, steps};
 use serde_json::Value;
@@ -60,8 +60,8 @@ fn falling_loss(row: &Value) {
     assert!(clean.ends_with(&[true, true]) || steps.len() == 10, "{steps:?}");
 }
 
-/// 400 kbit/s of 128 bytes are 391 frames a second, 1 Mbit/s are 977. What may pass at once is enough for half a second in
-/// which this host held the generator up.
+/// 400 kbit/s of 128 bytes are 391 frames/s, 1 Mbit/s are 977. The burst is enough for half a second in which this host delayed
+/// the generator.
 #[test]
 fn a_service_within_the_limit_passes_and_one_above_it_fails() {
     let test = "a_service_within_the_limit_passes_and_one_above_it_fails";

@@ -24,7 +24,7 @@ fn a_switch_needs_no_addresses_and_is_tested_both_ways() {
             assert!(device["notes"].to_string().contains(&note), "{note} {:#}", device["notes"]);
         }
     }
-    // What was given is taken away.
+    // The given addresses are taken away.
     for ns in [&switch.near, &switch.far] {
         let left = super::device::shown(ns, &["address", "show", "dev", "eth0", "scope", "global"]);
         assert_eq!(left, "", "{ns}");
@@ -63,7 +63,7 @@ fn a_port_is_in_the_callers_namespace_or_in_one_by_its_path() {
     assert_eq!(steps(&device["rows"][0]), [(200, 200), (180, 180)], "{device:#}");
 }
 
-/// Veth says 10 Gbit/s and means nothing by it; what the user says counts, and bounds the loads.
+/// Veth reports a nominal 10 Gbit/s; the user's value counts, and bounds the loads.
 #[test]
 fn line_rate_is_of_the_link_that_was_given_alone() {
     let test = "line_rate_is_of_the_link_that_was_given_alone";

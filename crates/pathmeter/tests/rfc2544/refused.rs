@@ -1,4 +1,4 @@
-//! What cannot be tested is refused before a frame is sent, with its name and the way out.
+//! An impossible test is refused before a frame is sent, with its name and advice.
 
 #[path = "../peers/program.rs"]
 mod program;

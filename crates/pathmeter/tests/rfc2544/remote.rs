@@ -69,7 +69,7 @@ impl Hosts {
         Running::start(pathmeter(Some(&self.near), &all))
     }
 
-    /// Frame loss at 2000 frames a second and less, of which a bridge loses none.
+    /// Frame loss at 2000 frames/s and less, of which a bridge loses none.
     #[track_caller]
     fn measured(&self, argv: &[&str]) -> Value {
         let quick = ["--quick", "--tests", "loss,latency", "--max-rate", "2kpps", "--json"];
@@ -134,7 +134,7 @@ fn a_killed_client_sends_no_more_and_the_next_one_is_served() {
     server.wait_for("during a session of frames");
     let stopped = hosts.sent();
     std::thread::sleep(Duration::from_millis(500));
-    // What the host itself may say to its neighbours is less.
+    // The host itself sends fewer frames to its neighbours.
     assert!(hosts.sent() - stopped < 50, "{stopped} {}", hosts.sent());
     drop(client);
     let steps = steps(&hosts.measured(&[]));

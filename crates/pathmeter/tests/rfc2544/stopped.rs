@@ -84,7 +84,7 @@ fn a_benchmark_that_was_cut_off_goes_on() {
     // A torn line is measured again.
     let mut torn = std::fs::OpenOptions::new().append(true).open(&journal).unwrap();
     std::io::Write::write_all(&mut torn, b"{\"device\":").unwrap();
-    // What was measured is not written over, and another benchmark does not take it.
+    // An earlier result is not overwritten, and another benchmark does not take it.
     Running::start(pathmeter(None, &args)).end().code(2).says("--resume");
     let other = [&args[..], &["--ipv6", "--resume"]].concat();
     Running::start(pathmeter(None, &other)).end().code(2).says("another benchmark");

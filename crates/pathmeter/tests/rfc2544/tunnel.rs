@@ -40,7 +40,7 @@ impl Made {
         made
     }
 
-    /// At 1000 frames a second at most, few enough for every queue on the way.
+    /// Starts a benchmark at 1000 frames/s at most, few enough for every queue on the path.
     fn start(&self, argv: &[&str]) -> Running {
         let [near, far] = [&self.0[0], &self.0[2]].map(|ns| format!("{ns}/eth0"));
         let all = ["rfc2544", &near, &far];

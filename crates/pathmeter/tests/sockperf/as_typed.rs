@@ -82,7 +82,7 @@ fn the_text_has_the_same_shape() {
     std::thread::scope(|scope| {
         for mode in modes {
             scope.spawn(move || {
-                // On a busy host every reply to one of them may come within its warm-up, and it says so.
+                // On a busy host every reply to one of them may come within its warm-up, and it reports that.
                 let shapes = || (shape(Tool::Ours, mode), shape(Tool::Theirs, mode));
                 let (ours, theirs) =
                     (0..4).map(|_| shapes()).find(|(ours, theirs)| ours == theirs).unwrap_or_else(shapes);
@@ -111,7 +111,7 @@ fn an_interrupt_ends_a_client_with_its_figures() {
     server.set_read_timeout(Some(Duration::from_millis(50))).expect("not zero");
     let (mut echoed, mut interrupted) = (0, false);
     while running.runs() {
-        // Of 100 a second, the first 40 are for warming up.
+        // Of 100 messages/s, the first 40 are for warming up.
         if echoed > 80 && !std::mem::replace(&mut interrupted, true) {
             running.interrupt();
         }

@@ -232,7 +232,7 @@ fn a_port_and_an_address_of_ones_own() {
     }
 }
 
-/// What the kernel says of the client's socket.
+/// Options of the client's socket in the kernel.
 #[test]
 fn sockets_are_set_up_as_asked() {
     if skip::lacks(&["sockperf"]) {
@@ -276,8 +276,8 @@ fn a_group_on_an_interface() {
     }
 }
 
-/// Runs our client with a server that writes down the size of each message, which is in its header too; what the client
-/// said, the sizes, and where they came from.
+/// Runs our client with a server that writes down the size of each message, which is in its header too; returns the client's
+/// output, the sizes, and their source.
 fn echoed(options: &str) -> (Said, Vec<usize>, Option<SocketAddr>) {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
     let port = socket.local_addr().expect("bound").port();
@@ -298,7 +298,7 @@ fn echoed(options: &str) -> (Said, Vec<usize>, Option<SocketAddr>) {
     (running.wait().good(), sizes, client)
 }
 
-/// Above 65507 bytes a server takes only what it was told to.
+/// Above 65507 bytes a server takes only messages up to its configured size.
 #[test]
 fn messages_larger_than_a_datagram() {
     if skip::lacks(&["sockperf"]) {
@@ -340,7 +340,7 @@ fn sockets_of_a_feed_file() {
     assert!(served.stdout.contains("using poll() to block on socket(s)"), "{served:#?}");
 }
 
-/// A server that is not told where to listen has clients by IPv4 and by IPv6.
+/// A server without an address to listen on has clients by IPv4 and by IPv6.
 #[test]
 fn any_address() {
     if skip::lacks(&["sockperf"]) {

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Who plays a role.
+/// The program that plays a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
     /// `pathmeter sockperf`.
@@ -15,7 +15,7 @@ pub(crate) enum Tool {
     Theirs,
 }
 
-/// What a program has said when it ended.
+/// The output of a program that has ended.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -66,7 +66,7 @@ impl Tool {
 }
 
 impl Running {
-    /// Starts a command and reads along what it says.
+    /// Starts a command and reads its output meanwhile.
     pub(crate) fn start(mut command: Command) -> Running {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let named = format!("{command:?}");
@@ -111,7 +111,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The program may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -171,7 +171,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed stays in the directory for temporary files.
+        // A file that cannot be removed stays in the directory for temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -185,7 +185,7 @@ pub(crate) fn wait_for(options: &str, port: u16) {
 pub(crate) fn wait_until_read(options: &str, port: u16) {
     let empty = || queues(options, port).iter().all(|queue| queue == "00000000");
     wait_until(&format!("nothing is left to read on port {port}"), empty);
-    // What it has just read it counts within a moment.
+    // A message that was just read is counted within a moment.
     std::thread::sleep(STEP);
 }
 
@@ -201,7 +201,7 @@ pub(crate) fn drops(port: u16) -> u64 {
     of("/proc/net/udp") + of("/proc/net/udp6")
 }
 
-/// The receive queues of the sockets on this local port, as /proc/net tells them.
+/// The receive queues of the sockets on this local port, as /proc/net shows them.
 fn queues(options: &str, port: u16) -> Vec<String> {
     let kind = if options.contains("--tcp") { "tcp" } else { "udp" };
     let suffix = format!(":{port:04X}");
@@ -230,7 +230,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 fn read_along(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // A killed program leaves what it said.
+        // A killed program leaves its output.
         let _ = pipe.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })

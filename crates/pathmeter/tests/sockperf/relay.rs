@@ -1,4 +1,4 @@
-//! A path that loses, doubles and disorders datagrams on their return path, as told.
+//! A path that loses, doubles and disorders datagrams on their return path, by a function of the test.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What becomes of the reply with this number in its header.
+/// Delivery of the reply with this number in its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Pass,

@@ -26,7 +26,7 @@ fn ends_that_do_not_agree_on_a_suite_say_so() {
     let other = Tool::Ours.run(&format!("{options} --tls=ECDHE-ECDSA-AES128-GCM-SHA256"));
     assert_eq!(other.code, Some(7), "{other:#?}");
     assert!(other.stderr.contains("no TLS with the server"), "{other:#?}");
-    // What goes to a server of TLS unencrypted has no answer.
+    // Unencrypted data to a server of TLS have no answer.
     let plain = Tool::Ours.run(&options);
     assert!(matches!(plain.code, Some(7 | 8)), "{plain:#?}");
 }

@@ -1,11 +1,11 @@
-//! Peers and paths in trouble: a loss costs a timeout, never the test; silence is an error; a stray packet harms nobody.
+//! Peers and paths in trouble: a loss costs a timeout, never the test; silence is an error; a stray packet is harmless.
 
 use crate::process::{Scratch, Tool, free_port, wait_until_read};
 use crate::relay::{Delivery, Relay};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 
-/// Where the real tool hangs after one lost datagram and says that nothing was lost.
+/// A case in which the real tool hangs after one lost datagram and reports that nothing was lost.
 #[test]
 fn losses_do_not_stall_ping_pong() {
     if skip::lacks(&["sockperf"]) {

@@ -35,7 +35,7 @@ pub(super) async fn compare(State(app): State<App>, uri: Uri) -> Result<Response
 
 /// Runs that are compared with others.
 struct Set {
-    /// The label that they were asked for by; absent: by their names.
+    /// The label by which they were selected; absent: they were selected by their names.
     label: Option<String>,
     runs: Vec<Sample>,
 }

@@ -65,7 +65,7 @@ pub(super) async fn stop(State(app): State<App>) -> Response {
     json(StatusCode::OK, &json!({ "running": app.live.stop() }))
 }
 
-/// What a page knows of the test already.
+/// The part of the test that a page has already.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Known {

@@ -30,11 +30,11 @@ struct Mesh<'a> {
 #[derive(Serialize)]
 struct Matrix<'a> {
     test: &'a str,
-    /// 4 or 6, where one was asked for.
+    /// The IP version, 4 or 6, where one was requested.
     family: Option<u8>,
     /// The name of the figure, without its direction.
     figure: Option<String>,
-    /// Who sends and who receives, in order.
+    /// The senders and receivers, in order.
     agents: Vec<&'a str>,
     cells: Vec<Cell<'a>>,
 }
@@ -51,7 +51,7 @@ struct Cell<'a> {
     figure: Option<&'a Headline>,
     reason: Option<&'a str>,
     run: &'a str,
-    /// What the store has the runs of the path under.
+    /// The target under which the store has the runs of the path.
     target: &'a str,
     started: Option<String>,
 }
@@ -66,7 +66,7 @@ pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
         }
         let mut reports: Vec<MeshReport> =
             labels.iter().map(|(label, entries)| report_of_entries(label, entries)).collect();
-        // What was measured last is what somebody comes to see.
+        // The mesh that was measured last comes first: it is the one that users look for.
         reports.sort_by_key(|report| std::cmp::Reverse(newest(report)));
         let meshes: Vec<Mesh<'_>> = reports.iter().map(mesh).collect();
         Ok(serde_json::json!({ "meshes": meshes, "looked_at": looked_at }))
@@ -131,7 +131,7 @@ fn tone(cell: &MeshCell, usual: Option<f64>, higher_is_better: bool) -> Option<&
     }
 }
 
-/// So many times worse than the others is shown.
+/// A path is shown as far off when it is worse than the others by this factor.
 const FAR: f64 = 2.0;
 /// Runs that are looked at, the latest: two nights of a hundred agents.
 const LOOKED_AT: u64 = 20_000;

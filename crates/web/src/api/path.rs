@@ -52,7 +52,7 @@ struct HopRow {
     rtt_ns: Option<u64>,
 }
 
-/// What sets the rate of a direction, as the latest run that knows it has it.
+/// The limit of the rate in a direction, from the latest run that found it.
 #[derive(Serialize)]
 struct Limited {
     run: String,

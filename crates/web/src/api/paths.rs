@@ -24,7 +24,7 @@ struct PathRow<'a> {
     latest: &'a Entry,
     /// How each run went, the oldest first.
     verdicts: Vec<Verdict<'a>>,
-    /// What the trends come to, in a sentence.
+    /// The conclusion of the trends, in a sentence.
     conclusion: String,
     /// A figure is worse than it was, and not back.
     is_worse: bool,
@@ -64,7 +64,7 @@ struct Confirmed {
     is_worse: bool,
     /// When the first run on the new level began.
     at: String,
-    /// That run.
+    /// Name of that run.
     run: String,
     /// The levels, with their unit.
     before: String,
@@ -101,7 +101,7 @@ pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
     Ok(json(StatusCode::OK, &value.await?))
 }
 
-/// The trends of a path, with the rules that `pathmeter trend` has where no others are asked for.
+/// The trends of a path, by the default rules of `pathmeter trend`.
 pub(super) fn trends(store: &Store, target: &str) -> Result<(Vec<Sample>, Trends), Failed> {
     let (samples, marks) =
         store.marked_series(target, &Filter { limit: Some(TREND), ..Filter::default() })?;
@@ -109,7 +109,7 @@ pub(super) fn trends(store: &Store, target: &str) -> Result<(Vec<Sample>, Trends
     Ok((samples, trends))
 }
 
-/// The options of each run, in words: what was asked for, and not where.
+/// The options of each run as text: the requested settings without the target.
 pub(super) fn options_of(samples: &[Sample]) -> HashMap<&str, String> {
     samples.iter().map(|sample| (sample.id.as_str(), options(sample))).collect()
 }
@@ -159,8 +159,8 @@ fn row<'a>(
         started: run.started.to_string(),
         status: run.status.as_deref(),
     };
-    // Of each figure those runs that are like the latest one that has it; a sweep over frame sizes is only looked at for what
-    // nothing else measured.
+    // Each figure has those runs that are like the latest one that has it; a sweep over frame sizes is only used for figures
+    // that no other run has.
     let mut names: Vec<(&str, &Entry)> = Vec::new();
     let (sweeps, others): (Vec<&Entry>, Vec<&Entry>) = runs.iter().partition(|run| run.kind == "frames");
     for run in others.into_iter().chain(sweeps) {
@@ -221,7 +221,7 @@ fn confirmed(series: &Series) -> Option<Confirmed> {
     })
 }
 
-/// Facts that say what was asked for.
+/// Facts that describe the request.
 const ASKED: [&str; 11] = [
     "streams",
     "length",

@@ -32,7 +32,7 @@ pub(super) struct Wanted {
     order: Option<String>,
     after: Option<String>,
     pub(super) limit: Option<u64>,
-    /// Of an export.
+    /// Format of an export.
     pub(super) format: Option<String>,
 }
 
@@ -236,7 +236,7 @@ pub(super) fn points(kept: &Kept) -> Vec<Series> {
     kept.run().map(report::format::series).unwrap_or_default()
 }
 
-/// What is kept of a run, and its row; of one that has not ended what was measured until then.
+/// Returns the kept document of a run, and its row; of one that has not ended, the results until then.
 pub(super) fn get(store: &Store, backend: &Backend, id: &str) -> Result<(Entry, Kept), Failed> {
     let stored = store.get(id)?;
     let kept = match stored.content {
@@ -246,7 +246,7 @@ pub(super) fn get(store: &Store, backend: &Backend, id: &str) -> Result<(Entry, 
     Ok((stored.entry, kept))
 }
 
-/// What a download is called: names of runs are UUIDs, and of what is not only that part is taken which is harmless.
+/// Names a download: the names of runs are UUIDs, and only the harmless characters of any other name are used.
 fn headers(kind: &str, entry: &Entry, ending: &str) -> [(HeaderName, String); 2] {
     let name: String =
         entry.id.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-').collect();

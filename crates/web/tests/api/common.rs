@@ -1,4 +1,4 @@
-//! A page over a store of the test's own, and a client that says exactly what it is told to.
+//! A page over a store of the test's own, and a client that sends exactly the given bytes.
 
 use insight::run_of_events;
 use linux::privilege::drop::Confined;
@@ -26,7 +26,7 @@ use tempfile::TempDir;
 pub(crate) struct Page {
     pub(crate) address: SocketAddr,
     pub(crate) store: Store,
-    /// What the test that runs waits for.
+    /// A gate that the running test waits for.
     pub(crate) gate: Arc<Gate>,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
@@ -48,7 +48,7 @@ impl Gate {
     }
 }
 
-/// What a server answered.
+/// Answer of the server.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -171,7 +171,7 @@ impl Page {
         format!("X-CSRF-Token: {}", session["csrf"].as_str().unwrap())
     }
 
-    /// A change by whoever needs no token.
+    /// Sends a change as a client that needs no token.
     pub(crate) fn change(&self, method: &str, path: &str, body: &str) -> Answer {
         let csrf = self.csrf(&[]);
         self.request(method, path, &[&csrf], body)
@@ -209,7 +209,7 @@ fn import(upload: &Upload) -> Result<Uploaded, Refused> {
     }
 }
 
-/// A test that measures nothing: it tells a little, waits until it is stopped, and ends.
+/// A test that measures nothing: it sends a few events, waits until it is stopped, and ends.
 fn start(asked: &Asked, mut sink: Sink, gate: &Arc<Gate>) -> Result<BegunTest, Refused> {
     let begun = |stop: Stop| BegunTest { stop, id: "done".into(), expected: Some(Duration::from_secs(10)) };
     match asked.host.as_str() {

@@ -406,12 +406,12 @@ fn programs_give_the_token_and_who_guesses_waits() {
     assert_eq!(waits.status, 429);
     assert!(waits.header("retry-after").unwrap().parse::<u64>().unwrap() > 0);
     assert_eq!(page.change("POST", "/api/login", r#"{"token":"a wrong one of many letters"}"#).status, 429);
-    // Behind a proxy all come from one address: whoever knows the token is not locked out by those who guess.
+    // Behind a proxy all come from one address: a client that knows the token is not locked out by others' guesses.
     assert_eq!(page.request("GET", "/api/runs", &[&bearer], "").status, 200);
     assert_eq!(page.change("POST", "/api/login", &format!(r#"{{"token":"{TOKEN}"}}"#)).status, 204);
 }
 
-/// Behind a named proxy those who guess wait, each by their own address; nobody else may say where they come from.
+/// Behind a named proxy, clients that guess wait, each by its own address; no other client may name its address.
 #[test]
 fn a_named_proxy_says_who_guesses() {
     let guess = |page: &Page, from: &str| {
@@ -433,7 +433,7 @@ fn a_named_proxy_says_who_guesses() {
     assert_eq!(guess(&alone, "192.0.2.9"), 429, "it is not believed");
 }
 
-/// Connections that are kept open, with a request now and then, keep nobody out who comes with the token or without.
+/// Connections that are kept open, with a request now and then, keep no client out, with a token or without.
 #[test]
 fn many_idle_connections_keep_nobody_out() {
     let limits = Limits { connections: 8, ..Limits::default() };
@@ -519,7 +519,7 @@ fn bodies_are_bounded_and_read_with_care() {
     assert_eq!(page.raw("nonsense\r\n\r\n").status, 400);
 }
 
-/// Who sends half a head, half a body, or nothing at all is cut off, and gives its place back.
+/// A client that sends half a head, half a body, or nothing at all is disconnected, and its place is free again.
 #[test]
 fn slow_clients_lose_their_place() {
     let short = Duration::from_millis(300);
@@ -548,7 +548,7 @@ fn slow_clients_lose_their_place() {
     assert_eq!(read(&mut kept).status, 200, "and the connection is closed when nothing follows");
 }
 
-/// Who asks for much and reads none of it loses its place, too.
+/// A client that requests much and reads none of it loses its place, too.
 #[test]
 fn who_does_not_read_is_cut_off() {
     let limits = Limits { connections: 1, stalled: Duration::from_millis(500), ..Limits::default() };

@@ -1,4 +1,4 @@
-//! What is measured now, and when paths are measured next.
+//! The running measurement, and the next times at which paths are measured.
 
 use crate::common::{NO_TOKEN, Page, run};
 use model::history::Measured;
@@ -87,7 +87,7 @@ fn a_path_says_when_it_is_measured_next_and_what_is_overdue() {
     assert_eq!(page.get("/api/schedules").json()["schedules"].as_array().unwrap().len(), 1);
 }
 
-/// The mark of packets: checked, and asked for again.
+/// The mark of packets: checked, and requested again.
 #[test]
 fn packets_are_marked_as_the_form_asks() {
     let page = page();

@@ -1,4 +1,4 @@
-//! What the page asks of the interface beside lists and single runs.
+//! Requests of the page to the interface beside lists and single runs.
 
 use crate::common::{Answer, NO_TOKEN, Page, read, run};
 use model::plan::{Directions, End};
@@ -283,7 +283,7 @@ fn how_a_test_stands_is_asked_for_in_parts() {
         }
     };
     assert_eq!(ended["story"][0]["type"], "ended");
-    // A server that was started anew says so.
+    // A restarted server has another name.
     assert_ne!(page().get("/api/live/standing").json()["server"], server);
 }
 

@@ -9,7 +9,7 @@ use crate::numbers::{any_base, code_point, nanos};
 use model::marks::Dscp;
 use model::plan::Transport;
 
-/// Of client and server.
+/// Options of client and server.
 pub(in crate::iperf2) const BOTH: &[Row] = &[
     row(Some('e'), "enhanced", Value::None, "say more of each interval", |line, _| {
         line.both.enhanced = true;

@@ -10,7 +10,7 @@ use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
 use wire::iperf2::{MAX_BOUNCE, MIN_REPLY};
 
-/// Of the client alone.
+/// Options of the client alone.
 pub(in crate::iperf2) const CLIENT: &[Row] = &[
     row(
         Some('c'),

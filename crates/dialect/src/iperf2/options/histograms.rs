@@ -26,7 +26,7 @@ pub(super) fn histograms(line: &mut CommandLine, text: &str) -> Taken {
     Ok(())
 }
 
-/// iPerf2 takes a width without a letter for one of the unit that it would have had: the letter is asked for.
+/// iPerf2 takes a width without a letter for one of the unit that it would have had; here the letter is required.
 fn bin_width(text: &str) -> Result<Nanos, Fault> {
     let (number, unit) = match (text.strip_suffix('u'), text.strip_suffix('m')) {
         (Some(number), _) => (number, 1000),
@@ -50,5 +50,5 @@ pub(super) fn jitter(line: &mut CommandLine, text: &str) -> Taken {
 
 const OPTION: &str = "--histograms";
 const MOST_BINS: u32 = 10_000_000;
-/// As many as iPerf2 has.
+/// The number of bins in iPerf2.
 const JITTER_BINS: u32 = 1_000_000;

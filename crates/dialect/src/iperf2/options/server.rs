@@ -6,7 +6,7 @@ use crate::iperf2::Fault;
 use crate::iperf2::numbers::real;
 use crate::numbers::nanos;
 
-/// Of the server alone.
+/// Options of the server alone.
 pub(in crate::iperf2) const SERVER: &[Row] = &[
     row(Some('s'), "server", Value::None, "serve clients, many at once", |line, _| {
         line.server.asked = true;

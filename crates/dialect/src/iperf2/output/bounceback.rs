@@ -25,7 +25,7 @@ impl Iperf2Bounceback {
         let heading = if std::mem::replace(&mut self.headed, true) { "" } else { HEADING };
         let count = trips.map_or(0, |trips| trips.count);
         let (start, end) = (span.0.as_secs_f64(), span.1.as_secs_f64());
-        // Both ways are counted, as iPerf2 does.
+        // Both directions are counted, as iPerf2 does.
         let bytes = count * u64::from(self.bytes);
         let front =
             Figures { start, end, bytes, ..Figures::default() }.front(self.options.unit.unwrap_or('a'));
@@ -47,7 +47,7 @@ impl Iperf2Bounceback {
     }
 }
 
-/// The ways there and back of round trips, by the wall clocks of both ends (`--trip-times`).
+/// One-way delays of round trips in both directions, by the wall clocks of both ends (`--trip-times`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Iperf2OneWay {
     there: Tally,

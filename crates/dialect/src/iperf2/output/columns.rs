@@ -1,4 +1,4 @@
-//! What stands behind the bandwidth, and the line that names it.
+//! The columns behind the bandwidth, and their heading.
 
 use super::units::{net_power, one, unit};
 use crate::units::two_digits;
@@ -38,7 +38,7 @@ pub(super) enum Columns {
     Datagrams,
 }
 
-/// What a row tells.
+/// The figures of a row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figures {
     /// Seconds.
@@ -183,7 +183,7 @@ impl Figures {
         if self.seconds() > 0.0 { count as f64 / self.seconds() } else { 0.0 }
     }
 
-    /// Writes, and those that failed: an end tells of no failure without ending.
+    /// Writes, and those that failed: an end reports no failure without ending.
     fn calls(&self) -> String {
         self.detail.as_ref().map_or_else(|| "-/-".into(), |detail| format!("{}/0", detail.calls))
     }
@@ -205,7 +205,7 @@ impl Figures {
         format!("  {}={}", detail.calls, bins.join(":"))
     }
 
-    /// `queued`: with the bytes that were under way.
+    /// The delays of bursts. `queued`: with the bytes that were in flight.
     fn bursts(&self, queued: bool) -> String {
         let known = self.detail.as_ref().and_then(|detail| Some((detail.bursts?, detail.burst_bytes)));
         let (bursts, bytes) = known.unwrap_or((NO_TIMES, 0));
@@ -222,7 +222,7 @@ impl Figures {
         )
     }
 
-    /// Of single bursts, the whole time.
+    /// The delays of single bursts, over the whole time.
     fn all_bursts(&self) -> String {
         let bursts = self.detail.as_ref().and_then(|detail| detail.bursts).unwrap_or(NO_TIMES);
         format!("  {} ms{}", millis(&bursts), self.reads())
@@ -385,7 +385,7 @@ mod tests {
             Columns::FrameDelays.row(&came),
             "  4.174/0.046/72.754/13.885 ms (27/20833) 150  26=0:25:1:0:0:0:0:0"
         );
-        // With what was under way: the rate times the delay.
+        // With the bytes that were in flight: the rate times the delay.
         assert_eq!(
             Columns::Bursts.row(&came),
             "  4.174/0.046/72.754/13.885 ms (27/20833) 2.55 KByte 150  26=0:25:1:0:0:0:0:0"

@@ -5,7 +5,7 @@ use model::time::WallTime;
 use model::units::{Bytes, Nanos};
 use std::net::{IpAddr, SocketAddr};
 
-/// What is known of a connection or flow beside its addresses.
+/// Known details of a connection or flow beside its addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Iperf2Connection {
     /// Stream number.
@@ -14,7 +14,7 @@ pub struct Iperf2Connection {
     pub ends: Option<(SocketAddr, SocketAddr)>,
     /// The interface it leaves through.
     pub device: Option<String>,
-    /// What was asked for, in the words of the line: `reverse`, `full-duplex`, `trip-times`, `no-udp-fin`…
+    /// The requested options, as the line names them: `reverse`, `full-duplex`, `trip-times`, `no-udp-fin`…
     pub remarks: Vec<String>,
     /// TOS byte.
     pub tos: u8,
@@ -65,7 +65,7 @@ impl Iperf2Connection {
         }
         if options.enhanced {
             remarks.extend(self.took.map(|took| format!("(ct={:4.2} ms)", took.0 as f64 / 1e6)));
-            // A server that sends says no time, as iPerf2's.
+            // A server that sends prints no time, as iPerf2's.
             let sends = options.role == Iperf2Role::Server && (has("reverse") || has("full-duplex"));
             remarks.extend(wall.filter(|_| !sends).map(|wall| format!("on {}", options.zone.date(wall))));
         }

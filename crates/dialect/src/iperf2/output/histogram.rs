@@ -117,8 +117,8 @@ mod tests {
         bins
     }
 
-    /// As 2.1.8 printed 20 round trips, of which one took 225 µs; that one is an outlier by the rule, and 2.1.8 forgets
-    /// it.
+    /// 20 round trips as 2.1.8 printed them, of which one took 225 µs; that one is an outlier by the rule, and 2.1.8 leaves it
+    /// out.
     #[test]
     fn round_trips() {
         let shape = BinShape { width: Nanos::from_micros(100), count: 100_000 };

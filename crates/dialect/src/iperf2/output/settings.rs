@@ -7,7 +7,7 @@ use model::stats::bins::BinShape;
 use model::units::Bytes;
 use std::net::IpAddr;
 
-/// What the block says.
+/// The content of the block of settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iperf2Settings {
     /// TCP or UDP.
@@ -24,9 +24,9 @@ pub struct Iperf2Settings {
     pub flows: u32,
     /// Bytes of one write, datagram or read.
     pub length: u32,
-    /// What the socket's buffer is.
+    /// Size of the socket's buffer.
     pub window: Bytes,
-    /// What `-w` asked for.
+    /// The size that `-w` requested.
     pub window_asked: Option<Bytes>,
     /// `-B`: the local address (server).
     pub bind: Option<String>,
@@ -40,11 +40,11 @@ pub struct Iperf2Settings {
     pub nodelay: bool,
     /// How a client spreads what it sends.
     pub pace: Pace,
-    /// What is timed beside what every test needs.
+    /// Timed settings beside those of every test.
     pub timed: TimedSettings,
 }
 
-/// What is timed beside what every test needs.
+/// Timed settings beside those of every test.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimedSettings {
     /// Each write (client).
@@ -65,7 +65,7 @@ pub enum Pace {
     None,
     /// UDP: a datagram every so many microseconds.
     Gap(f64),
-    /// `--isochronous`: frames a second; mean and deviation of their rate, bits a second; the gap in a frame, seconds.
+    /// `--isochronous`: frames/s; mean and deviation of their rate, bits/s; the gap in a frame, seconds.
     Frames(f64, f64, f64, f64),
     /// `--burst-period`: bytes, seconds.
     Bursts(u64, f64),
@@ -73,7 +73,7 @@ pub enum Pace {
     Bounce(Bouncing),
 }
 
-/// How round trips are asked for.
+/// How round trips are requested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bouncing {
     /// Bytes of a request.
@@ -106,7 +106,7 @@ impl Iperf2Settings {
         format!("{line}\n{}\n{}\n{behind}{line}\n", lines.join("\n"), self.window(options))
     }
 
-    /// What a client says last: the bins of its writes, or of its round trips.
+    /// The last line of a client's settings: the bins of its writes, or of its round trips.
     fn behind_window(&self, role: Iperf2Role) -> String {
         let Some(shape) = self.timed.histograms.filter(|_| role == Iperf2Role::Client) else {
             return String::new();
@@ -191,7 +191,7 @@ impl Iperf2Settings {
             }
             Pace::Bounce(Bouncing { size, reply, count, period, hold, quick_ack }) => {
                 let size = one(size.into(), 'A');
-                // Of replies with a size of their own only 2.2 knows, whose words these are.
+                // Only 2.2 knows replies with a size of their own; the text is its text.
                 let what = match reply {
                     Some(reply) => {
                         format!("Bounceback test (req/reply size ={size}/{})", one(reply.into(), 'A'))

@@ -1,4 +1,4 @@
-//! What one test prints: its connections, its intervals, its end, and the server's report.
+//! The output of one test: its connections, its intervals, its end, and the server's report.
 
 use super::columns::{Columns, Figures, single_burst};
 use super::connection::Iperf2Connection;
@@ -26,7 +26,7 @@ pub struct Iperf2Text {
     waiting: Option<IntervalSample>,
     totals: Vec<Detail>,
     reported: Vec<Detail>,
-    /// It serves round trips.
+    /// The test serves round trips.
     bounces: bool,
     /// How its data is cut, and whether the delays of whole pieces are known.
     cut: Cut,
@@ -34,7 +34,7 @@ pub struct Iperf2Text {
     out: String,
 }
 
-/// A row's stream, way and figures.
+/// A row's stream, direction and figures.
 struct Row {
     stream: u32,
     direction: Direction,
@@ -64,7 +64,7 @@ impl Iperf2Text {
         }
     }
 
-    /// What is known of a connection, before [`Event::Started`].
+    /// Adds the details of a connection, before [`Event::Started`].
     pub fn connection(&mut self, connection: Iperf2Connection) {
         match self.connections.iter_mut().find(|known| known.stream == connection.stream) {
             Some(known) => *known = connection,
@@ -114,7 +114,7 @@ impl Iperf2Text {
         if silent { String::new() } else { line }
     }
 
-    /// What came and went on it in a time.
+    /// Prints the bytes of round trips within a time.
     #[must_use]
     pub fn bounced(&mut self, (start, end): (Nanos, Nanos), bytes: u64) -> String {
         let (start, end) = (start.as_secs_f64(), end.as_secs_f64());
@@ -123,7 +123,7 @@ impl Iperf2Text {
         std::mem::take(&mut self.out)
     }
 
-    /// What happened: no, one or several whole lines.
+    /// Prints an event: no, one or several whole lines.
     pub fn event(&mut self, event: &Event) -> String {
         self.flush(&[]);
         match event {
@@ -140,7 +140,7 @@ impl Iperf2Text {
         std::mem::take(&mut self.out)
     }
 
-    /// Details of the interval told just before.
+    /// Adds details of the interval that was printed just before.
     pub fn interval(&mut self, details: &[Detail]) -> String {
         self.flush(details);
         std::mem::take(&mut self.out)
@@ -156,7 +156,7 @@ impl Iperf2Text {
         self.reported.push(detail);
     }
 
-    /// Streams seen: what the next test's first number comes after.
+    /// The highest number of a stream; the next test's numbers begin after it.
     #[must_use]
     pub fn last_id(&self) -> u32 {
         let streams = self.plan.as_ref().map_or(1, |plan| plan.test.streams);
@@ -176,8 +176,8 @@ impl Iperf2Text {
             connection.stream = stream.stream;
             connection.ends = Some((stream.local, stream.remote));
             connection.socket = connection.socket.or(Some(stream.socket));
-            // Both ways of a full-duplex connection have one line; the mark of a way back is for rows, but for a
-            // connection that the server has opened.
+            // Both directions of a full-duplex connection have one line; the mark of the return direction is for rows, except
+            // for a connection that the server has opened.
             let second = self.is_full_duplex() && stream.direction == Direction::Down;
             let named = self.named.contains(&stream.stream);
             if !silent && !second && !named {
@@ -211,7 +211,7 @@ impl Iperf2Text {
         if matches!(self.cut, Cut::Bursts(_)) && rows.iter().all(|row| !row.sending) {
             return;
         }
-        // As 2.1.8 does not: what is left at the end is in the row of the whole time.
+        // 2.1.8 prints no row for the remainder at the end: it is in the row of the whole time.
         if sample.end.saturating_sub(sample.start).saturating_mul(4) < interval {
             return;
         }
@@ -260,7 +260,7 @@ impl Iperf2Text {
         }
     }
 
-    /// Both ways of each full-duplex stream as one (`-e`).
+    /// Both directions of each full-duplex stream as one (`-e`).
     fn pairs(&mut self, rows: &[Row]) {
         let udp = rows.iter().any(|row| row.figures.udp.is_some());
         let columns = if udp { Columns::Datagrams } else { Columns::Plain };
@@ -302,7 +302,7 @@ impl Iperf2Text {
         }
     }
 
-    /// What the server has received of what this end has sent.
+    /// The server's count of received data that this end has sent.
     fn server_report(&mut self, result: &SideResult) {
         let udp = self.plan.as_ref().is_some_and(|plan| plan.test.transport == Transport::Udp);
         let options = &self.options;
@@ -388,7 +388,7 @@ impl Iperf2Text {
         both && !self.options.dual
     }
 
-    /// The number in brackets: both ways of a full-duplex connection have one.
+    /// The number in brackets: both directions of a full-duplex connection have one.
     fn number(&self, stream: u32) -> u32 {
         let streams = self.plan.as_ref().map_or(u32::MAX, |plan| plan.test.streams.max(1));
         self.first + if self.is_full_duplex() { stream % streams } else { stream }

@@ -33,7 +33,7 @@ pub(super) fn net_power(bytes: u64, seconds: f64, delay: f64) -> String {
 mod tests {
     use super::*;
 
-    /// As 2.1.8 printed them.
+    /// The expected texts are those that 2.1.8 printed.
     #[test]
     fn four_places_and_a_unit() {
         for (bytes, letter, text) in [

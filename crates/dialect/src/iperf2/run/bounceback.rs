@@ -96,7 +96,7 @@ fn interrupt_wait(time: Nanos, interrupt: &Interrupt) {
     }
 }
 
-/// What the connections share.
+/// State that the connections share.
 #[derive(Clone, Copy)]
 struct Shared<'a> {
     rows: &'a Mutex<Iperf2Bounceback>,
@@ -119,7 +119,7 @@ fn sum<'a>(rows: &Mutex<Iperf2Bounceback>, all: impl Iterator<Item = &'a Trips>)
     lock(rows).row("[SUM]", (Nanos::ZERO, elapsed), whole.distribution().as_ref())
 }
 
-/// As it was asked for.
+/// Applies the requested options.
 fn bouncer(bouncer: Bouncer, asked: Bounceback) -> Bouncer {
     let bouncer = if asked.quick_ack { bouncer } else { bouncer.without_quick_ack() };
     let bouncer = if asked.trip_times { bouncer.with_trip_times() } else { bouncer };
@@ -190,7 +190,7 @@ struct Trips {
     part: Histogram,
     /// Those of the whole time, as they are printed.
     bins: Bins,
-    /// The ways there and back, where the clocks are taken to agree.
+    /// The one-way delays, where the clocks are taken to agree.
     one_way: Option<Iperf2OneWay>,
 }
 
@@ -251,7 +251,7 @@ impl Trips {
         mono_now() - self.start
     }
 
-    /// Waits in steps, so that an interrupt is seen and intervals are told; false: interrupted.
+    /// Waits in steps, so that an interrupt is noticed and intervals are printed; false: interrupted.
     fn wait(&mut self, due: Nanos, shared: Shared<'_>) -> bool {
         while self.elapsed() < due && !shared.interrupt.is_raised() {
             let next = self.elapsed().saturating_add(STEP).min(due);
@@ -317,7 +317,7 @@ impl Trips {
             text.push_str(&histogram.line(self.id, time, true, shared.percentiles));
         }
         lock(shared.out).write(&text);
-        // The peer sees the end of the connection either way.
+        // The peer sees the end of the connection in either case.
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
     }
 }

@@ -78,13 +78,13 @@ fn measure(
 /// A sentence for the user, when it went wrong.
 pub(super) type Ended = Result<(), String>;
 
-/// What a client prints.
+/// Prints the output of a client.
 struct Printer {
     options: Iperf2Options,
     /// How the data is cut, and whether delays of whole pieces are known.
     cut: (Cut, bool),
     text: Iperf2Text,
-    /// The line of a connection that says what was asked for.
+    /// The line of a connection that names the requested options.
     plain: Iperf2Connection,
     connections: Vec<Iperf2Connection>,
     versions: bool,
@@ -120,7 +120,7 @@ impl Printer {
         }
     }
 
-    /// What is printed first. With `-d` and `-r` the client listens too.
+    /// The first lines of the output. With `-d` and `-r` the client listens too.
     fn settings(&self, line: &CommandLine) -> String {
         let test = &line.client.test;
         let own = line.settings(window(test.transport, true, test.window)).text(&self.options);
@@ -222,7 +222,7 @@ fn failed(error: &Error) -> String {
     }
 }
 
-/// What the user reads of a host that cannot be reached.
+/// The message for a host that cannot be reached.
 pub(super) fn failure_text(failure: &Failure) -> String {
     let advice = failure.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
     format!("connect failed: {}{advice}", failure.message)

@@ -1,4 +1,4 @@
-//! What the engine reports, in the terms of the output.
+//! Converts reports of the engine to the terms of the output.
 
 use crate::iperf2::CommandLine;
 use crate::iperf2::output::{Cut, Iperf2Connection};
@@ -33,7 +33,7 @@ pub(super) fn report(stream: u32, report: &ServerReport) -> Detail {
     Detail { stream, delay, ..Detail::default() }
 }
 
-/// What a client's connections say of the test.
+/// The remarks about the test in the lines of a client's connections.
 pub(super) fn asked_for(line: &CommandLine) -> Vec<String> {
     let (test, extras) = (&line.client.test, &line.client.extras);
     let full_duplex = test.directions == Directions::Both && extras.back == Back::FullDuplex;
@@ -72,11 +72,11 @@ pub(super) fn requested(stream: u32, request: Option<&Request>, start: Option<Tc
     Iperf2Connection { remarks, tos: request.tos, peer, ..plain }
 }
 
-/// What a client that asks for round trips says of them.
+/// The remarks of a client that requests round trips.
 pub(super) fn bouncing(request: &BounceRequest) -> Vec<String> {
     let quick = if request.quick_ack { "w/quickack " } else { "" };
     let (size, hold) = (request.size, request.hold);
-    // Of replies with a size of their own only 2.2 knows, whose words these are.
+    // Only 2.2 knows replies with a size of their own; the text is its text.
     let mut remarks = vec![match request.reply {
         Some(reply) if reply != size => format!("bb {quick}req/reply/hold={size}/{reply}/{hold}"),
         _ => format!("bb {quick}len/hold={size}/{hold}"),

@@ -28,7 +28,7 @@ impl Out {
         Ok(Out { file: Some(file), name, broken: None })
     }
 
-    /// Writes whole lines, and has them seen at once.
+    /// Writes whole lines and flushes them at once.
     pub(super) fn write(&mut self, text: &str) {
         if self.broken.is_some() || text.is_empty() {
             return;
@@ -43,7 +43,7 @@ impl Out {
         self.broken = written.err();
     }
 
-    /// Why not everything was written. A reader who has seen enough (`| head`) is no failure.
+    /// The reason why not everything was written. A closed pipe (`| head`) is no failure.
     pub(super) fn close(&self) -> Result<(), String> {
         match self.broken.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
             Some(error) => Err(format!("ERROR: write {}: {error}", self.name)),
@@ -52,8 +52,8 @@ impl Out {
     }
 }
 
-/// The buffer of the socket that a test will use, as the kernel gives it (tcp(7), socket(7)): its default, or twice
-/// what is asked for within the limit.
+/// The buffer of the socket that a test will use, as the kernel gives it (tcp(7), socket(7)): its default, or twice the
+/// requested size within the limit.
 pub(super) fn window(transport: Transport, sends: bool, asked: Option<u32>) -> Bytes {
     let core = if sends { "wmem" } else { "rmem" };
     let limit = || setting(&format!("core/{core}_max"), 0).unwrap_or(u64::from(u32::MAX));

@@ -81,7 +81,7 @@ fn datagram_sockets(line: &CommandLine, addresses: &[SocketAddr]) -> Result<Vec<
     addresses.iter().map(open).collect()
 }
 
-/// Serves until it is stopped, or what `-t` or `-P` says has been served.
+/// Serves until it is stopped, or the time of `-t` or the number of `-P` is reached.
 ///
 /// # Errors
 /// A sentence for the user.
@@ -119,7 +119,7 @@ pub(super) fn run(line: &CommandLine, process: Process) -> Result<(), String> {
     shared.screen().out.close()
 }
 
-/// What all sessions share.
+/// State that all sessions share.
 #[derive(Clone)]
 struct Shared {
     options: Iperf2Options,
@@ -165,7 +165,7 @@ struct Session {
     connections: Vec<Iperf2Connection>,
     /// The interface towards the client.
     device: Option<String>,
-    /// The client asked for `-d` or `-r`.
+    /// The client requested `-d` or `-r`.
     dual: bool,
     /// How the client's data is cut, and whether its records have times.
     cut: Option<(Cut, bool)>,
@@ -178,7 +178,7 @@ impl Session {
         match event {
             Event::Connected(connected) => {
                 let mut screen = self.shared.screen();
-                // As iPerf2's: a client whose clock is right, or that sends in bursts, is told of at length.
+                // Like iPerf2: a client whose clock is right, or that sends in bursts, has enhanced lines.
                 let at_length = self.cut.is_some_and(|(cut, times)| times || matches!(cut, Cut::Bursts(_)));
                 let shared = self.shared.options.clone();
                 let enhanced = shared.enhanced || at_length;
@@ -238,7 +238,7 @@ impl Session {
                 };
                 return self.text.bouncing(connection, wall_now());
             }
-            // Both ways are counted, as iPerf2 does.
+            // Both directions are counted, as iPerf2 does.
             Fact::Bounced { span, trips, .. } => return self.text.bounced(*span, trips * self.trip_bytes),
             Fact::Bursts { stream, bursts } => return self.text.bursts(*stream, bursts),
             Fact::Interval(details) => return self.text.interval(details),

@@ -127,7 +127,7 @@ fn refused(path: &Path, why: &str) -> AuthError {
     AuthError::Key { path: path.to_owned(), why: why.to_owned() }
 }
 
-/// What a token takes beside name and password: the three labels, two line feeds, and ten digits of time.
+/// Bytes of a token beside name and password: the three labels, two line feeds, and ten digits of time.
 const FIXED: usize = 6 + 6 + 6 + 2 + 10;
 /// INTEGER 0, then SEQUENCE { OID rsaEncryption (1.2.840.113549.1.1.1), NULL }.
 const VERSION_AND_RSA: [u8; 18] =

@@ -8,7 +8,7 @@ use crate::iperf3::{CommandLine, Fault, Json, Keepalive, Request};
 use model::plan::Transport;
 use model::units::Nanos;
 
-/// Of client and server.
+/// Options of client and server.
 pub(in crate::iperf3) const BOTH: &[Row] = &[
     row(Some('p'), "port", Value::Needed("N"), "port of control and data, 5201 without it", |line, text| {
         line.both.port = port(text)?;

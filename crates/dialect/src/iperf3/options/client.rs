@@ -12,7 +12,7 @@ use model::marks::Dscp;
 use model::plan::{Directions, End, Transport};
 use model::units::{Bytes, Nanos};
 
-/// Of the client alone.
+/// Options of the client alone.
 pub(in crate::iperf3) const CLIENT: &[Row] = &[
     row(
         Some('c'),
@@ -257,7 +257,7 @@ fn bitrate(line: &mut CommandLine, text: &str) -> Taken {
     client_only(line)
 }
 
-/// What ends the test; only one thing can.
+/// Sets the condition that ends the test; only one is allowed.
 fn set_end(line: &mut CommandLine, end: End) -> Taken {
     let test = &mut line.client.test;
     let by_amount = !matches!(test.end, End::Time(_));

@@ -6,7 +6,7 @@ use crate::iperf3::numbers::{nanos, rate, seconds, within};
 use crate::iperf3::{CommandLine, Fault};
 use model::units::{BitRate, Nanos};
 
-/// Of the server alone.
+/// Options of the server alone.
 pub(in crate::iperf3) const SERVER: &[Row] = &[
     row(Some('s'), "server", Value::None, "serve clients, many at once", |line, _| {
         if line.client.host.is_some() {

@@ -1,4 +1,4 @@
-//! What both outputs of iPerf3 need of a test's events: the streams, and the end results in iPerf3's terms.
+//! State of a test for both outputs of iPerf3: the streams, and the end results in iPerf3's terms.
 
 use super::{Iperf3Options, Iperf3Role, WHOLE_TEST};
 use model::event::{Connected, EndResult, Event, Finished};
@@ -6,7 +6,7 @@ use model::plan::{Direction, Directions, End, TestSpec, Transport};
 use model::sample::{IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters};
 use model::units::Nanos;
 
-/// Everything said so far, apart from the intervals.
+/// All events so far, apart from the intervals.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ends {
     pub(super) options: Iperf3Options,
@@ -226,7 +226,7 @@ impl Ends {
     pub(super) fn system_info(&self) -> String {
         match (&self.options.system_info, &self.connected) {
             (given, Some(connected)) if given.is_empty() => {
-                // As `uname` has it: system, host, release, machine.
+                // The format of `uname`: system, host, release, machine.
                 let host = &connected.host;
                 let (system, rest) = host.kernel.split_once(' ').unwrap_or((host.kernel.as_str(), ""));
                 format!("{system} {} {rest}", host.name)
@@ -249,7 +249,7 @@ impl Block {
         self.rows.iter().map(field).sum()
     }
 
-    /// Packets sent as far as known, else those seen: what loss is a share of.
+    /// Packets sent as far as known, else those observed: the whole that loss is a share of.
     pub(super) fn packets(&self) -> u64 {
         self.sum(Row::packets)
     }

@@ -344,7 +344,7 @@ fn end_stream(ends: &Ends, block: &Block, row: &Row) -> Value {
         })));
     }
     sender.insert("sender".into(), block.sending.into());
-    // The receiver's seconds are this end's, whoever received: iPerf3 prints them so.
+    // The receiver's seconds are this end's, whichever end received: iPerf3 prints them so.
     let mut receiver = front(times.receiver, times.local, row.received);
     receiver.insert("sender".into(), block.sending.into());
     let mut both = members(json!({ "sender": sender, "receiver": receiver }));

@@ -12,8 +12,8 @@ use std::net::SocketAddr;
 
 /// Writes the text of one test at one end.
 ///
-/// A server's text goes to its own output, and the same text to the client that asked for it
-/// (`--get-server-output`): take what the calls up to and with the local result gave.
+/// A server's text goes to its own output, and the same text to the client that requested it (`--get-server-output`): take the
+/// output of the calls up to and with the local result.
 pub struct Iperf3Text {
     ends: Ends,
     stamp: String,
@@ -44,12 +44,12 @@ impl Iperf3Text {
         }
     }
 
-    /// What `--timestamps` puts before every line from now on.
+    /// Sets the text of `--timestamps` before every line from now on.
     pub fn set_timestamp(&mut self, stamp: &str) {
         stamp.clone_into(&mut self.stamp);
     }
 
-    /// What iPerf3 prints on this event: no, one or several whole lines.
+    /// The lines that iPerf3 prints on this event: no, one or several whole lines.
     pub fn event(&mut self, event: &Event) -> String {
         self.ends.take(event);
         match event {
@@ -184,8 +184,8 @@ impl Iperf3Text {
     /// iPerf3 names the sender's columns once it knows that there is a sender that counts retransmits: a client that
     /// receives and prints its first interval after the server's result does so too, as it does where there is only one.
     fn interval_header(&mut self) {
-        let told = self.ends.peer.is_some() || self.ends.has_one_interval();
-        let named = self.ends.sends() || (!self.ends.is_udp() && told);
+        let is_printed = self.ends.peer.is_some() || self.ends.has_one_interval();
+        let named = self.ends.sends() || (!self.ends.is_udp() && is_printed);
         let columns = match (self.ends.is_udp(), named) {
             (false, true) => "         Retr  Cwnd",
             (false, false) => "",
@@ -367,7 +367,7 @@ impl Iperf3Text {
         }
     }
 
-    /// What follows the rows of one way: CPU and congestion control with `-V`, and the server's own output.
+    /// Prints the lines after the rows of one direction: CPU and congestion control with `-V`, and the server's own output.
     fn block_end(&mut self, block: &Block) {
         if block.sending {
             self.cpu_line("sender", "receiver");

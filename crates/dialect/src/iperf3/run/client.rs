@@ -96,7 +96,7 @@ pub(super) fn warn(warning: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("warning: {warning}\n").as_bytes());
 }
 
-/// An error without an output to tell it in.
+/// Prints an error that has no output to go into.
 pub(super) fn report_error(sentence: &str) -> u8 {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("iperf3: {sentence}\n").as_bytes());
     FAILED

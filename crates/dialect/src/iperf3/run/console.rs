@@ -1,8 +1,8 @@
 //! The output of a server with many clients: the lines of two tests never mix.
 //!
-//! One session is shown as it goes. What others say meanwhile waits, and is shown in one piece once it is over and
-//! their turn has come; a session that still runs then goes on being shown as it goes. Where one client comes after
-//! the other, the output is that of iPerf3.
+//! One session is shown as it goes. The lines of others wait meanwhile, and are shown together once it is over and their turn
+//! has come; a session that still runs then goes on being shown as it goes. Where one client comes after the other, the output
+//! is that of iPerf3.
 
 use super::out::Out;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub(super) struct Console {
     sessions: u64,
     /// The session shown as it goes.
     shown: Option<u64>,
-    /// What the others have said, in order of their beginning.
+    /// The lines of the others, in order of their beginning.
     waiting: BTreeMap<u64, Backlog>,
 }
 
@@ -42,7 +42,7 @@ impl Console {
         self.sessions
     }
 
-    /// What `--timestamps` puts before a line now.
+    /// The text of `--timestamps` before a line now.
     pub(super) fn stamp(&self) -> String {
         self.out.stamp()
     }
@@ -59,7 +59,7 @@ impl Console {
         }
     }
 
-    /// A session has an error to tell: at once on standard error, or among its lines in the log file.
+    /// Prints an error of a session: at once on standard error, or among its lines in the log file.
     pub(super) fn say_error(&mut self, session: u64, sentence: &str) {
         if self.out.is_log() {
             let line = format!("{}iperf3: {sentence}\n", self.stamp());

@@ -1,4 +1,4 @@
-//! What went wrong, in iPerf3's words where it has some (scripts look for them), with ours behind.
+//! Error messages, in iPerf3's words where it has some (scripts look for them), with ours behind.
 
 use engine::error::{Error, Kind};
 use std::io::ErrorKind;
@@ -9,7 +9,7 @@ pub(super) fn of_client(error: &Error) -> String {
     if let Some(failure) = error.failure() {
         let advice = failure.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
         let which = if failure.kind == Kind::Unreachable { "unable to connect to server: " } else { "" };
-        // What the kernel calls it (strerror(3)): scripts look for it, and the failure says it in other words.
+        // The kernel's text (strerror(3)): scripts look for it, and the failure's own text differs.
         let kernel = match error.system().map(|refused| refused.source.kind()) {
             Some(ErrorKind::ConnectionRefused) => "Connection refused: ",
             Some(ErrorKind::TimedOut) => "Connection timed out: ",
@@ -29,7 +29,7 @@ pub(super) fn of_client(error: &Error) -> String {
     }
 }
 
-/// What a server says of a session that went wrong, after `iperf3: `.
+/// The server's message for a session that failed, after `iperf3: `.
 pub(super) fn of_session(error: &ProtocolError) -> String {
     match error {
         ProtocolError::PeerStopped(_) => "the client has terminated".into(),
@@ -41,7 +41,7 @@ pub(super) fn of_session(error: &ProtocolError) -> String {
     }
 }
 
-/// A client that was told to stop.
+/// The message of a client that was stopped.
 pub(super) const CLIENT_ENDED: &str = "interrupt - the client has terminated";
-/// A server that was told to stop.
+/// The message of a server that was stopped.
 pub(super) const SERVER_ENDED: &str = "interrupt - the server has terminated";

@@ -31,17 +31,17 @@ impl Out {
         Ok(Out { log, format: both.timestamps.clone(), broken: None })
     }
 
-    /// What stands before every line now; empty without `--timestamps`.
+    /// The text before every line now; empty without `--timestamps`.
     pub(super) fn stamp(&self) -> String {
         self.format.as_deref().map(stamp::now).unwrap_or_default()
     }
 
-    /// Writes whole lines, and has them seen at once: that is what `--forceflush` is for.
+    /// Writes whole lines and flushes them at once: that is the effect of `--forceflush`.
     pub(super) fn write(&mut self, text: &str) {
         if self.broken.is_some() || text.is_empty() {
             return;
         }
-        // A server's output, and its version, are what a stranger says.
+        // A server's output, and its version, come from an untrusted peer.
         let text = harmless::text(text);
         let written = match &mut self.log {
             Some((_, file)) => file.write_all(text.as_bytes()),
@@ -53,13 +53,13 @@ impl Out {
         self.broken = written.err();
     }
 
-    /// Says what went wrong: on standard error, or among the lines of the log file.
+    /// Prints an error: on standard error, or among the lines of the log file.
     pub(super) fn error(&mut self, sentence: &str) {
         let line = format!("{}iperf3: {sentence}\n", self.stamp());
         if self.log.is_some() {
             self.write(&line);
         } else {
-            // Standard error may be closed: the exit code says it too.
+            // Standard error may be closed: the exit code reports the error too.
             let _ = io::stderr().write_all(harmless::text(&line).as_bytes());
         }
     }
@@ -69,8 +69,7 @@ impl Out {
         self.log.is_some()
     }
 
-    /// Why not everything was written: a full disk, no permission. A reader who has seen enough (`| head`) is no
-    /// failure.
+    /// The reason why not everything was written: a full disk, no permission. A closed pipe (`| head`) is no failure.
     pub(super) fn failure(&self) -> Option<String> {
         let error = self.broken.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe)?;
         let name = self.log.as_ref().map_or("standard output".into(), |(path, _)| path.display().to_string());

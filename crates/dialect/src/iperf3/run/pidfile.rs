@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct PidFile(Option<(PathBuf, File)>);
 
 impl PidFile {
-    /// Writes the file, where one was asked for.
+    /// Writes the file, where one was requested.
     ///
     /// # Errors
     /// A sentence for the user: it names a process that runs, or cannot be written.

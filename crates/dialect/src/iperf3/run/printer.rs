@@ -1,4 +1,4 @@
-//! What one test prints, in the form that was asked for: text, a document at the end, or a line for each event.
+//! The output of one test, in the requested form: text, a document at the end, or a line for each event.
 
 use crate::iperf3::Json;
 use crate::iperf3::output::{Iperf3JsonStream, Iperf3Options, Iperf3Role, Iperf3Text, cjson, iperf3_json};
@@ -58,7 +58,7 @@ impl Printer {
         }
     }
 
-    /// The last lines. `error`: the sentence after `iperf3: `, which JSON holds; beside text it is told apart.
+    /// The last lines. `error`: the sentence after `iperf3: `, which JSON contains; beside text it is printed separately.
     pub(super) fn ended(&mut self, error: Option<&str>) -> String {
         let last = match &mut self.form {
             Form::Text(_) | Form::Document => String::new(),
@@ -75,7 +75,7 @@ impl Printer {
         last + &cjson::print(&document) + "\n"
     }
 
-    /// Is an error part of the output, and not told beside it?
+    /// Is an error part of the output, and not printed beside it?
     pub(super) fn holds_errors(&self) -> bool {
         !matches!(self.form, Form::Text(_))
     }
@@ -85,7 +85,7 @@ impl Printer {
     }
 }
 
-/// A server's text of these events, for the client that asked for it (`--get-server-output`).
+/// A server's text of these events, for the client that requested it (`--get-server-output`).
 #[must_use]
 pub fn text_report(events: &[Event]) -> Report {
     let mut text = Iperf3Text::new(Iperf3Options { role: Iperf3Role::Server, ..Iperf3Options::default() });
@@ -97,7 +97,7 @@ pub(super) fn json_report(events: &[Event], options: &Iperf3Options) -> Report {
     Report::Json(iperf3_json(events, options, None))
 }
 
-/// The host as `uname -a` tells it: second line of `-V`, and `system_info`.
+/// The host as `uname -a` prints it: second line of `-V`, and `system_info`.
 pub(super) fn system_info() -> String {
     let kernel = |name: &str| -> io::Result<String> {
         std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).map(|text| text.trim().to_owned())

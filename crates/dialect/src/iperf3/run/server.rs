@@ -119,8 +119,8 @@ fn listen(line: &CommandLine) -> Result<TcpListener, String> {
     tcp_listen(address, &options, BACKLOG).map_err(|e| reported(e.to_string()))
 }
 
-/// `--idle-timeout` with `-1`: ends when no client has come for so long. (Without `-1` iPerf3 starts anew, which
-/// frees it from clients that hang; no client can make this server hang.) The flag says that it has ended so.
+/// `--idle-timeout` with `-1`: ends when no client has come for so long. (Without `-1` iPerf3 starts anew, which frees it from
+/// clients that hang; no client can make this server hang.) The flag is set when it has ended so.
 fn watch_idleness(
     line: &CommandLine,
     sessions: &Sessions,

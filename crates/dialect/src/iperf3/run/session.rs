@@ -1,4 +1,4 @@
-//! One client of the server: its lines, and the report it may have asked for.
+//! One client of the server: its lines, and the report it may have requested.
 
 use super::console::Console;
 use super::printer::{Printer, json_report};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wire::{ProtocolError, Report, iperf3::Extras};
 
-/// What all sessions of a server share.
+/// State that all sessions of a server share.
 #[derive(Clone)]
 pub(super) struct Sessions {
     console: Arc<Mutex<Console>>,
@@ -64,7 +64,7 @@ struct Session {
 }
 
 impl Session {
-    /// What the client asked for beside the test.
+    /// Applies the client's requests beside the test.
     fn asked(&mut self, extras: &Extras) {
         self.options.title.clone_from(&extras.title);
         self.options.extra_data.clone_from(&extras.extra_data);

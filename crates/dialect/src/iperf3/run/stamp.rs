@@ -1,4 +1,4 @@
-//! What `--timestamps` puts before each line.
+//! The text of `--timestamps` before each line.
 
 use jiff::Zoned;
 use jiff::fmt::strtime::{BrokenDownTime, Config, PosixCustom};

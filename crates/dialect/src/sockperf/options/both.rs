@@ -204,7 +204,7 @@ pub(crate) const BOTH: &[Row] = &[
     ),
 ];
 
-/// What sockperf encrypts with where no suite is given.
+/// SockPerf's suite where none is given.
 const SOCKPERFS_SUITE: &str = "AES128-GCM-SHA256";
 
 pub(super) fn set(flag: &mut bool) -> Taken {

@@ -8,7 +8,7 @@ use model::units::Nanos;
 
 use Value::{Needed, None as Flag, Optional};
 
-/// Of every client.
+/// Options of every client.
 pub(crate) const CLIENT: &[Row] = &[
     row(
         &[],
@@ -79,7 +79,7 @@ pub(crate) const CLIENT: &[Row] = &[
     row(&[], &["dummy-send"], Optional("RATE"), Of::CLIENTS, "taken, without effect", vma),
 ];
 
-/// Of the tests that have them.
+/// Options of the tests that have them.
 pub(crate) const TEST: &[Row] = &[
     row(&['t'], &["time"], Needed("SECONDS"), Of::PACED, "length of the test (default 1)", |l, v, o| {
         l.seconds = Some(within(v, 1, 36_000_000, o, "duration")?);

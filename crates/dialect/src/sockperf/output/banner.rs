@@ -1,4 +1,4 @@
-//! What SockPerf says before and during a test.
+//! SockPerf's lines before and during a test.
 
 use super::{MAGENTA, Mode, PLAIN};
 use std::fmt::Write;
@@ -22,9 +22,9 @@ pub enum Ended {
     User,
     /// Another signal.
     Signal(i32),
-    /// It had its observations (`-n`).
+    /// The number of observations was reached (`-n`).
     Number,
-    /// All of the file was played: sockperf says nothing.
+    /// All of the file was played: sockperf prints nothing.
     Played,
 }
 
@@ -69,7 +69,7 @@ pub fn ended(how: Ended) -> String {
     format!("sockperf: Test end ({how})\n")
 }
 
-/// The warm-up that sockperf tells, in milliseconds: of so many sockets.
+/// The warm-up that sockperf prints, in milliseconds, for so many sockets.
 #[must_use]
 pub const fn warm_up_millis(sockets: u32) -> u32 {
     let sum = 50 + sockets / 10;

@@ -5,14 +5,14 @@ use model::units::Nanos;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The bins that were asked for, in microseconds.
+/// The requested bins, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bins {
     /// Width of each, at least 1.
     pub width: u32,
     /// Where the first begins.
     pub low: u32,
-    /// What comes from here on is an outlier, above `low`.
+    /// Values from here on are outliers, above `low`.
     pub high: u32,
 }
 
@@ -30,13 +30,13 @@ struct Row {
     from: u64,
     to: u64,
     count: u64,
-    /// Of outliers: the number after whose digits the file's column is sized. (For the upper ones it is the range's
-    /// end, not the number printed.)
+    /// The number whose digits set the width of the file's column for outliers. (For the upper ones it is the range's end, not
+    /// the number printed.)
     outliers: Option<u64>,
 }
 
 impl Histogram {
-    /// Of values sorted upwards.
+    /// Counts values, which are sorted upwards.
     pub(super) fn from_bins(bins: Bins, sorted: &[Nanos]) -> Histogram {
         let bins = Bins { width: bins.width.max(1), high: bins.high.max(bins.low), ..bins };
         let whole = |value: Option<&Nanos>| value.map_or(0, |value| value.0 / 1000);
@@ -85,7 +85,7 @@ impl Histogram {
         text
     }
 
-    /// Counts: a bin is told by its lower end, outliers by both.
+    /// The counts: a bin is printed by its lower end, outliers by both.
     pub(super) fn file(&self) -> String {
         let Bins { width, low, high } = self.bins;
         let mut text = format!(
@@ -123,7 +123,7 @@ impl Bins {
         2 + u64::from((self.high - self.low) / self.width)
     }
 
-    /// Where the upper outliers are said to begin: the end of the last whole bin.
+    /// The printed start of the upper outliers: the end of the last whole bin.
     fn outliers_from(self) -> u64 {
         let over = (self.high - self.low) % self.width;
         u64::from(self.high) + if over > 0 { u64::from(self.width - over) } else { 0 }

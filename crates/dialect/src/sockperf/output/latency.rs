@@ -25,8 +25,8 @@ impl Report {
     }
 }
 
-/// What is said after the test. `servers` are those that replied (more than one on a multicast group), `width` is that
-/// of the terminal, where there is one.
+/// The text after the test. `servers` are those that replied (more than one on a multicast group), `width` is that of the
+/// terminal, where there is one.
 #[must_use]
 pub fn report(
     asked: &Asked,

@@ -1,10 +1,10 @@
-//! The file of `--full-log`: what was asked, the statistics, a row for each observation.
+//! The file of `--full-log`: the requested test, the statistics, a row for each observation.
 
 use super::{Asked, End, Observation, RULE};
 use model::units::Nanos;
 use std::fmt::Write;
 
-/// What was asked.
+/// The requested test.
 pub(super) fn heading(asked: &Asked) -> String {
     let Asked { burst, reply_every, size, .. } = asked;
     let rate = asked.told_rate();

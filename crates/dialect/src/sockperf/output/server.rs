@@ -1,4 +1,4 @@
-//! What a SockPerf server says at its end, and of gaps in its clients' numbers (`-g`) and its activity (`-a`, `-A`).
+//! The output of a SockPerf server: at its end, on gaps in its clients' numbers (`-g`) and on its activity (`-a`, `-A`).
 
 use model::units::Nanos;
 use std::net::SocketAddr;
@@ -22,14 +22,14 @@ pub struct Session {
 }
 
 impl Session {
-    /// Of a client that was not seen before, with its first message; and what is said of it.
+    /// Starts the session of a new client with its first message; returns it with its first line.
     #[must_use]
     pub fn new(client: SocketAddr, sequence: u64, warm_up: bool) -> (Session, String) {
         let session = Session { client, expected: sequence.saturating_add(1), missing: 0, started: !warm_up };
         (session, session.opening())
     }
 
-    /// One more message; and what is said of it, mostly nothing. A warm-up after messages of a test begins a new test.
+    /// Counts one more message and returns its output, mostly nothing. A warm-up after messages of a test begins a new test.
     ///
     /// A number that comes late is no gap; nor does it fill one.
     pub fn message(&mut self, sequence: u64, warm_up: bool) -> String {
@@ -59,7 +59,7 @@ impl Session {
         )
     }
 
-    /// What is said of it at the end.
+    /// The line about it at the end.
     #[must_use]
     pub fn summary(&self) -> String {
         format!("sockperf: {:<23} Summary: Total Dropped/OOO: {}\n", self.name(), self.missing)
@@ -112,8 +112,11 @@ mod tests {
         let (mut session, _) = Session::new(([10, 0, 0, 1], 9).into(), 0, true);
         assert_eq!(session.message(0, true), "");
         assert_eq!(session.message(4, false).matches("GAP:(3)     [1 - 3]").count(), 1);
-        let said = session.message(0, true);
-        assert!(said.contains("Summary: Total Dropped/OOO: 3\nsockperf: Starting new session"), "{said}");
+        let printed = session.message(0, true);
+        assert!(
+            printed.contains("Summary: Total Dropped/OOO: 3\nsockperf: Starting new session"),
+            "{printed}"
+        );
         assert_eq!(session.message(1, false), "");
     }
 

@@ -8,11 +8,11 @@ use model::units::Nanos;
 /// The figures of one test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
-    /// What they are of, upwards: round trips, or halves of them. Never empty.
+    /// The sorted values: round trips, or halves of them. Never empty.
     pub sorted: Vec<Nanos>,
-    /// Sum ÷ count, cut to a nanosecond. Of halves: half of the round trips' average, cut again.
+    /// Sum ÷ count, cut to a nanosecond. For halves it is half of the round trips' average, cut again.
     pub average: Nanos,
-    /// Of the sample (n − 1), rounded to a nanosecond; 0 of one value, as are the others.
+    /// Standard deviation of the sample (n − 1), rounded to a nanosecond; 0 of one value, as are the others.
     pub std_dev: Nanos,
     /// Mean distance from the mean.
     pub mean_ad: Nanos,
@@ -32,7 +32,7 @@ pub struct Interval {
 }
 
 impl Figures {
-    /// Of round trips (`full_rtt`), or halves of them; `None` of nothing.
+    /// Makes the figures of round trips (`full_rtt`), or halves of them; `None` without observations.
     #[must_use]
     pub fn from_observations(observations: &[Observation], full_rtt: bool) -> Option<Figures> {
         let parts = if full_rtt { 1 } else { 2 };
@@ -59,13 +59,13 @@ impl Figures {
         self.std_dev.0 as f64 / self.average.0 as f64
     }
 
-    /// Of the average, in microseconds: standard deviation ÷ √n.
+    /// Standard error of the average, in microseconds: standard deviation ÷ √n.
     #[must_use]
     pub fn std_error(&self) -> f64 {
         super::micros(self.std_dev) / (self.sorted.len() as f64).sqrt()
     }
 
-    /// Of the average, at a level in percent, as if it were normal and the observations independent.
+    /// Confidence interval of the average, at a level in percent, as if it were normal and the observations independent.
     #[must_use]
     pub fn interval(&self, level: u32) -> Interval {
         let half = inverse_normal(1.0 - (1.0 - f64::from(level) / 100.0) / 2.0) * self.std_error();
@@ -111,7 +111,7 @@ fn median_ad(sorted: &[u64]) -> u64 {
     (middle(&distances) as f64 * TO_SIGMA) as u64
 }
 
-/// Of at least two.
+/// The median of at least two values.
 fn middle(sorted: &[u64]) -> u64 {
     let upper = sorted.len() / 2;
     if sorted.len() % 2 == 1 { sorted[upper] } else { u64::midpoint(sorted[upper - 1], sorted[upper]) }

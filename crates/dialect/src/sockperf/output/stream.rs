@@ -2,7 +2,7 @@
 
 use super::{Asked, MAGENTA, PLAIN, Totals, Version, micros, seconds};
 
-/// What is said after the test; nothing of a test without time.
+/// The text after the test; empty for a test without time.
 #[must_use]
 pub fn report(asked: &Asked, totals: &Totals) -> String {
     if totals.sent == 0 {
@@ -61,5 +61,5 @@ fn summary(asked: &Asked, totals: &Totals) -> String {
     )
 }
 
-/// Of a UDP datagram in an Ethernet frame of 1500 bytes.
+/// Payload of a UDP datagram in an Ethernet frame of 1500 bytes.
 const IP_PAYLOAD: u64 = 1472;

@@ -2,7 +2,7 @@
 
 use model::units::Nanos;
 
-/// A message that asked for a reply. Times are since any one moment before the test.
+/// A message that requested a reply. Times are since any one moment before the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Its number, over all sockets.
@@ -24,7 +24,7 @@ pub struct Observation {
     pub received: Nanos,
 }
 
-/// What of a test is not counted.
+/// The part of a test that is not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// The first 400 ms and the last 50 ms.
@@ -35,7 +35,7 @@ pub enum Cut {
     Nothing,
 }
 
-/// What went wrong.
+/// Replies that were dropped, duplicated or out of order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// In the window: no reply.
@@ -46,16 +46,16 @@ pub struct Counters {
     pub out_of_order: u64,
 }
 
-/// What counts of a test with one server.
+/// The counted part of a test with one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// In the order of sending.
     pub observations: Vec<Observation>,
-    /// What went wrong.
+    /// Replies that were dropped, duplicated or out of order.
     pub counters: Counters,
     /// From the first message to the last reply, or the last message that is lost.
     pub run_time: Nanos,
-    /// Messages sent in that time, also those that asked for no reply.
+    /// Messages sent in that time, also those that requested no reply.
     pub sent: u64,
 }
 
@@ -73,8 +73,8 @@ pub enum NoWindow {
 /// Finds the window of a test with one server. `records` are in the order of sending; `duplicated` counts the replies
 /// that were not the first of their message.
 ///
-/// Where sockperf stops looking once it has seen as many replies as there were, messages that are lost after the
-/// last reply are counted here.
+/// Where sockperf stops once it has found as many replies as there were, messages that are lost after the last reply are
+/// counted here.
 ///
 /// # Errors
 /// When there is none, and why.

@@ -92,7 +92,7 @@ fn vanished(egress_paths: &[EgressResult]) -> Option<String> {
     ))
 }
 
-/// As long as that is no loss by chance.
+/// A silence of this length is no loss by chance.
 const VANISHED: Nanos = Nanos::from_secs(1);
 
 /// All sockets together.
@@ -169,9 +169,9 @@ fn result(
         return say(&stream::report(asked, &totals));
     }
     let report = latency_text::report(asked, &totals, &[counted(asked, direction, records)], width());
-    let said = say(&report.screen);
+    let shown = say(&report.screen);
     let written = log.map_or(Ok(()), |file| file.write_all(report.file.as_bytes()));
-    said.and(written.map_err(|error| End::fatal(format!("'--full-log' can't be written: {error}"))))
+    shown.and(written.map_err(|error| End::fatal(format!("'--full-log' can't be written: {error}"))))
 }
 
 /// The time in which messages were sent: what follows until the last reply is none of it.
@@ -191,7 +191,7 @@ fn counted(asked: &Asked, direction: &Sum, records: &[Record]) -> Result<Window,
     window(records, direction.counted.duplicates, cut)
 }
 
-/// What sockperf's text has no place for.
+/// Prints remarks that sockperf's text has no place for.
 fn remarks(asked: &Asked, counted: &Counted) -> Stepped<()> {
     if asked.rate.is_some() && counted.behind * 2 > counted.sent {
         say(banner::TOO_FAST)?;
@@ -207,10 +207,10 @@ fn remarks(asked: &Asked, counted: &Counted) -> Stepped<()> {
     Ok(())
 }
 
-/// Columns of the terminal that standard output is, where the shell tells.
+/// Columns of the terminal that standard output is, where the shell reports them.
 fn width() -> Option<u16> {
     std::env::var("COLUMNS").ok()?.parse().ok()
 }
 
-/// The engine's warning that the way to the server has ended before the test.
+/// The engine's warning that the path to the server has ended before the test.
 const WAY_ENDED: &str = "way-ended";

@@ -4,7 +4,7 @@ use super::note;
 use crate::DONE;
 use engine::error::{Error, sentence};
 
-/// What a step gives, or why there is nothing more to do.
+/// The result of a step, or why the program ends.
 pub(super) type Stepped<T> = Result<T, End>;
 
 /// A fault with its number, which is the exit code.
@@ -49,14 +49,14 @@ impl End {
         End::with_code(8, what)
     }
 
-    /// What the engine could not do.
+    /// Converts an error of the engine.
     pub(super) fn from_engine(error: &Error) -> End {
         let advice = error.advice().map(|advice| format!("\n  {advice}")).unwrap_or_default();
         End::socket(format!("{}{advice}", sentence(error)))
     }
 }
 
-/// Tells why on standard error, and with which code the program ends.
+/// Prints the reason on standard error and returns the exit code.
 pub(super) fn exit(ended: Stepped<()>) -> u8 {
     match ended {
         Ok(()) => DONE,

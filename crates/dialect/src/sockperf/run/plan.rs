@@ -59,7 +59,7 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize
     })
 }
 
-/// As sockperf: uniform in what `-m` and `-r` allow.
+/// Like sockperf: uniform in the range that `-m` and `-r` allow.
 fn sizes(client: &Client) -> Option<SizeRange> {
     let Asked { size, range, .. } = client.asked;
     let least = size.saturating_sub(range).max(SHORTEST);
@@ -67,7 +67,7 @@ fn sizes(client: &Client) -> Option<SizeRange> {
     (range > 0).then_some(SizeRange { least, most })
 }
 
-/// What the options ask of each socket. By default, as with sockperf, the own host hears no message to a group.
+/// The settings of each socket. By default, as with sockperf, the own host hears no message to a group.
 fn socket(both: &Both) -> Stepped<SocketSetup> {
     let send = both.multicast.send.as_deref().map(str::parse).transpose();
     let interface = send
@@ -115,7 +115,7 @@ pub(super) fn address(host: &str, port: u16) -> Stepped<std::net::SocketAddr> {
     lookup(host, port, Family::Any).map_err(|e| End::bad(e.to_string()))
 }
 
-/// What the engine has no part in: refused where it would change the figures, else told.
+/// Checks for options that the engine does not support: they are refused where they would change the figures, else noted.
 fn check(both: &Both, client: &Client, places: &[Place]) -> Stepped<()> {
     let asked = &client.asked;
     let several = places.len() > 1;
@@ -143,7 +143,7 @@ fn check(both: &Both, client: &Client, places: &[Place]) -> Stepped<()> {
     Ok(())
 }
 
-/// Of a message, bytes.
+/// The shortest message, bytes.
 const SHORTEST: u32 = 14;
 /// A reply that takes longer is lost: the test goes on. Sockperf waits for ever.
 const TIMEOUT: Nanos = Nanos(1_000_000_000);

@@ -1,11 +1,11 @@
-//! From the engine's round trips to SockPerf's records: every message that asked for a reply, in the order of sending.
+//! Converts the engine's round trips to SockPerf's records: every message that requested a reply, in the order of sending.
 
 use crate::sockperf::output::Record;
 use engine::work::latency::raw::RoundTrip;
 use model::units::Nanos;
 
 /// The records of a test over several sockets, with the numbers that the messages have when they are counted over all of them
-/// in the order of sending. `asked` has how many asked for a reply on each.
+/// in the order of sending. `asked` is the number of messages that requested a reply on each.
 pub(super) fn of_all(trips: Vec<RoundTrip>, asked: &[u64], every: u64) -> Vec<Record> {
     let mut apart: Vec<Vec<RoundTrip>> = asked.iter().map(|_| Vec::new()).collect();
     for trip in trips {
@@ -24,8 +24,8 @@ pub(super) fn of_all(trips: Vec<RoundTrip>, asked: &[u64], every: u64) -> Vec<Re
     all
 }
 
-/// The records of a test in which `asked` messages asked for a reply, one in `every`. The engine keeps no time of
-/// sending of those that were lost: each is taken to have been sent with what the test did just before.
+/// The records of a test in which `asked` messages requested a reply, one in `every`. The engine keeps no time of sending of
+/// those that were lost: each is taken to have been sent with what the test did just before.
 fn records(mut trips: Vec<RoundTrip>, asked: u64, every: u64) -> Vec<Record> {
     trips.sort_unstable_by_key(|trip| trip.message);
     let mut records: Vec<Record> = Vec::with_capacity(trips.len());

@@ -1,4 +1,4 @@
-//! A server for SockPerf's clients: answers on all its sockets until it is interrupted, then tells how many came.
+//! A server for SockPerf's clients: answers on all its sockets until it is interrupted, then prints how many messages came.
 
 use super::end::{End, Stepped};
 use super::plan::address;
@@ -104,7 +104,7 @@ fn open(both: &Both, place: &Place) -> Stepped<(SocketAddr, Opened)> {
     Ok((address, Opened::Udp(socket)))
 }
 
-/// Where a server listens that was not told: since 3.8 on IPv6 too.
+/// Where a server listens by default: since 3.8 on IPv6 too.
 fn anywhere(version: Version) -> IpAddr {
     match version {
         Version::V3_7 => Ipv4Addr::UNSPECIFIED.into(),
@@ -132,7 +132,7 @@ fn datagram_socket(both: &Both, address: SocketAddr) -> Result<std::net::UdpSock
     Ok(socket)
 }
 
-/// What may be refused: told, and gone on without.
+/// Applies settings that the kernel may refuse: each refusal is noted, and the server goes on without it.
 fn shape(socket: &impl AsFd, both: &Both) {
     let mut done = Vec::new();
     if let Some(size) = both.buffer {
@@ -161,7 +161,7 @@ fn pin(server: &Server) -> Stepped<()> {
         .map_err(|error| End::fatal(format!("Set thread affinity failed: {error}")))
 }
 
-/// What a server has no part in: refused where it would change what clients see, else told.
+/// Checks for options that the server does not support: they are refused where they would change what clients see, else noted.
 fn check(both: &Both, server: &Server, places: &[Place]) -> Stepped<()> {
     if both.multicast.source.is_some() || places.iter().any(|place| place.source.is_some()) {
         return Err(End::bad("a multicast source filter is not served by pathmeter"));
@@ -190,7 +190,7 @@ fn check(both: &Both, server: &Server, places: &[Place]) -> Stepped<()> {
     Ok(())
 }
 
-/// What came so far.
+/// Counts so far.
 struct Watched {
     messages: u64,
     activity: Option<Activity>,
@@ -206,14 +206,14 @@ impl Watched {
     }
 
     fn see(&mut self, observed: Observation) {
-        let mut said = if self.gaps { self.gap(observed) } else { String::new() };
+        let mut text = if self.gaps { self.gap(observed) } else { String::new() };
         if !observed.warm_up {
             self.messages += 1;
-            said += &self.sign_of_life(observed.received);
+            text += &self.sign_of_life(observed.received);
         }
-        if !said.is_empty() {
-            // The summary says whether it could be written.
-            say(&said).ok();
+        if !text.is_empty() {
+            // The summary reports whether it could be written.
+            say(&text).ok();
         }
     }
 

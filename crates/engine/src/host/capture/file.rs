@@ -163,7 +163,7 @@ impl PcapWriter {
     }
 }
 
-/// What a super-packet is made of, for the reader who wonders at its size.
+/// A note on the packets of a super-packet, which explains its size.
 fn note(captured: &Captured<'_>, pieces: Pieces) -> Option<String> {
     match captured.segments {
         Segments::Of(size) if pieces.packets() > 1 => Some(format!("gso {} × {size}", pieces.packets())),

@@ -20,7 +20,7 @@ pub(super) struct Counting {
     begin: MonoTime,
 }
 
-/// What has been seen so far.
+/// The counts so far.
 struct Observation {
     layer: LinkLayer,
     tally: Tally,
@@ -41,7 +41,7 @@ impl Counting {
         Counting { setup, captor, observed, stop, begin: mono_now() }
     }
 
-    /// Works until it is told to stop, and then for as long as the kernel may keep frames back.
+    /// Captures until it is stopped, and then for as long as the kernel may hold frames back.
     pub(super) fn run(mut self) -> PacketResult {
         while !self.stop.load(Ordering::Relaxed) {
             self.take_until(mono_now() + LOOK);
@@ -51,7 +51,7 @@ impl Counting {
             self.take_until(end + LINGER);
         }
         let elapsed = end.saturating_since(self.begin);
-        // Asked last: a frame dropped until now is counted.
+        // The statistics are read last: a frame dropped until now is counted.
         let statistics = self.captor.statistics().unwrap_or_default();
         self.result(elapsed, statistics)
     }
@@ -59,7 +59,7 @@ impl Counting {
     fn take_until(&mut self, deadline: MonoTime) {
         let observed = &mut self.observed;
         let mut take = |frame: &Frame<'_>| observed.take(frame);
-        // An interface that goes down is an error once; it may come up again, and what there is to tell is counted.
+        // An interface that goes down is an error once; it may come up again, and the frames so far are counted.
         let taken = self.captor.frames(deadline, &mut take).unwrap_or(0);
         if let (0, Some(file)) = (taken, &mut self.observed.file) {
             file.flush();

@@ -1,5 +1,4 @@
-//! What `pathmeter doctor` finds out about this host, before anything is judged. Nothing is changed and nothing is sent
-//! beyond this machine.
+//! The facts about this host that `pathmeter doctor` judges. Nothing is changed and nothing is sent beyond this machine.
 
 use linux::cpu;
 use linux::namespace::{self, Namespace};
@@ -17,7 +16,7 @@ use std::time::Duration;
 /// The facts. Where something was tried, `Err` holds the reason it failed.
 #[derive(Debug)]
 pub(super) struct Facts {
-    /// Where this program lies, for the commands that mend.
+    /// Where this program lies, for the commands that fix a defect.
     pub(super) program: Option<PathBuf>,
     /// Effective user is root.
     pub(super) is_root: bool,
@@ -63,14 +62,14 @@ pub(super) struct Facts {
     pub(super) nic: Result<Nic, String>,
 }
 
-/// What is known of nf_tables.
+/// The state of nf_tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NfTables {
     /// The filter was installed and removed in a namespace of its own.
     Works,
     /// Not tried, for want of privilege; the kernel has it.
     Present,
-    /// Not tried, for want of privilege; nothing here says whether the kernel has it.
+    /// Not tried, for want of privilege; it is not known whether the kernel has it.
     Unknown,
     /// Tried and refused.
     Missing(String),

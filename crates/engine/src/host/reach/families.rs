@@ -13,14 +13,14 @@ use model::units::Nanos;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-/// Who may be asked over the other family.
+/// The addresses that may be tried over the other family.
 #[derive(Clone, Debug)]
 pub struct Others<'a> {
     /// The far end, with the address in use.
     pub target: &'a Target,
     /// This end's choices: an address to send from leaves one family.
     pub local: &'a LocalOptions,
-    /// What the far end tells of itself, where it does.
+    /// The far end's description of itself, where it sends one.
     pub peer: Option<&'a Host>,
 }
 
@@ -40,8 +40,8 @@ impl Others<'_> {
         found.into_iter().map(|(address, source)| contact(address, source, self.local, TIMEOUT)).collect()
     }
 
-    /// Addresses that the far end tells, where it can be the same host that this one would reach by them: there is no
-    /// address translation between, and private addresses are on this host's own link.
+    /// Addresses that the far end reports, where it can be the same host that this one would reach by them: there is no address
+    /// translation between, and private addresses are on this host's own link.
     fn announced_addresses(&self) -> Vec<SocketAddr> {
         let used = self.target.address;
         let addresses = self.peer.and_then(|peer| peer.nic.as_ref()).map(|nic| nic.addresses.as_slice());
@@ -70,7 +70,7 @@ pub(super) fn named(target: &Target) -> Vec<SocketAddr> {
     all.map(|all| all.filter(|other| other.is_ipv4() != used.is_ipv4()).collect()).unwrap_or_default()
 }
 
-/// Opens a connection twice, and tells how long each took; the first one pays for neighbour discovery.
+/// Opens a connection twice, and returns the time of each; the first one pays for neighbour discovery.
 pub(crate) fn contact(
     address: SocketAddr,
     source: AddressSource,
@@ -115,7 +115,7 @@ pub(super) fn neighbour(address: IpAddr) -> Option<(HopToward, NeighbourState)> 
     Some((direction, known.map_or(NeighbourState::Unknown, |known| known.state)))
 }
 
-/// The next hop toward an address was asked for its hardware address in vain, as far as it is known after a failure.
+/// The next hop toward an address did not answer requests for its hardware address, as far as that is known after a failure.
 pub(crate) fn is_dead(address: IpAddr) -> bool {
     neighbour(address.to_canonical()).is_some_and(|(_, state)| is_unanswered(state))
 }
@@ -130,7 +130,7 @@ fn has_address(like: IpAddr) -> bool {
     all.iter().any(|own| own.is_lasting && own.address.is_ipv4() == like.is_ipv4())
 }
 
-/// Of use within a site alone (RFC 1918, RFC 6598, RFC 4193): elsewhere another host has it.
+/// Whether the address is valid within a site alone (RFC 1918, RFC 6598, RFC 4193): elsewhere another host has it.
 fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => v4.is_private() || (v4.octets()[0] == 100 && v4.octets()[1] & 0xc0 == 64),
@@ -139,7 +139,7 @@ fn is_private(address: IpAddr) -> bool {
 }
 
 const MOST_ADDRESSES: usize = 2;
-/// The kernel gives up a neighbour after three seconds, and says so then.
+/// The kernel gives up a neighbour after three seconds, and then reports it.
 const TIMEOUT: Nanos = Nanos(4_000_000_000);
 
 #[cfg(test)]

@@ -16,11 +16,11 @@ use std::net::IpAddr;
 pub(crate) struct Reason {
     /// `the router 10.0.0.1 on eth0 does not answer ARP (FAILED)`.
     pub(crate) what: String,
-    /// What to do, where it is known.
+    /// Advice, where it is known.
     pub(crate) advice: Option<String>,
 }
 
-/// What this host knows of a failed attempt to connect; nothing of loopback and tunnels.
+/// This host's reason for a failed attempt to connect; none for loopback and tunnels.
 pub(crate) fn reason(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
     let address = address.to_canonical();
     match kind {
@@ -37,7 +37,7 @@ pub(crate) fn of_another(rejection: Option<Rejection>) -> Option<Rejection> {
     rejection.filter(|rejection| !rejection.from.is_some_and(is_own))
 }
 
-/// Who rejects a connection to a port of a host, as the ICMP message that ended it says.
+/// The host that rejects a connection to a port, from the ICMP message that ended it.
 pub(crate) fn rejected(error: &Rejection, host: IpAddr, port: u16) -> Reason {
     let host = host.to_canonical();
     let from = error.from.map(|from| from.to_canonical());
@@ -64,10 +64,10 @@ pub(crate) fn rejected(error: &Rejection, host: IpAddr, port: u16) -> Reason {
     Reason { what, advice: Some(advice) }
 }
 
-/// Whose matter a rejection is.
+/// The cause of a rejection.
 #[derive(Clone, Copy)]
 enum Cause {
-    /// A rule says no.
+    /// A rule forbids it.
     Firewall,
     /// The packet could not be passed on.
     Beyond,
@@ -160,7 +160,7 @@ pub(crate) fn unanswered(hop: IpAddr, is_far_host: bool, interface: &str, state:
     }
 }
 
-/// How a host is asked for its hardware address.
+/// The protocol that requests a hop's hardware address.
 fn question(hop: IpAddr) -> &'static str {
     if hop.is_ipv4() { "ARP" } else { "neighbour solicitation" }
 }

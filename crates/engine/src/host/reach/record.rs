@@ -27,7 +27,7 @@ impl Record {
     pub(super) fn hear(&mut self, reported: &[Neighbour], at: Nanos) {
         for (place, state) in reported.iter().map(entry) {
             let changed = self.last.insert(place, state) != Some(state);
-            // The kernel reports each failure, and not that it has asked again since the last.
+            // The kernel reports each failure, and no repeated request after it.
             if changed || state == NeighbourState::Failed {
                 self.add(place, NeighbourChange { at, state });
             }

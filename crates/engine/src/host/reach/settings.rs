@@ -82,7 +82,7 @@ pub(super) fn shared_address(hop: &HopToward) -> Option<Reason> {
     })
 }
 
-/// What explains that a neighbour solicitation, which goes to a multicast address, is not answered where ARP, which is broadcast, is.
+/// Explains why a neighbour solicitation, which goes to a multicast address, is not answered where ARP, which is broadcast, is.
 pub(super) fn multicast(hop: &HopToward) -> Option<String> {
     let (link, address) = hop.place;
     let mut network = Network::open().ok()?;

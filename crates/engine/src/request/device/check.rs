@@ -44,17 +44,17 @@ fn ports(asked: &Device) -> Result<(), Failure> {
     }
 }
 
-/// What a topology says itself.
+/// Refuses options that a topology sets itself.
 fn lab(asked: &Device) -> Result<(), Failure> {
     if asked.lab.is_empty() {
         return Ok(());
     }
-    let said = [
+    let options = [
         ("--address", asked.addresses.is_empty()),
         ("--gateway", asked.gateways.is_empty()),
         ("--tunnel", asked.tunnel.is_empty()),
     ];
-    match said.iter().find(|(_, absent)| !absent) {
+    match options.iter().find(|(_, absent)| !absent) {
         Some((name, _)) => Err(Failure::usage(
             format!("{name} cannot be used with --lab: a topology has its own addresses"),
             format!("drop {name}, or put the addresses into a file: pathmeter lab show NAME --file"),
@@ -112,8 +112,9 @@ fn bounds(min: Option<PacketRate>, max: Option<PacketRate>) -> Result<(), Failur
         (Some(PacketRate(0)), _) => Err(Failure::usage("--min-rate 0: a load is above 0", advice)),
         (_, Some(PacketRate(0))) => Err(Failure::usage("--max-rate 0: a load is above 0", advice)),
         (Some(min), Some(max)) if min >= max => {
-            let said = format!("--min-rate {min} is not below --max-rate {max}: nothing is left to search");
-            Err(Failure::usage(said, advice))
+            let message =
+                format!("--min-rate {min} is not below --max-rate {max}: nothing is left to search");
+            Err(Failure::usage(message, advice))
         }
         _ => Ok(()),
     }
@@ -122,8 +123,8 @@ fn bounds(min: Option<PacketRate>, max: Option<PacketRate>) -> Result<(), Failur
 fn goals(asked: &Device) -> Result<(), Failure> {
     let wants = |goal| asked.search.goals.contains(&goal);
     if wants(GoalName::Pdr) && wants(GoalName::Ndr) && asked.search.loss_ratio == 0.0 {
-        let said = "--loss-ratio 0 makes pdr the same as ndr";
-        return Err(Failure::usage(said, "give a share above 0, or drop one of the goals"));
+        let message = "--loss-ratio 0 makes pdr the same as ndr";
+        return Err(Failure::usage(message, "give a share above 0, or drop one of the goals"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The tests of a benchmark: as a standard has them, with what was asked for otherwise.
+//! The tests of a benchmark: those of a standard, changed by the request.
 
 use super::streams::streams;
 use super::{Device, GoalName, Standard};
@@ -9,10 +9,10 @@ use model::framing::{Encap, Encaps};
 use model::search::Goal;
 use model::units::Nanos;
 
-/// The setup, and what became other than it was asked for. The link's speed is what was given.
+/// The setup, and notes on its differences from the request. The link's speed is what was given.
 ///
 /// # Errors
-/// Code 2 for what makes no sense.
+/// `Kind::Usage` for a request that makes no sense.
 pub(super) fn setup(asked: &Device) -> Result<(Setup, Vec<String>), Failure> {
     let (tests, mut notes) = tests(asked);
     let (streams, of_streams) = streams(asked, &tests)?;
@@ -43,7 +43,7 @@ pub(super) fn setup(asked: &Device) -> Result<(Setup, Vec<String>), Failure> {
     Ok((setup, notes))
 }
 
-/// As given; else that of the tunnel, whose frames are the longer ones.
+/// The given encapsulations; else that of the tunnel, whose frames are the longer ones.
 fn encaps(asked: &Device) -> Result<Encaps, Failure> {
     let given = asked.traffic.encap.clone();
     if given.layers().is_empty() && !asked.tunnel.is_empty() {
@@ -87,7 +87,7 @@ fn tests(asked: &Device) -> (Vec<Test>, Vec<String>) {
     (tests, notes)
 }
 
-/// The goals asked for, with the loss and the time that were.
+/// The requested goals, with the requested loss and time.
 fn goals(asked: &Device, defaults: &[NamedGoal]) -> Vec<NamedGoal> {
     let named = match (asked.search.goals.as_slice(), asked.quick) {
         ([], false) => &[GoalName::Throughput][..],

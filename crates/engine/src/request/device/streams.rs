@@ -1,4 +1,4 @@
-//! What is sent: a stream for each IP version and frame size, and for a mix.
+//! The frames to send: a stream for each IP version and frame size, and for a mix.
 
 use super::{Device, Standard, Traffic};
 use crate::error::Failure;
@@ -7,7 +7,7 @@ use model::framing::{Imix, Network, RFC2544_SIZES, RFC8219_FURTHER_SIZES};
 use model::plan::Directions;
 use model::units::Bytes;
 
-/// The streams in order, IPv4 first, and what became of sizes that are too small for the test's signature.
+/// The streams in order, IPv4 first, and notes on sizes that are too small for the test's signature.
 ///
 /// # Errors
 /// `Kind::Usage` when the mix is none.
@@ -34,7 +34,7 @@ pub(super) fn streams(asked: &Device, tests: &[Test]) -> Result<(Vec<Stream>, Ve
     Ok((streams, notes))
 }
 
-/// Sizes ascending, each once; none where a mix is all that is asked for.
+/// Sizes ascending, each once; none where only a mix is requested.
 fn sizes(asked: &Device) -> Vec<Bytes> {
     let further = [&RFC2544_SIZES[..], &RFC8219_FURTHER_SIZES].concat();
     let mut sizes = match (&asked.traffic, asked.standard) {
@@ -100,5 +100,5 @@ fn mix(text: &str, network: Network, least: Bytes) -> Result<Frames, Failure> {
 }
 
 const QUICK_FRAMES: [Bytes; 3] = [Bytes(64), Bytes(512), Bytes(1518)];
-/// A service is tested with one size; in the middle, where nothing else is asked for.
+/// A service is tested with one size; by default a medium one.
 const SERVICE_FRAME: Bytes = Bytes(512);

@@ -1,4 +1,4 @@
-//! What round trips cannot be: options of another protocol or mode, and times beyond their limits.
+//! Checks of round trips: options of another protocol or mode, and times beyond their limits.
 
 use super::Latency;
 use crate::error::Failure;
@@ -24,7 +24,7 @@ pub(super) fn check(asked: &Latency, mode: LatencyMode) -> Result<(), Failure> {
     if asked.load.is_some() { beside_load(asked, mode) } else { Ok(()) }
 }
 
-/// What a load has no room for.
+/// Refuses options that do not work beside a load.
 fn beside_load(asked: &Latency, mode: LatencyMode) -> Result<(), Failure> {
     let no = |what: &str, advice: &str| Err(Failure::usage(what, advice));
     if mode != LatencyMode::UnderLoad {
@@ -51,7 +51,7 @@ fn beside_load(asked: &Latency, mode: LatencyMode) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a protocol does not have.
+/// Refuses options that a protocol does not have.
 fn by_protocol(asked: &Latency, mode: LatencyMode) -> Result<(), Failure> {
     let no = |what: &str, advice: &str| Err(Failure::usage(what, advice));
     let of_sockperf = matches!(mode, LatencyMode::Throughput | LatencyMode::Playback);

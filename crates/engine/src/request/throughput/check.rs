@@ -1,4 +1,4 @@
-//! What no test of throughput can do: options of the other transport or protocol, and numbers beyond their limits.
+//! Checks of a throughput test: options of the other transport or protocol, and numbers beyond their limits.
 
 use super::Throughput;
 use super::limits::{self, at_most, exclude, range, within};
@@ -84,7 +84,7 @@ fn length(length: Option<Bytes>, transport: Transport) -> Result<(), Failure> {
     }
 }
 
-/// What iPerf3's parameters cannot say or its servers refuse.
+/// Refuses tests that iPerf3's parameters cannot express or its servers refuse.
 fn iperf3(asked: &Throughput) -> Result<(), Failure> {
     let time = if let End::Time(time) = asked.end { time } else { Nanos::ZERO };
     for (name, value) in [("--time", time), ("--omit", asked.omit)] {
@@ -104,7 +104,7 @@ fn iperf3(asked: &Throughput) -> Result<(), Failure> {
     }
 }
 
-/// What iPerf2's protocol cannot say.
+/// Refuses tests that iPerf2's protocol cannot express.
 fn iperf2(asked: &Throughput) -> Result<(), Failure> {
     let sockets = &asked.sockets;
     let (back, only_back) = (asked.directions.down(), asked.directions == Directions::Down);
@@ -167,7 +167,7 @@ const MAX_IPERF3_BLOCK: u64 = 1 << 20;
 const MIN_UDP: u64 = 16;
 /// iPerf2's time travels in hundredths of a second.
 const IPERF2_SHORTEST: Nanos = Nanos::from_millis(10);
-/// Of iPerf2's amount 31 bits travel.
+/// iPerf2 transmits an amount in 31 bits.
 const IPERF2_MAX_AMOUNT: u64 = 0x7fff_ffff;
 /// iPerf2's number, time and header.
 const IPERF2_MIN_UDP: u64 = 76;

@@ -4,7 +4,7 @@ use crate::error::Failure;
 use rusty_s3::Credentials;
 use std::path::{Path, PathBuf};
 
-/// What was found.
+/// The credentials that were found.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) credentials: Credentials,

@@ -7,7 +7,7 @@ use model::transfer::{MtuOf, TransferFile};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-/// What carries the MTU of these files; none without `--mtu`.
+/// The interface or routes that set the MTU of these files; none without `--mtu`.
 pub(super) fn mtu_of(asked: &Transfer, files: &[TransferFile]) -> Result<Option<MtuOf>> {
     if asked.mtus.is_empty() {
         return Ok(None);

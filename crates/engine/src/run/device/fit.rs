@@ -1,9 +1,9 @@
-//! What was asked for, made to fit the ports of a device: the link's speed, and the largest frame.
+//! Fits the request to the ports of a device: the link's speed, and the largest frame.
 
 use model::dut::{DeviceReport, PortFacts, Setup, Stream};
 use model::units::{BitRate, Bytes};
 
-/// The setup of this device. What had to be left out stands in its notes.
+/// The setup of this device. Omitted parts are named in its notes.
 pub(super) fn fit(asked: &Setup, device: &mut DeviceReport, tagged: bool) -> Setup {
     let mut setup = asked.clone();
     let speeds: Option<Vec<BitRate>> = device.ports.iter().map(|port| port.link).collect();
@@ -33,7 +33,7 @@ pub(super) fn fit(asked: &Setup, device: &mut DeviceReport, tagged: bool) -> Set
     setup
 }
 
-/// What the packets of a port may have, without the header of its tunnel.
+/// The largest packet of a port, without the header of its tunnel.
 fn room(port: &PortFacts) -> Bytes {
     let header = if port.tunnel.is_some() { TUNNEL } else { 0 };
     Bytes(u64::from(port.mtu).saturating_sub(header))

@@ -19,26 +19,26 @@ struct Head {
     devices: Vec<String>,
 }
 
-/// What came of an order.
+/// The result of an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
     /// The device.
     pub(super) device: String,
-    /// What was to be done.
+    /// The order.
     pub(super) order: Order,
-    /// What was observed, or why the order was left out.
+    /// The observation, or why the order was left out.
     pub(super) came: Came,
     /// Trials of it that the host spoilt.
     pub(super) voided: u64,
 }
 
-/// What came of an order.
+/// The result of an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Came {
     /// This.
     Observed(Observation),
-    /// It could not be done.
+    /// The order could not be carried out.
     LeftOut(String),
 }
 
@@ -65,10 +65,10 @@ impl Journal {
         self.0.known()
     }
 
-    /// What came of this order before, if it was carried out.
+    /// The earlier result of this order, if it was carried out.
     ///
     /// # Errors
-    /// `Kind::Usage`: something else was done at this place.
+    /// `Kind::Usage`: another order was carried out at this place.
     pub(super) fn recall(&mut self, device: &str, order: &Order) -> Result<Option<Entry>> {
         let Some(next) = self.0.recall() else { return Ok(None) };
         if next.device == device && next.order == *order {
@@ -86,7 +86,7 @@ impl Journal {
         Err(Failure::usage(what, ANOTHER).into())
     }
 
-    /// Writes down what came of an order. The first time that it cannot, it says why: what is measured goes on.
+    /// Writes down the result of an order. The first failure is returned; the measurement goes on.
     pub(super) fn write(&mut self, entry: &Entry) -> Option<Error> {
         self.0.write(entry)
     }

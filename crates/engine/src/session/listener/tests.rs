@@ -52,7 +52,7 @@ fn is_answered(address: SocketAddr) -> bool {
     matches!((&socket).read(&mut answer), Ok(1))
 }
 
-/// What a listener with these ports noted while that was done.
+/// The notes of a listener with these ports while `act` ran.
 pub(crate) fn noted_while(ports: impl FnOnce(&mut Listener), act: impl FnOnce()) -> Vec<String> {
     let (interrupt, lines) = (Interrupt::default(), Arc::new(Mutex::new(Vec::new())));
     let kept = lines.clone();
@@ -79,7 +79,7 @@ fn answers_all(address: SocketAddr) {
 #[test]
 fn a_port_that_cannot_accept_rests_alone() {
     let (socket, address) = bound();
-    // A connection with something to read: it wakes whoever polls it, and nothing can be accepted from it.
+    // A connection with something to read: it wakes the poll, and nothing can be accepted from it.
     let (door, at) = bound();
     let mut far = TcpStream::connect(at).expect("it listens");
     let (near, _) = door.accept().expect("somebody is there");

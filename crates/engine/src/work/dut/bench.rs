@@ -69,10 +69,10 @@ impl Bench {
         })
     }
 
-    /// Does what is ordered, with the pauses of RFC 2544 section 23, and again where the host spoilt it.
+    /// Carries out an order, with the pauses of RFC 2544 section 23, and again where the host disturbed it.
     ///
     /// # Errors
-    /// `Kind::Void` when the host spoils it again and again, when there is no way to reset the device, and when it was stopped;
+    /// `Kind::Void` when the host disturbs it repeatedly, when the device cannot be reset, and when it was stopped;
     /// `Kind::Unreachable` when no frame comes through with any tool, or a port is lost.
     pub fn execute(&mut self, order: &Order) -> Result<Observation> {
         let before = self.hops.read(self.testbed.as_ref())?;
@@ -89,7 +89,8 @@ impl Bench {
         self.tester.recall(order, observation, voided);
     }
 
-    /// Tells what was tested, by whom, and where frames were dropped. To be called when all else is in the report.
+    /// Adds the device, the generators and the places of dropped frames to a report. To be called when all else is in the
+    /// report.
     pub fn describe(&self, report: &mut DeviceReport) {
         report.name.clone_from(&self.name);
         report.title.clone_from(&self.title);

@@ -112,12 +112,12 @@ impl Trial<'_> {
         fastest.0
     }
 
-    /// Tries a pair at a rate that any device forwards, and notes it. What share arrived: the best one of some tries, as the
-    /// host may hold up what is on its way too.
+    /// Tries a pair at a rate that any device forwards, and notes it. Returns the share that arrived: the best one of some
+    /// tries, as the host may delay frames in flight too.
     fn slow(&mut self, source: SourceKind, sink: SinkKind) -> f64 {
         let mut row = self.burst(source, sink, &SLOW);
         for _ in 1..TRIES {
-            // A host that was held up loses some, never all.
+            // A host that was busy loses some, never all.
             if row.refused.is_some() || row.received == 0 || share(&row) >= ALL {
                 break;
             }
@@ -194,11 +194,11 @@ const TEACHING: Burst =
     Burst { frames: 10, interval_ps: 1_000_000_000, then: None, time: Nanos::from_secs(1) };
 /// 2000 frames at 20,000 a second.
 const SLOW: Burst = Burst { frames: 2000, interval_ps: 50_000_000, then: None, time: Nanos::from_secs(1) };
-/// As fast as can be for a twentieth of a second.
+/// The largest rate for a twentieth of a second.
 const FLOOD: Burst = Burst { frames: 1_000_000, interval_ps: 0, then: None, time: Nanos(50_000_000) };
 /// RFC 2544 section 23 waits two seconds after learning frames; some devices ask again only then.
 const LEARNING: Nanos = Nanos::from_secs(3);
-/// What a device holds longer than this at a low load is not waited for.
+/// Frames that a device holds longer than this at a low load are not waited for.
 const IN_FLIGHT: Nanos = Nanos(200_000_000);
 /// Between two looks whether all have come.
 const STEP: Nanos = Nanos(5_000_000);

@@ -142,7 +142,7 @@ fn reaches(ports: &mut [Box<dyn Port>; 2]) -> bool {
 /// The user names addresses without their networks: of IPv4 it is taken to have 24 bits, of IPv6 64.
 fn asked(side: &SideOptions) -> Addressing {
     let prefix = |address: &IpAddr| if address.is_ipv4() { 24 } else { 64 };
-    // Of a tunnel the device has to find the port at the tunnel's end.
+    // With a tunnel, the device has to find the port at the tunnel's end.
     let end = side.tunnel.map(|tunnel| IpAddr::from(tunnel.local));
     let addresses = side.addresses.iter().chain(&end).map(|address| (*address, prefix(address))).collect();
     Addressing { addresses, gateways: side.gateways.clone() }

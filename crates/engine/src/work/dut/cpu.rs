@@ -1,7 +1,7 @@
 //! Which CPU sends, and on which one the device runs.
 //!
-//! A generator keeps its CPU busy between frames too. What shares that CPU with it, be it another generator or the device's
-//! own work, holds it back: so each gets one of its own as far as there are enough.
+//! A generator keeps its CPU busy between frames too. Other work on that CPU, be it another generator or the device's own,
+//! slows it down: each therefore gets a CPU of its own as far as there are enough.
 
 use super::bench::Device;
 use crate::error::{Failure, Result};
@@ -10,13 +10,13 @@ use linux::cpu::affinity;
 /// CPUs, as the user asks for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpus {
-    /// Of the generators: one for each port, or one for both; empty: chosen here.
+    /// CPUs of the generators: one for each port, or one for both; empty: chosen here.
     pub generators: Vec<u32>,
-    /// Of the device, where it is a lab's; absent: chosen here.
+    /// CPU of the device, where it is a lab's; absent: chosen here.
     pub device: Option<u32>,
 }
 
-/// Who runs where.
+/// The CPUs of generators and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Places {
     /// The generator of each port.
@@ -29,7 +29,7 @@ impl Cpus {
     /// Shares out the CPUs that this process may use: [`Cpus::places`]. A topology may name the CPUs of its device.
     ///
     /// # Errors
-    /// As [`Cpus::places`].
+    /// Those of [`Cpus::places`].
     pub(crate) fn on_this_host(&self, device: &Device, both_ways: bool) -> Result<Places> {
         let available: Vec<u32> = affinity()?.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect();
         let named = match device {
@@ -46,11 +46,10 @@ impl Cpus {
         Ok(cpus.places(&available, both_ways)?)
     }
 
-    /// Shares out these CPUs. Where `both_ways` is not asked for, the two generators never run at the same time
-    /// and take turns on one.
+    /// Assigns these CPUs. Without `both_ways`, the two generators never run at the same time and take turns on one.
     ///
     /// # Errors
-    /// `Kind::Usage` when a CPU that was asked for is not there.
+    /// `Kind::Usage` when a requested CPU is not there.
     pub(crate) fn places(&self, available: &[u32], both_ways: bool) -> Result<Places, Failure> {
         let asked = self.generators.iter().chain(&self.device);
         if let Some(missing) = asked.into_iter().find(|cpu| !available.contains(cpu)) {

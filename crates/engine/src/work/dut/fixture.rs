@@ -9,7 +9,7 @@ use linux::nic::{Offload, set_offload};
 use model::units::Bytes;
 use std::net::IpAddr;
 
-/// What is between the two ports.
+/// The device between the two ports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Between {
     Cable,

@@ -1,4 +1,4 @@
-//! Where frames are dropped: the counters of every interface on the way, over the trial at the most load.
+//! Where frames are dropped: the counters of every interface on the path, over the trial at the most load.
 
 use super::bench::Device;
 use super::spec::PortSpec;
@@ -24,9 +24,9 @@ pub(crate) struct Hops {
 /// Counters at one moment.
 #[derive(Debug)]
 pub(crate) enum Reading {
-    /// Of everything in a lab.
+    /// Counters of everything in a lab.
     Lab(Snapshot),
-    /// Of the ports alone.
+    /// Counters of the ports alone.
     Ports(Vec<LinkStatistics>),
 }
 
@@ -53,7 +53,7 @@ impl Hops {
     /// Takes what moved since `before`, unless a trial before this one offered more.
     ///
     /// # Errors
-    /// As [`Hops::read`].
+    /// Those of [`Hops::read`].
     pub(crate) fn take(
         &mut self,
         before: &Reading,
@@ -78,13 +78,13 @@ impl Hops {
         Ok(())
     }
 
-    /// The interfaces in the order of the way, and what each dropped.
+    /// The interfaces in the order of the path, and the drops of each.
     pub(crate) fn most_loaded(&self) -> Vec<HopDrops> {
         self.drops.clone()
     }
 }
 
-/// What was sent per second: in a flood one way after the other, else all at once.
+/// Frames sent per second: in a flood one direction after the other, else all at once.
 fn offered(order: &Order, observation: &Observation) -> f64 {
     let rates = observation
         .directions

@@ -1,6 +1,6 @@
 //! A port on this host: an interface of a network namespace, with a thread in it that sends and a sink that counts.
 //!
-//! What a sink of `AF_PACKET` counts reaches the host's own stack too, which answers a datagram to a closed UDP port with
+//! Frames that a sink of `AF_PACKET` counts reach the host's own stack too, which answers a datagram to a closed UDP port with
 //! ICMP. The kernel sends at most one of these a second to each host (`icmp_ratelimit`: icmp(7)), and no sink counts them, so
 //! they are let be. The other sinks take the frames before the stack.
 
@@ -37,9 +37,9 @@ pub(crate) struct LocalOptions {
     pub(crate) name: Option<PortSpec>,
     /// The CPU that its sending thread is pinned to.
     pub(crate) cpu: Option<u32>,
-    /// What the interface is to have in any case.
+    /// Addresses that the interface gets in any case.
     pub(crate) addressing: Addressing,
-    /// What it is given in a family of which it has no address, unless others use it.
+    /// Addresses that it gets in a family of which it has none, unless others use them.
     pub(crate) fallback: Addressing,
     /// The namespace is of a lab of ours: nothing else is there that could be disturbed.
     pub(crate) is_lab: bool,
@@ -63,7 +63,7 @@ pub(crate) struct LocalPort {
     added: Added,
 }
 
-/// What counts, and up to which number.
+/// A running count, and its highest number.
 struct Counting {
     sink: Box<dyn Sink>,
     frames: u64,
@@ -74,7 +74,7 @@ impl LocalPort {
     ///
     /// # Errors
     /// `Kind::Usage` where there is no such interface or it is none of Ethernet; `Kind::Unreachable` where it is down or
-    /// without carrier, or this process has no privilege for it: with the command that mends it.
+    /// without carrier, or this process has no privilege for it: with the command that fixes it.
     pub(crate) fn open(namespace: Namespace, interface: &str, options: &LocalOptions) -> Result<LocalPort> {
         let name = options.name.clone().unwrap_or_else(|| PortSpec::here(interface));
         let inside = || -> Result<_> {
@@ -106,12 +106,12 @@ impl LocalPort {
         })
     }
 
-    /// What could be disturbed through this port: for [`super::safety::check`].
+    /// The hosts that could be disturbed through this port: for [`super::safety::check`].
     pub(crate) fn exposure(&self) -> &Exposure {
         &self.exposure
     }
 
-    /// What was done to the interface for the test, in sentences.
+    /// Changes to the interface for the test, in sentences.
     pub(crate) fn notes(&self) -> &[String] {
         self.added.notes()
     }

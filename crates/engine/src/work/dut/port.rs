@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 /// A port of the tester.
 pub(crate) trait Port: Send {
-    /// What it is.
+    /// Facts of the port.
     fn facts(&self) -> PortFacts;
 
     /// Its Ethernet address.
@@ -25,10 +25,10 @@ pub(crate) trait Port: Send {
     /// `Kind::Unreachable` with the reason: no route, no neighbour answers.
     fn next_hop(&mut self, to: IpAddr) -> Result<[u8; 6]>;
 
-    /// What it can send with, the fastest first: not tried yet.
+    /// Its sources, the fastest first: not tried yet.
     fn sources(&self) -> Vec<SourceKind>;
 
-    /// What it can count with, the fastest first: not tried yet.
+    /// Its sinks, the fastest first: not tried yet.
     fn sinks(&self) -> Vec<SinkKind>;
 
     /// Begins to count the frames of `spec` with numbers below `frames`, and forgets what it counted before.
@@ -42,7 +42,7 @@ pub(crate) trait Port: Send {
         None
     }
 
-    /// Ends the counting: what has come. To be asked when what is under way has had time to come.
+    /// Ends the counting and returns the count. To be called when frames in flight have had time to arrive.
     ///
     /// # Errors
     /// Nothing is being counted; the count is not to be trusted.
@@ -67,7 +67,7 @@ pub(crate) trait Port: Send {
 /// The frames of one direction.
 #[derive(Clone, Debug)]
 pub(crate) struct Traffic {
-    /// As they are sent.
+    /// The frames as they are sent.
     pub(crate) sent: FrameSpec,
     /// The header of the tunnel that the device puts them into, or leaves them in; absent: they come without.
     pub(crate) arrives_in: Option<Outer>,
@@ -80,12 +80,12 @@ impl Traffic {
     }
 }
 
-/// What came to a port.
+/// The frames that arrived at a port.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counted {
     /// All of it.
     pub(crate) arrived: Arrived,
-    /// The highest number below those asked for that did not come.
+    /// The highest expected number that did not arrive.
     pub(crate) last_missing: Option<u64>,
     /// When the counting ended, this host's clock.
     pub(crate) at: Option<MonoTime>,

@@ -34,9 +34,9 @@ pub(crate) struct RemoteOptions {
     pub(crate) local: LocalOptions,
     /// How it is proven.
     pub(crate) security: Security,
-    /// What the interface is to have in any case.
+    /// Addresses that the interface gets in any case.
     pub(crate) addressing: Addressing,
-    /// What it is given in a family of which it has no address.
+    /// Addresses that it gets in a family of which it has none.
     pub(crate) fallback: Addressing,
     /// Ends what is being sent.
     pub(crate) stop: Stop,
@@ -45,7 +45,7 @@ pub(crate) struct RemoteOptions {
 /// An interface of another host.
 #[derive(Debug)]
 pub(crate) struct RemotePort {
-    /// As the user names it.
+    /// Its name as the user gives it.
     name: String,
     port: FramesPort,
     /// Absent: the port is being closed.
@@ -84,7 +84,7 @@ impl RemotePort {
         Ok(RemotePort { name, port, questions: Some(questions), waker, over, thread })
     }
 
-    /// What was done to the interface for the test, in sentences.
+    /// Changes to the interface for the test, in sentences.
     pub(crate) fn notes(&self) -> &[String] {
         &self.port.notes
     }
@@ -188,7 +188,7 @@ impl Port for RemotePort {
 
 impl Drop for RemotePort {
     fn drop(&mut self) {
-        // The thread says goodbye, for which it takes two seconds at most.
+        // The thread closes the session, for which it takes two seconds at most.
         self.questions = None;
         self.waker.wake();
         if let Some(thread) = self.thread.take() {

@@ -52,7 +52,7 @@ impl Reset {
     /// Prepares it.
     ///
     /// # Errors
-    /// When the kernel refuses what goes before it. That there is no way is none: [`Reset::act`] says so.
+    /// The kernel refuses the preparation. A missing method is no error here: [`Reset::act`] returns it.
     pub(crate) fn new(direction: &ResetMethod, testbed: Option<&Testbed>) -> Result<Reset> {
         let none = |why: &str| Reset { act: Act::None(why.to_owned()), words: String::new() };
         match (direction, testbed) {
@@ -76,7 +76,7 @@ impl Reset {
         }
     }
 
-    /// What is done, in words; empty where nothing is.
+    /// The action as text; empty where there is none.
     pub(crate) fn words(&self) -> &str {
         &self.words
     }
@@ -89,10 +89,10 @@ impl Reset {
         }
     }
 
-    /// Does it, and waits for its end.
+    /// Resets the device, and waits for the end of the action.
     ///
     /// # Errors
-    /// `Kind::Usage` when there is no way, `Kind::Void` when the command fails or does not end in a minute.
+    /// `Kind::Usage` when there is no method, `Kind::Void` when the command fails or does not end in a minute.
     pub(crate) fn act(&self) -> Result<()> {
         match &self.act {
             Act::None(why) => {
@@ -107,7 +107,7 @@ impl Reset {
 }
 
 impl LinkReset {
-    /// An interface that goes down loses its IPv6 addresses unless it is told to keep them.
+    /// An interface that goes down loses its IPv6 addresses unless it is configured to keep them.
     fn new(namespace: &Namespace, node: &Node, interface: &str) -> Result<LinkReset> {
         if Path::new("/proc/sys/net/ipv6").exists() {
             namespace.set_sysctl(&format!("net/ipv6/conf/{interface}/keep_addr_on_down"), "1")?;

@@ -1,5 +1,5 @@
-//! RFC 6815: a benchmark overloads what it is sent through, and so belongs into an isolated network. What looks like a network
-//! that others use is refused, unless the user says that it may be used.
+//! RFC 6815: a benchmark overloads what it is sent through, and so belongs into an isolated network. A network that seems to be
+//! in use by others is refused, unless the user permits it.
 
 mod in_use;
 
@@ -8,7 +8,7 @@ use crate::error::{Failure, Result};
 use linux::nic::Nic;
 use std::net::{IpAddr, SocketAddr};
 
-/// What could be disturbed through a port.
+/// The hosts that could be disturbed through a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exposure {
     /// The port, as the user names it.
@@ -69,10 +69,10 @@ impl Exposure {
     }
 }
 
-/// Refuses ports and destinations that others may depend on; with `allowed` says in notes what was let through.
+/// Refuses ports and destinations that others may depend on; with `allowed` returns the objections as notes.
 ///
 /// # Errors
-/// `Kind::Usage`, with every objection and the way out.
+/// `Kind::Usage`, with every objection and advice.
 pub(crate) fn check(ports: &[&Exposure], destinations: &[IpAddr], allowed: bool) -> Result<Vec<String>> {
     let mut objections: Vec<String> = ports.iter().flat_map(|port| port.objections()).collect();
     if !ports.iter().all(|port| port.is_lab) {

@@ -98,7 +98,7 @@ fn path_of(name: &str) -> String {
     if name.starts_with('/') { name.to_owned() } else { format!("/var/run/netns/{name}") }
 }
 
-/// As the kernel has it (`dev_valid_name`): 1 to 15 bytes without slash, colon and space.
+/// The kernel's rule (`dev_valid_name`): 1 to 15 bytes without slash, colon and space.
 fn check_interface(name: &str) -> Result<(), String> {
     let what = match name.len() {
         0 => "names no interface",

@@ -79,7 +79,7 @@ impl Testbed {
         self.shares_cpu
     }
 
-    /// What this host cannot do as the topology says, and what was changed for the test.
+    /// Parts of the topology that this host cannot do, and changes for the test.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -177,7 +177,7 @@ fn end(lab: &Lab, node: &str, far: &str) -> Result<End> {
     Ok(End { node: node.to_owned(), device })
 }
 
-/// What is at the other end of the cable of a port, where that is neither the other port nor in a virtual machine.
+/// The other end of the cable of a port, where that is neither the other port nor in a virtual machine.
 fn facing(topology: &Topology, end: &End) -> Option<End> {
     let link =
         topology.links.iter().find(|link| link.sides.iter().any(|side| is_of(topology, end, &side.end)))?;

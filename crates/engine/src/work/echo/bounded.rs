@@ -68,7 +68,7 @@ impl<R: Reflect> Reflect for Bounded<R> {
     }
 }
 
-/// A client that was held up sends what is due at once.
+/// A client that was delayed sends all that is due at once.
 const AHEAD: Nanos = Nanos::from_secs(10);
 /// Sent to learn the path, before the first that counts.
 const MESSAGES: u64 = 1000;
@@ -82,7 +82,7 @@ mod tests {
         let at = |millis: u64| MonoTime(0) + Nanos::from_millis(millis);
         let mut meter = Meter::new(PacketRate(100));
         assert!((0..60_000).step_by(10).all(|millis| meter.admits(at(millis))), "a minute on time");
-        // Held up for five seconds, and then all at once.
+        // Delayed for five seconds, and then all at once.
         assert!((0..500).all(|_| meter.admits(at(65_000))));
         let mut meter = Meter::new(PacketRate(100));
         let answered = (0..100_000).filter(|_| meter.admits(at(0))).count();

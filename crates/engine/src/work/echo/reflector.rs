@@ -65,7 +65,7 @@ impl Reflecting {
             let mut waiter = Waiter::new(wait);
             let count = |message: &[u8], came| note(&observed, message, came);
             let hooks = Hooks { busy: &at_work, after: count };
-            // The flow's end is the client's business: its control connection tells the rest.
+            // The end of a flow is the client's decision: its control connection reports the rest.
             match flow {
                 FlowSocket::Udp(socket) => {
                     datagrams(&socket, client, &mut responder, &mut waiter, &stopped, hooks).ok();
@@ -81,7 +81,7 @@ impl Reflecting {
         Ok(Reflecting { stop, ledger, busy, client, wait, thread })
     }
 
-    /// What has come so far. A client that has its reply finds its message counted, although it is answered first.
+    /// The messages so far. A client that has its reply finds its message counted, although it is answered first.
     pub(crate) fn observed(&self) -> LatencyObservation {
         let timeout = mono_now() + BUSY_LIMIT;
         while self.busy.load(Ordering::Acquire) && mono_now() < timeout {
@@ -109,7 +109,7 @@ impl Drop for Reflecting {
     }
 }
 
-/// What is done around each reply.
+/// Actions around each reply.
 pub(crate) struct Hooks<'a, F> {
     /// Set while a message is being answered, until `after` is done with it.
     pub(crate) busy: &'a AtomicBool,
@@ -179,7 +179,7 @@ pub(crate) fn stream_on<R: Reflect>(
         if !inbox.fill(source, waiter, mono_now() + STOP_STEP)? {
             continue;
         }
-        // Read once for what came together, and only where a reply tells it.
+        // Read once for messages that arrived together, and only where a reply carries it.
         let mut came = None;
         loop {
             let message = match inbox.message(|head| reflect.frame(head)) {

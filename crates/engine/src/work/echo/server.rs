@@ -88,7 +88,7 @@ impl Servers {
             stateful,
             key,
         });
-        // The host's clock may be set while the server runs: its time is asked for anew in every pause.
+        // The host's clock may be set while the server runs: its time is read anew in every pause.
         let keep = |reflector: &mut stamp::Reflector| reflector.set_clock(wall_clock());
         self.spawn("STAMP", note, move |stop| datagrams(&socket, reflector, WaitMode::Hybrid, stop, keep))
     }
@@ -133,7 +133,7 @@ struct Life<'a> {
     silence: Nanos,
     /// The last message.
     last: Cell<MonoTime>,
-    /// The last one that was known when somebody asked: while messages come the clock need not be read.
+    /// The latest time that was read: while messages come the clock need not be read.
     known: Cell<MonoTime>,
     /// The last one of which the budget knows.
     reported: Cell<MonoTime>,
@@ -158,8 +158,8 @@ impl Life<'_> {
     }
 }
 
-/// Answers whoever sends to this socket, from the address that was asked. `pause` is called when nothing has come for
-/// a while.
+/// Answers every sender to this socket, from the address that it sent to. `pause` is called when no message has come for a
+/// while.
 pub(super) fn datagrams<R: Reflect>(
     socket: &UdpSocket,
     mut reflect: R,
@@ -183,7 +183,7 @@ pub(super) fn datagrams<R: Reflect>(
             }
             // ICMP about an earlier reply: its client has gone.
             Err(e) if e.kind() == ErrorKind::ConnectionRefused => continue,
-            // No memory for a moment, or the like: whoever waits for replies misses some.
+            // No memory for a moment, or the like: clients miss some replies.
             Err(e) if failures == MOST_FAILURES => return Err(e),
             Err(_) => {
                 failures += 1;
@@ -242,7 +242,7 @@ impl Service for Streams {
         &self.connections
     }
 
-    /// Never trusted: all connections of one address count, also those that have said something.
+    /// Never trusted: all connections of one address count, also those that have sent something.
     fn serve(&self, accepted: Accepted) -> Result<()> {
         let Accepted { socket, peer, held, .. } = accepted;
         let socket = match &self.tls {
@@ -271,11 +271,11 @@ impl Streams {
     }
 }
 
-/// Answers the messages of one connection until it ends, says nothing for so long, or the interrupt is raised. `seen` is told
-/// of every message once it is answered, `look` is called between them, and several times a second where none comes.
+/// Answers the messages of one connection until it ends, is silent for so long, or the interrupt is raised. `observed` receives
+/// every message once it is answered; `look` is called between them, and several times a second where none comes.
 ///
 /// # Errors
-/// It says something else, or breaks.
+/// The client sends something else, or the connection breaks.
 pub(crate) fn reflect_on<R: Reflect>(
     socket: &TcpStream,
     mut reflect: R,
@@ -322,7 +322,7 @@ const SILENCE: Nanos = Nanos(60_000_000_000);
 /// Time between two words to the budget that something comes.
 const TELL_STEP: Nanos = Nanos(500_000_000);
 const BUFFER: Bytes = Bytes(4 << 20);
-/// What this host's clock may be off by when nobody says: a host with NTP in its own network is within that.
+/// The assumed error of this host's clock: a host with NTP in its own network is within it.
 pub(super) const STAMP_ERROR: Nanos = Nanos(10_000_000);
 
 #[cfg(test)]

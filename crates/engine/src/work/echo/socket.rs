@@ -134,13 +134,13 @@ pub(crate) struct Inbox {
 pub(crate) struct Came {
     /// Into this program's hands.
     pub(crate) at: MonoTime,
-    /// How long the kernel had them before, where it was asked for times.
+    /// How long the kernel had them before, where its times are enabled.
     pub(crate) held: Option<Nanos>,
     /// The times of the packet, likewise.
     pub(crate) times: PacketTimes,
 }
 
-/// What the inbox has.
+/// The next item of the inbox.
 pub(crate) enum Next<'a> {
     /// A whole message.
     Message(&'a mut [u8]),
@@ -156,7 +156,7 @@ impl Inbox {
         Inbox { buf: vec![0; (2 * largest).max(1 << 17)], growth: None, from: 0, until: 0 }
     }
 
-    /// The same for whoever comes from this address: it grows with what has come, and never with what is announced. Long messages of
+    /// The same for clients of this address: it grows with received data, and never with an announced length. Long messages of
     /// all clients together, and of one source, take a limited memory.
     pub(crate) fn of_server(largest: usize, source: IpAddr) -> Inbox {
         let growth = Growth { most: (2 * largest).max(FIRST_BUFFER), source, held: Vec::new() };

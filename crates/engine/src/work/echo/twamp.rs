@@ -49,7 +49,7 @@ struct Test {
     socket: Option<UdpSocket>,
     dscp: u8,
     stop: Arc<AtomicBool>,
-    /// When the last packet came, or it was asked for.
+    /// When the last packet came, or the test was requested.
     heard: Arc<AtomicU64>,
     /// No packets are answered from then on.
     until: Option<MonoTime>,
@@ -115,7 +115,7 @@ impl Talk<'_> {
         if self.server.stop.load(Ordering::Acquire) {
             return Ok(true);
         }
-        // Who has only asked for tests may still be asked to leave.
+        // A client that has only requested tests may still have to leave.
         if self.tests.iter().any(Test::has_begun) {
             held.touch(now, false);
         } else if held.must_leave() {
@@ -156,7 +156,7 @@ impl Talk<'_> {
         self.tests.retain(|test| test.until.is_none_or(|until| now < until));
     }
 
-    /// The port of a new test, which is the one asked for where it can be had.
+    /// The port of a new test, which is the requested one where it is free.
     fn open(&mut self, test: TestRequest) -> Result<u16, Accept> {
         let held = self.server.running.take(self.peer, 1, client_of(self.peer, false));
         let held = held.map_err(|_| Accept::NOT_NOW)?;
@@ -165,7 +165,7 @@ impl Talk<'_> {
             here.set_port(port);
             udp_bind(here, &UdpOptions::default())
         };
-        // A port below 1024 is a service's: a stranger shall not take its place while it is away.
+        // A port below 1024 is a service's: a client must not take its place while it is away.
         let wished = if test.port < LOWEST_PORT { 0 } else { test.port };
         let socket = bind(wished).or_else(|_| bind(0)).map_err(|_| Accept::NOT_NOW)?;
         let port = socket.local_addr().map_err(|_| Accept::INTERNAL)?.port();
@@ -183,7 +183,7 @@ impl Talk<'_> {
         Ok(port)
     }
 
-    /// After the client has gone: what is still on its way.
+    /// After the client has gone: answers packets still in flight.
     fn answer_tail(&mut self) {
         let until = self.tests.iter().filter_map(|test| test.until).max();
         while until.is_some_and(|until| mono_now() < until) && !self.server.stop.load(Ordering::Acquire) {
@@ -197,7 +197,7 @@ impl Test {
         self.socket.is_none()
     }
 
-    /// Nobody has begun it for long, or it has had no packet for long.
+    /// The test did not begin for long, or has had no packet for long.
     fn is_silent(&self, now: MonoTime) -> bool {
         let most = if self.has_begun() { SILENCE } else { BEGINS_WITHIN };
         now.saturating_since(MonoTime(self.heard.load(Ordering::Acquire))) > most
@@ -267,7 +267,7 @@ const MOST_EARLY: u32 = 10_000;
 const LOWEST_PORT: u16 = 1024;
 /// Time between two looks at what is not polled.
 const LOOK_STEP: Nanos = Nanos::from_millis(100);
-/// A test that is asked for holds a place: it is to begin soon.
+/// A requested test holds a place: it is to begin soon.
 const BEGINS_WITHIN: Nanos = Nanos::from_secs(30);
 /// REFWAIT of RFC 5357 section 4.2: a test without packets for so long is over.
 const SILENCE: Nanos = Nanos::from_secs(900);

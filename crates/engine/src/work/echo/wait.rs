@@ -15,7 +15,7 @@ pub(crate) struct Waiter {
     mode: WaitMode,
     /// Time zero of what the host did.
     started: MonoTime,
-    /// When the thread was last seen running.
+    /// When the thread was last known to run.
     observed: MonoTime,
     /// Nothing came until the last deadline: [`WaitMode::Hybrid`] does not spin before there is something again.
     idle: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// Waits in this way from now on.
+    /// Waits in this mode from now on.
     pub(crate) fn new(mode: WaitMode) -> Waiter {
         let started = mono_now();
         Waiter { mode, started, observed: started, idle: false, watch: HostWatch::default() }
@@ -39,7 +39,7 @@ impl Waiter {
         self.mode
     }
 
-    /// What kept the thread from running so far, since the start.
+    /// Times in which the thread was kept from running, since the start.
     pub(crate) fn watch(&self) -> &HostWatch {
         &self.watch
     }
@@ -53,7 +53,7 @@ impl Waiter {
     /// becomes readable when it is worth another try.
     ///
     /// # Errors
-    /// What `attempt` gives, other than that there is nothing yet, and what poll(2) gives.
+    /// The errors of `attempt`, except that nothing is there yet, and those of poll(2).
     pub(crate) fn until<T>(
         &mut self,
         deadline: MonoTime,
@@ -96,8 +96,8 @@ impl Waiter {
         Ok(())
     }
 
-    /// Was the thread held since it was last seen? Only one that spins can tell: the kernel works for others on the time
-    /// of one that sleeps and sends, and nothing is wrong with that.
+    /// Was the thread held since the last call? Only one that spins can detect it: the kernel works for others on the time of
+    /// one that sleeps and sends, and nothing is wrong with that.
     pub(crate) fn look(&mut self, now: MonoTime) {
         let from = std::mem::replace(&mut self.observed, now);
         let length = now.saturating_since(from);
@@ -110,7 +110,7 @@ impl Waiter {
 
 /// Tries between two looks at the clock: about 2 µs.
 const TRIES: u32 = 8;
-/// A thread that is not seen for so long was held.
+/// A thread without a call for so long was held.
 const HICCUP: Nanos = Nanos(50_000);
 /// How long [`WaitMode::Hybrid`] spins.
 pub(crate) const SPIN: Nanos = Nanos(50_000);

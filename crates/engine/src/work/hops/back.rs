@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use wire::native::Expired;
 
-/// What the far end's trace came to.
+/// The result of the far end's trace.
 #[derive(Debug, Default)]
 pub(super) struct Back {
     /// Absent: there is no pathmeter, or nothing was found.
@@ -97,7 +97,7 @@ impl Rounds {
         nearest.or(silent).unwrap_or(most).min(most)
     }
 
-    /// Takes a round, and what routers said late of the one before. `most`: older ones are forgotten.
+    /// Takes a round, and late answers of routers to the one before. `most`: older ones are forgotten.
     fn take(&mut self, round: TracedBack, most: u32) {
         let TracedBack { id, began, hops, arrived, expired } = round;
         self.asked += 1;
@@ -117,7 +117,7 @@ impl Rounds {
         }
     }
 
-    /// What all of them come to; `None`: none was carried out.
+    /// The result of all rounds; `None`: none was carried out.
     fn result(self, job: &Job<'_>) -> Option<HopsResult> {
         let (flow, first) = (self.flow?, self.kept.front()?.began);
         let packets = self.kept.iter().map(|round| u64::from(round.hops)).sum();
@@ -128,7 +128,7 @@ impl Rounds {
         let mut found = Tracer::carried_out(schedule, probes.collect()).result();
         let timeless: BTreeSet<u8> = self.kept.iter().flat_map(Round::timeless).collect();
         for hop in found.hops.iter_mut().filter(|hop| hop.far_end || timeless.contains(&hop.ttl)) {
-            // What arrived was counted here and made no round trip; older servers time no answers of routers.
+            // Probes that arrived were counted there and made no round trip; older servers time no answers of routers.
             (hop.rtt, hop.jitter) = (None, None);
             hop.routers.iter_mut().for_each(|router| router.rtt_p50 = None);
         }
@@ -157,7 +157,7 @@ impl Round {
         Probed { ttl, at: self.began, answer }
     }
 
-    /// Hops of which the server told no time.
+    /// Hops for which the server sent no time.
     fn timeless(&self) -> impl Iterator<Item = u8> {
         self.expired.values().filter(|reported| reported.rtt.is_none()).map(|reported| reported.hops)
     }

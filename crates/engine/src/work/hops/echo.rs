@@ -1,5 +1,5 @@
 //! Echo requests to the far end beside probes of another protocol: hosts limit the errors that they send, not echo replies, so
-//! these tell whether packets arrive where the far end leaves probes unanswered.
+//! these show whether packets arrive where the far end leaves probes unanswered.
 
 use super::icmp::Echoes;
 use super::{Channel, Heard};
@@ -27,7 +27,8 @@ impl Companion {
         Some(Companion { echoes, kept, sent: 0, answered: BTreeSet::new(), is_broken: false })
     }
 
-    /// Sends what is due in this round and takes what came. What this host refuses ends it: the trace goes on without.
+    /// Sends what is due in this round and takes what came. A refusal of this host ends the echo requests: the trace goes on
+    /// without.
     pub(super) fn take(&mut self, round: u32) {
         while self.sent < round && !self.is_broken {
             self.is_broken = self.echoes.request(self.sent, u8::MAX).is_err();
@@ -54,7 +55,7 @@ impl Companion {
         self.echoes.socket()
     }
 
-    /// What was sent and answered.
+    /// The numbers of sent and of answered requests.
     pub(super) fn counted(&self) -> Counted {
         let sent = self.sent.min(self.kept);
         Counted { sent, answered: u32::try_from(self.answered.len()).unwrap_or(u32::MAX) }

@@ -1,4 +1,4 @@
-//! Echo requests: one flow, whose checksum never changes, since some routers tell flows apart by it. Needs
+//! Echo requests: one flow, whose checksum never changes, since some routers distinguish flows by it. Needs
 //! `net.ipv4.ping_group_range` or `CAP_NET_RAW`.
 
 use super::udp::kind;
@@ -154,7 +154,7 @@ fn numbered(latest: u32, sequence: u16) -> u32 {
     latest.wrapping_sub(behind.into())
 }
 
-/// What makes the checksum the same.
+/// The bytes that keep the checksum constant.
 const LEAST_PAYLOAD: usize = 2;
 const QUOTED: usize = 576;
 const BUFFER: usize = 1 << 16;

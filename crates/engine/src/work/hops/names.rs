@@ -1,4 +1,4 @@
-//! What is known of routers besides their addresses: names, and the AS that announces them.
+//! Facts about routers beside their addresses: names, and the AS that announces them.
 
 use super::Job;
 use linux::clock::mono_now;

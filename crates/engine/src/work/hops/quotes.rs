@@ -7,7 +7,7 @@ use packet::icmp::Quote;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// What the quotes showed.
+/// Facts from the quotes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Quotes {
     /// Errors that quote another sender than this host: the sockets are not given them.

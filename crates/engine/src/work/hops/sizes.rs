@@ -1,4 +1,4 @@
-//! Which hop refuses packets of full size: some are sent, and each refusal tells the next size to try.
+//! Finds the hop that refuses packets of full size: some are sent, and each refusal gives the next size to try.
 
 use super::CLOSED_PORT;
 use super::Job;
@@ -45,7 +45,7 @@ pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> Result<()> {
                 result.path_mtu = Some(size);
                 return Ok(());
             }
-            // It may have been chance, or the far end's limit of answers.
+            // The loss may be chance, or the far end's limit of answers.
             _ => unanswered += 1,
         }
     }

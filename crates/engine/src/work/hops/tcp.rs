@@ -155,7 +155,7 @@ impl Attempt {
         let at = mono_now();
         let mut quote = [0; QUOTED];
         let entry = error_queue::take(&self.stream, &mut quote)?;
-        // What ended the attempt is not to be raised by a later call.
+        // The error that ended the attempt must not be raised by a later call.
         let ended = options::take_error(&self.stream)?;
         Ok(match entry {
             Some(QueueEntry::Error(error)) => {

@@ -45,7 +45,7 @@ impl Datagrams {
         Ok(Datagrams { size: plan.size, ..all })
     }
 
-    /// So many flows to a port. `timeout`: later answers may be about any probe.
+    /// Opens so many flows to a port. `timeout`: later answers may be about any probe.
     pub(crate) fn toward(
         to: SocketAddr,
         local: &LocalOptions,
@@ -208,7 +208,7 @@ fn answer(word: Word, at: MonoTime) -> Option<Answer> {
 /// Probes of which it is remembered how far they were to go.
 const KEPT: usize = 1024;
 
-/// What a message says of a probe.
+/// The kind of answer of a message about a probe.
 pub(super) fn kind(said: Said) -> AnswerKind {
     match said {
         Said::Answer | Said::Closed => AnswerKind::Arrived,

@@ -41,7 +41,7 @@ impl Answer {
         self
     }
 
-    /// As it is sent; `head`: without the text, as HEAD asks.
+    /// The bytes to send; `head`: without the text, as for HEAD.
     pub(super) fn into_bytes(self, keep_alive: bool, head: bool) -> Vec<u8> {
         let connection = if keep_alive { "keep-alive" } else { "close" };
         let text = if head { "" } else { &self.text };
@@ -73,7 +73,7 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// What `GET /` says.
+/// The text of `GET /`.
 pub(super) const ABOUT: &str = "\
 This is pathmeter, a tool that measures network paths; this is its HTTP endpoint to transfer against.
 

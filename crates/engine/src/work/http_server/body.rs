@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Content(Vec<u8>);
 
 impl Content {
-    /// Random enough that no compression on the way shortens it (xorshift, Marsaglia 2003).
+    /// Random enough that no compression on the path shortens it (xorshift, Marsaglia 2003).
     pub(crate) fn new() -> Content {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut bytes = Vec::with_capacity(BLOCK);
@@ -51,7 +51,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// What is to move in a span, where the rate allows so much at most.
+    /// The bytes that must move in a span, where the rate allows so much at most.
     fn least_at(self, rate: Option<BitRate>) -> u64 {
         rate.map_or(self.least, |rate| self.least.min(rate.0 / 16 * self.span.0 / 1_000_000_000))
     }
@@ -66,7 +66,7 @@ pub(super) struct Meter<'a> {
     moved: MonoTime,
     /// Begin of the span over which the least rate counts, and the bytes until then.
     span: (MonoTime, u64),
-    /// What comes up goes through here.
+    /// The buffer of uploads.
     buffer: Vec<u8>,
     /// Bytes so far.
     pub(super) bytes: u64,
@@ -140,7 +140,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Waits until the rate allows more, and tells how much.
+    /// Waits until the rate allows more, and returns how much.
     fn next(&mut self, most: u64) -> io::Result<u64> {
         let elapsed = self.elapsed();
         if self.stop.load(Ordering::Acquire) || self.limits.time.is_some_and(|limit| elapsed > limit) {
@@ -207,7 +207,7 @@ mod tests {
         let pace = Pace::default();
         assert_eq!(pace.least_at(None), 30 << 10);
         assert_eq!(pace.least_at(Some(BitRate(1_000_000_000))), 30 << 10);
-        // 1,000 bit/s are 125 bytes a second; half of it is enough.
+        // 1,000 bit/s are 125 bytes/s; half of it is enough.
         assert_eq!(pace.least_at(Some(BitRate(1_000))), 62 * 30);
     }
 

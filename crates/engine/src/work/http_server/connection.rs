@@ -42,7 +42,7 @@ impl<'a> Connection<'a> {
                 }
                 Head::End => return Ok(()),
             };
-            // Who transfers something need not make room for others.
+            // A client that transfers data need not make room for others.
             self.held.touch(mono_now(), false);
             let goes_on = self.serve_request(&request)?;
             self.held.touch(mono_now(), true);
@@ -287,7 +287,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// What came when a request was waited for.
+/// The result of a wait for a request.
 enum Head {
     Request(Request),
     Refused(Refused),

@@ -31,7 +31,7 @@ pub(super) struct ActiveFlow {
     pub(super) shape: Shape,
     /// Records say when data was sent, and this end's clock agrees with theirs.
     pub(super) trip_times: bool,
-    /// What this end knows of it before its data.
+    /// The state known before its data.
     pub(super) known: Known,
     /// Datagrams that have come before its data moves.
     pub(super) early: Vec<Vec<u8>>,
@@ -49,27 +49,27 @@ pub(super) struct ActiveFlow {
     pub(super) measuring: bool,
     /// The peer sends no more (TCP).
     pub(super) ended: bool,
-    /// Since when the peer's host has said that nobody is at its port.
+    /// Since when the peer's host reports that its port is closed.
     pub(super) refused: Option<MonoTime>,
     /// The flow is over.
     pub(super) over: bool,
     /// Its place in the server, and what it had moved when that heard of it last.
     pub(super) held: Option<Held>,
     pub(super) known_moved: u64,
-    /// TCP: what the kernel says of it before anything was sent on it.
+    /// TCP: the kernel's state of it before anything was sent on it.
     pub(super) tcp: Option<TcpStart>,
     /// TCP: what the peer's host has acknowledged, and when that was more than before.
     pub(super) acknowledged: Option<(Bytes, MonoTime)>,
 }
 
-/// What an end knows of a flow before its data.
+/// The state of a flow that an end knows before its data.
 #[derive(Clone, Debug)]
 pub(super) enum Known {
     /// A client has connected it, in this time.
     Opened(Nanos),
-    /// A client has asked for this; absent: it says nothing of itself.
+    /// A client has requested this; absent: its flow has no request.
     Asked(Option<Box<Request>>),
-    /// It is a way back.
+    /// The flow is one in the return direction.
     Back,
 }
 
@@ -146,8 +146,8 @@ impl ActiveFlow {
         self.acknowledged.map(|(_, at)| at)
     }
 
-    /// The last data is not acknowledged, however often it was sent again; or the peer's host is there and its program takes nothing
-    /// more: it is at its end, and has room for none of what is left.
+    /// The last data is not acknowledged, however often it was retransmitted; or the peer's host is there and its program reads
+    /// no more: it is at its end, and has room for none of what is left.
     pub(super) fn is_unanswered(&self) -> bool {
         match &self.socket {
             FlowSocket::Tcp(socket) => {
@@ -161,8 +161,8 @@ impl ActiveFlow {
         }
     }
 
-    /// The peer's host has acknowledged the end of the data, and its program has not closed the connection: one that reads does so at
-    /// once. Asked when the machine has waited long enough.
+    /// The peer's host has acknowledged the end of the data, and its program has not closed the connection: one that reads does
+    /// so at once. Called when the machine has waited long enough.
     pub(super) fn is_left_open(&self) -> bool {
         match &self.socket {
             FlowSocket::Tcp(socket) => {
@@ -173,7 +173,7 @@ impl ActiveFlow {
         }
     }
 
-    /// What carries it.
+    /// The transport that carries it.
     pub(super) fn transport(&self) -> Transport {
         match self.socket {
             FlowSocket::Tcp(_) => Transport::Tcp,
@@ -210,7 +210,7 @@ impl ActiveFlow {
                 header: matches!(self.known, Known::Opened(_)),
                 singly: bursts,
             })),
-            // Of a server's version, which says where its record is, a client knows nothing.
+            // A client does not know the version of a server, which decides where its record is.
             (Known::Asked(Some(request)), Transport::Udp) if self.trip_times && frames => {
                 Some(Records::Frames(FrameRecord::place(request.version)))
             }
@@ -218,7 +218,7 @@ impl ActiveFlow {
         }
     }
 
-    /// What of a connection's first bytes is data behind its header.
+    /// Keeps the part of a connection's first bytes that is data behind its header.
     pub(super) fn keep_data(&mut self, first: &[u8]) {
         if let (Some(Records::Pieces(_)), Header::Request(_, length)) =
             (self.records(), Request::read(self.transport(), first))
@@ -233,9 +233,9 @@ impl ActiveFlow {
         matches!(self.known, Known::Asked(_)) || self.direction == Direction::Up
     }
 
-    /// What is told of it when its session learns of it.
+    /// The fact to report when its session learns of it.
     pub(super) fn fact(&self, test: &TestSpec) -> Option<Fact> {
-        // A way back that this server opens sends beside what it receives.
+        // A return flow that this server opens sends beside the data that it receives.
         let up = test.directions.up() && self.way_is_first();
         let stream = test.stream_numbers(if up { Direction::Up } else { Direction::Down }).start + self.index;
         match (&self.known, &self.socket) {

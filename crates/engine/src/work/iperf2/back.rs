@@ -31,7 +31,7 @@ pub(super) fn connect(back: &Back, client: IpAddr, local: &LocalOptions, index: 
     Ok(ActiveFlow { index, ..flow })
 }
 
-/// A client that asks for a way back may begin to listen a moment later.
+/// A client that requests a return connection may begin to listen a moment later.
 fn connect_patiently(
     plan: &FlowPlan,
     index: u32,

@@ -19,10 +19,10 @@ use wire::iperf2::{BOUNCE_HEAD, Bounce, BounceRequest};
 use wire::native::LatencyObservation;
 use wire::stamp::Clock;
 
-/// Answers the requests of a connection until the client has had enough. `deadline`: by then its first one is here.
+/// Answers the requests of a connection until the client ends it. `deadline` is that of its first request.
 ///
 /// # Errors
-/// It says something else, breaks, or as many tests run as may.
+/// The client sends something else, the connection breaks, or the limit of tests is reached.
 pub(super) fn serve(server: &Server, socket: &TcpStream, (clock, deadline): (Clock, MonoTime)) -> Result<()> {
     let ends = (plain(socket.local_addr()?), plain(socket.peer_addr()?));
     let place = TestPlace::take(server, ends.1.ip(), Transport::Tcp)?;
@@ -46,7 +46,7 @@ pub(super) fn serve(server: &Server, socket: &TcpStream, (clock, deadline): (Clo
     Ok(answered?)
 }
 
-/// What the first request says, which stays unread; `None`: the client goes before it is whole.
+/// Peeks at the first request, which stays unread; `None`: the client goes before it is whole.
 fn first_request(server: &Server, socket: &TcpStream, deadline: MonoTime) -> Result<Option<BounceRequest>> {
     let mut first = [0; BOUNCE_HEAD];
     while mono_now() < deadline && !server.interrupt.is_raised() {
@@ -61,14 +61,14 @@ fn first_request(server: &Server, socket: &TcpStream, deadline: MonoTime) -> Res
     Err(ProtocolError::Timeout("with the rest of its first request".into()).into())
 }
 
-/// What is told of the round trips of one connection.
+/// The events to report of the round trips of one connection.
 struct Log {
     watcher: Box<dyn Watcher>,
     began: MonoTime,
     interval: Nanos,
-    /// The end of the last interval told.
+    /// The end of the last interval that was reported.
     reported: Nanos,
-    /// Requests answered, and how many of them have been told.
+    /// Requests answered, and how many of them have been reported.
     trips: u64,
     trips_told: u64,
 }
@@ -104,7 +104,7 @@ impl Log {
         self.watcher.event(SessionEvent::Fact(&Fact::Bouncing { ends, request, tcp }));
     }
 
-    /// Tells of the intervals that are over.
+    /// Reports the intervals that are over.
     fn look(&mut self, now: MonoTime) {
         let elapsed = now.saturating_since(self.began);
         while self.interval.0 > 0 && elapsed >= self.reported.saturating_add(self.interval) {

@@ -87,7 +87,7 @@ pub(super) fn run(
     }
 }
 
-/// What the servers are asked for.
+/// The request to the servers.
 fn request(plan: &Plan, extras: &Extras, clock: Clock) -> Request {
     let test = &plan.test;
     let asked = Request::of_test(test);
@@ -100,7 +100,7 @@ fn request(plan: &Plan, extras: &Extras, clock: Clock) -> Request {
     let rate = match (extras.packet_rate, test.bitrate) {
         (Some(packets), _) => Some(Rate::Packets(packets)),
         (None, Some(rate)) => Some(Rate::Bits(rate)),
-        // A server that is told nothing sends a megabit a second.
+        // A server without a rate in the request sends a megabit per second.
         (None, None) => back.then_some(Rate::Bits(super::UNLIMITED)),
     };
     let timed = extras.trip_times || extras.starts.is_some();
@@ -112,7 +112,7 @@ fn request(plan: &Plan, extras: &Extras, clock: Clock) -> Request {
         start: extras.starts.or(timed.then_some(clock.wall)),
         starts_then: extras.starts.is_some(),
         shape: extras.shape,
-        // Who answered a group would answer for many.
+        // A server that answers a group would answer for many.
         no_fin: extras.no_fin || plan.target.address.ip().is_multicast(),
         peer_detect: extras.peer_detect,
         transfer_id: extras.transfer_id,
@@ -123,8 +123,8 @@ fn request(plan: &Plan, extras: &Extras, clock: Clock) -> Request {
     }
 }
 
-/// Asked over UDP for data, a server of ours wants a sign that its client is at this address: a connection that says nothing
-/// is one. Others refuse it, or do not care.
+/// When data is requested over UDP, a server of ours needs proof that its client is at this address: an idle connection is one.
+/// Others refuse or ignore it.
 fn shows_itself(plan: &Plan, request: &Request) -> Option<TcpStream> {
     let remote = plan.target.address;
     let asks = request.transport == Transport::Udp && request.sends_to_source();

@@ -7,7 +7,7 @@ use crate::work::throughput::timed::{FrameCount, Timed, TimedBins, wall_offset};
 use std::collections::BTreeMap;
 use wire::stamp::Clock;
 
-/// What has been told so far, by stream.
+/// The sums reported so far, by stream.
 #[derive(Default)]
 pub(super) struct Details(BTreeMap<u32, Sum>);
 
@@ -19,7 +19,7 @@ struct Sum {
     timed: Option<TimedSum>,
 }
 
-/// What was timed until now.
+/// Timed quantities until now.
 #[derive(Default)]
 struct TimedSum {
     writes: Delays,
@@ -30,7 +30,7 @@ struct TimedSum {
 }
 
 impl Details {
-    /// Of the interval that has just ended.
+    /// The details of the interval that has just ended.
     pub(super) fn interval(&mut self, running: &Running, clock: Clock) -> Vec<Detail> {
         let of = |now: StreamDetails| {
             let reported = self.0.entry(now.stream).or_default();
@@ -53,7 +53,7 @@ impl Details {
         running.take_details().into_iter().map(of).collect()
     }
 
-    /// Of the whole test.
+    /// The details of the whole test.
     pub(super) fn total(&mut self, running: &Running, clock: Clock) -> Vec<Detail> {
         self.interval(running, clock);
         let of = |(stream, sum): (&u32, &Sum)| {

@@ -20,10 +20,10 @@ use wire::ProtocolError;
 use wire::iperf2::{Flow, FlowEvent, FlowInput, FlowOutput, Request, TcpServer, is_bounceback};
 use wire::stamp::Clock;
 
-/// Reads a connection until it is known what it is; `None`: it was served already, or has gone.
+/// Reads a connection until its purpose is known; `None`: it was served already, or has gone.
 ///
 /// # Errors
-/// What it is instead, or that it says nothing.
+/// The connection is of another kind, or silent.
 pub(super) fn open(
     server: &Server,
     socket: Tcp,
@@ -45,7 +45,7 @@ pub(super) fn open(
         return Ok(None);
     };
     if let Some(request) = &request {
-        // What the kernel refuses is not worth a test: the client measures what it gets.
+        // A refusal of the kernel is not worth failing a test: the client measures with what it gets.
         crate::work::throughput::flows::configure_accepted(&socket, &request.test()).ok();
         if let Some(limit) = request.prefetch {
             linux::options::set_unsent_limit(&socket, Bytes(limit.into())).ok();
@@ -58,11 +58,11 @@ pub(super) fn open(
     Ok(Some((flow, request.map(|request| *request))))
 }
 
-/// What a client asks for, where it says anything of itself, and the bytes in which it did.
+/// The request of a client, where it sends one, and its bytes.
 type FirstWord = (Option<Box<Request>>, Vec<u8>);
 
-/// Feeds a machine until it says what the client wants, and gives what was read for that to the session, which has a machine
-/// of its own; `None`: the client has gone without a word.
+/// Feeds a machine until it returns the client's request, and passes the bytes read for that to the session, which has a
+/// machine of its own; `None`: the client has gone without a request.
 fn first_word(
     server: &Server,
     socket: &TcpStream,
@@ -73,7 +73,7 @@ fn first_word(
     loop {
         loop {
             match machine.output(mono_now()) {
-                // The session's machine says it.
+                // The session's machine sends it.
                 FlowOutput::Send(_) => {}
                 FlowOutput::FlowEvent(FlowEvent::Request(request)) => {
                     return Ok(Some((Some(request), first)));

@@ -80,8 +80,8 @@ struct UdpPort {
 pub(super) struct Server {
     pub(super) config: Config,
     pub(super) interrupt: Interrupt,
-    /// What TCP connections hold, and UDP flows. These are whoever's their source address is: they share nothing with
-    /// those.
+    /// Budgets of TCP connections, and of UDP flows. The source address of a UDP flow can be forged: the flows share no budget
+    /// with the connections.
     connections: Arc<Budget>,
     flows: Arc<Budget>,
     /// Clients whose flows are still coming.
@@ -138,8 +138,8 @@ impl DatagramPort for UdpPort {
 }
 
 impl Server {
-    /// A place for a UDP flow. What it begins with may be forged, so it is sent nothing but a report, unless something else
-    /// says that its client is there.
+    /// A place for a UDP flow. Its first datagram may be forged, so it is sent nothing but a report, unless other evidence
+    /// shows that its client is there.
     fn admit_flow(&self, from: SocketAddr, request: Option<&Request>) -> Option<Held> {
         if request.is_some_and(Request::sends_to_source) && !self.is_there(from.ip()) {
             self.notes.note_from(from, UNPROVED);
@@ -149,7 +149,7 @@ impl Server {
         held.inspect_err(|_| self.notes.note_from(from, "turned away: too many UDP flows")).ok()
     }
 
-    /// Is it known that whoever says to be at this address is?
+    /// Is it known that the client that claims this address is there?
     fn is_there(&self, address: IpAddr) -> bool {
         let connected = address.is_loopback() || self.connections.is_held_by(address);
         Protocol::named(Name::Iperf2).proof.may_send_data(connected, self.config.unverified)
@@ -203,7 +203,7 @@ impl Server {
         Some((flow, (Source::Server(place), waker)))
     }
 
-    /// Runs the session of a client, and after it the one of the return path, where it was asked for.
+    /// Runs the session of a client, and after it the one of the return path, where one was requested.
     fn lead(
         &self,
         flow: ActiveFlow,
@@ -286,7 +286,7 @@ fn udp_member(new_flow: NewFlow, held: Held) -> (ActiveFlow, Option<Request>) {
     (ActiveFlow { held: Some(held), ..flow }, request.map(|request| *request))
 }
 
-/// What a session runs.
+/// The test of a session.
 fn test(flow: &ActiveFlow, request: Option<&Request>) -> TestSpec {
     let Some(request) = request else { return TestSpec::new(flow.transport()) };
     let test = request.test();

@@ -27,7 +27,7 @@ pub(super) enum Source {
 /// Flows that look alike are of one client.
 pub(super) type Gathering = FlowRegistry<Asked, ActiveFlow>;
 
-/// What the flows of one client have in common.
+/// The address and request that the flows of one client share.
 pub(super) struct Asked {
     pub(super) address: IpAddr,
     pub(super) request: Request,
@@ -125,7 +125,7 @@ impl Source {
         }
     }
 
-    /// All flows so far are over: may the session end? It is asked again later otherwise. `hurry`: something failed.
+    /// All flows so far are over: may the session end? Otherwise it is called again later. `hurry`: something failed.
     pub(super) fn is_done(&mut self, hurry: bool) -> bool {
         match self {
             Source::Complete => true,
@@ -146,7 +146,7 @@ impl Source {
         }
     }
 
-    /// What to watch for more.
+    /// The socket to poll for more flows.
     pub(super) fn interest(&self) -> Option<Interest<'_>> {
         let Source::ReturnListener(listener) = self else { return None };
         (listener.taken < listener.expected).then(|| match &listener.listener {
@@ -155,7 +155,7 @@ impl Source {
         })
     }
 
-    /// A listener that nobody came through.
+    /// Whether no flow came through the listener.
     pub(super) fn is_missed(&self) -> bool {
         matches!(self, Source::ReturnListener(listener) if listener.taken() == 0)
     }

@@ -1,4 +1,4 @@
-//! What the kernel paces at, raised again and again (`--fq-rate-step`).
+//! The kernel's pacing rate, raised in steps (`--fq-rate-step`).
 
 use super::active_flow::ActiveFlow;
 use crate::error::{Context, Result};

@@ -1,7 +1,7 @@
 //! Where UDP flows come in: one socket hears everyone's first datagrams, and each flow then gets a socket of its own.
 //!
-//! From the moment that socket is connected the kernel gives it what its peer sends. What lies at the listener by then is
-//! finite, is read first and in order, and goes with the flow: nothing is lost, however fast the peer sends.
+//! From the moment that socket is connected the kernel gives it what its peer sends. The datagrams in the listener's queue by
+//! then are finite, is read first and in order, and goes with the flow: nothing is lost, however fast the peer sends.
 
 use super::clock;
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub(super) struct UdpListener {
 pub(super) struct NewFlow {
     pub(super) socket: Arc<UdpSocket>,
     pub(super) from: SocketAddr,
-    /// What it asks for; absent: it says nothing of itself.
+    /// Its request; absent: it has none.
     pub(super) request: Option<Box<Request>>,
     pub(super) wide: bool,
     /// Its datagrams so far.
@@ -41,7 +41,7 @@ impl UdpListener {
     /// Opens it on a bound socket that shares its port (`SO_REUSEADDR`).
     ///
     /// # Errors
-    /// What `setsockopt(2)` gives.
+    /// The errors of `setsockopt(2)`.
     pub(super) fn new(socket: UdpSocket, policy: Policy) -> Result<UdpListener> {
         socket.set_nonblocking(true)?;
         linux::message::set_receive_notes(&socket)?;
@@ -55,8 +55,8 @@ impl UdpListener {
         })
     }
 
-    /// The flows that have come since the last call. `admit` tells whether a flow of this address may begin, which asks for
-    /// this; a flow that is not admitted costs nothing more.
+    /// The flows that have come since the last call. `admit` decides whether a flow of this address with this request may
+    /// begin; a flow that is not admitted costs nothing more.
     pub(super) fn take(
         &mut self,
         mut admit: impl FnMut(SocketAddr, Option<&Request>) -> bool,
@@ -71,7 +71,7 @@ impl UdpListener {
                 Err(_) => continue,
             };
             let (Some(from), Ok(bound)) = (came.from.map(plain), self.socket.local_addr()) else { continue };
-            // What comes to a group comes to this host at an address of its own: the flow is of the group.
+            // A datagram to a group arrives at an address of this host: the flow is of the group.
             let here = came.local.filter(|_| !bound.ip().is_multicast()).unwrap_or(bound.ip());
             let local = plain(SocketAddr::new(here, bound.port()));
             let datagram = &self.buffer[..came.len];
@@ -82,7 +82,8 @@ impl UdpListener {
                 }
                 continue;
             }
-            // On its way to the listener while its flow went in: one datagram in a million, lost like any other.
+            // The datagram was in transit to the listener while its flow was added: one datagram in a million, lost like any
+            // other.
             if self.inside.contains_key(&(local, from)) {
                 continue;
             }
@@ -121,7 +122,7 @@ fn new_flow(
 const MOST: usize = 1 << 16;
 /// Bytes that are kept for the flows that come in at once: as many as the socket holds.
 const MOST_EARLY: usize = 16 << 20;
-/// What may gather at the listener while a flow goes in.
+/// Datagrams that may gather at the listener while a flow is added.
 const BUFFER: Bytes = Bytes(16 << 20);
 
 #[cfg(test)]

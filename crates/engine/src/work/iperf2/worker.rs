@@ -1,5 +1,5 @@
-//! The worker of a session without control bytes: its flows from their first bytes to the figures. What is said on them,
-//! and when they are over, is [`Group`]'s.
+//! The worker of a session without control bytes: its flows from their first bytes to the figures. Their messages and their end
+//! are [`Group`]'s.
 
 use super::active_flow::{ActiveFlow, Known, write_all};
 use super::details::Details;
@@ -31,9 +31,9 @@ use wire::stamp::Clock;
 use wire::work::in_band::{Back, FlowCommand, FlowUpdate, Loss, PeerFact, Reply, Request};
 use wire::{FlowHello, FlowPlan, ProtocolError, WorkRequest};
 
-/// What a session is started with.
+/// Settings of a session.
 pub(super) struct Setting<'a> {
-    /// What runs.
+    /// The plan of the test.
     pub(super) plan: Plan,
     /// This host.
     pub(super) host: Host,
@@ -49,9 +49,9 @@ pub(super) struct Setting<'a> {
     pub(super) held: Option<&'a Held>,
     /// Does something still prove that the far end is at its address? Only then it is sent datagrams.
     pub(super) is_there: &'a dyn Fn() -> bool,
-    /// What is timed beside what every test needs.
+    /// Timed quantities beside those of every test.
     pub(super) timing: Timing,
-    /// Is told what happens, as it happens.
+    /// Receives events as they happen.
     pub(super) watcher: &'a mut dyn Watcher,
 }
 
@@ -96,14 +96,14 @@ struct Flows<'a> {
     hold: Option<MonoTime>,
     running: Option<Running>,
     streams: Vec<StreamInfo>,
-    /// Members that have been told of.
+    /// Number of flows that have been reported.
     introduced: usize,
     began: Option<MonoTime>,
     /// The session waits for no flow but those that come now; and whether it hurries.
     leaving: Option<bool>,
-    /// What the server has said of its side.
+    /// The server's report of its side.
     peer_rows: Vec<StreamResult>,
-    /// What the samples have no field for.
+    /// Quantities that samples have no field for.
     details: Details,
     next_progress: MonoTime,
 }
@@ -394,8 +394,9 @@ impl<'a> Flows<'a> {
         }
     }
 
-    /// The peer's host says that nobody is at its port. iPerf2's server leaves it for a moment when a flow begins, so
-    /// while a client sends it must stay so. What a client asked for it did not ask for then: its address was another's.
+    /// The peer's host reports that its port is closed. iPerf2's server leaves it for a moment when a flow begins, so while a
+    /// client sends, the port must stay closed for a while. A refused flow that a client requested was not requested by that
+    /// host: its address was forged.
     fn refused(&mut self, index: usize, context: &mut WorkContext<'_>) {
         let (now, active_flow) = (mono_now(), &mut self.active_flows[index]);
         let since = *active_flow.refused.get_or_insert(now);
@@ -413,7 +414,7 @@ impl<'a> Flows<'a> {
         }
     }
 
-    /// What the peer's host has said to the threads that send.
+    /// Takes refusals that the peer's host sent to the sending threads.
     fn take_refusals(&mut self, context: &mut WorkContext<'_>) {
         let Some(running) = self.running.as_ref().filter(|_| self.held.is_some()) else { return };
         let sends =
@@ -423,7 +424,7 @@ impl<'a> Flows<'a> {
         refused.into_iter().for_each(|index| self.refused(index, context));
     }
 
-    /// Looks what is still alive, tells the server's budgets of it, and ends what is to make room for others.
+    /// Finds the flows that are still alive, updates the server's budgets, and ends flows that must make room for others.
     fn mind_places(&mut self, now: MonoTime, context: &mut WorkContext<'_>) {
         let mut alive = false;
         for index in 0..self.active_flows.len() {
@@ -456,7 +457,7 @@ impl<'a> Flows<'a> {
         }
     }
 
-    /// What the threads of one flow have done.
+    /// Follows the threads of one flow.
     fn follow(&mut self, index: usize, progress: bool, context: &mut WorkContext<'_>) {
         let (Some(running), active_flow) = (&self.running, &mut self.active_flows[index]) else { return };
         if active_flow.over {
@@ -491,7 +492,7 @@ impl<'a> Flows<'a> {
         self.say_measured(index, context);
     }
 
-    /// The figures that a flow has asked for, once its thread has ended.
+    /// Reports the figures that a flow has requested, once its thread has ended.
     fn say_measured(&mut self, index: usize, context: &mut WorkContext<'_>) {
         let active_flow = &mut self.active_flows[index];
         let (Some(running), Some(stream), true) =
@@ -508,7 +509,7 @@ impl<'a> Flows<'a> {
         }
     }
 
-    /// Tells of the flows that are new.
+    /// Reports the flows that are new.
     fn introduce(&mut self, context: &mut WorkContext<'_>) {
         let test = &self.plan.test;
         let new =
@@ -548,7 +549,7 @@ impl<'a> Flows<'a> {
         }
     }
 
-    /// What this end has measured, and what the server has said of its side.
+    /// Reports the result of this end, and the server's report of its side.
     fn report_results(&mut self, now: MonoTime, context: &mut WorkContext<'_>) {
         let last = self.running.as_mut().and_then(|running| running.last_sample(now));
         last.into_iter().for_each(|sample| self.sample(sample, context));

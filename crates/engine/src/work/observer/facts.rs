@@ -1,4 +1,4 @@
-//! What only tests of iPerf2 report.
+//! Facts that only tests of iPerf2 report.
 
 use crate::work::throughput::timed::{Burst, FrameCount, TimedBins};
 use model::units::{Bytes, Nanos};
@@ -17,7 +17,7 @@ pub struct TcpStart {
 }
 
 impl TcpStart {
-    /// Of this connection; `None`: the kernel does not say.
+    /// Reads the state of this connection; `None`: the kernel does not report it.
     pub fn from_socket(socket: &TcpStream) -> Option<TcpStart> {
         let info = linux::tcp_info::tcp_info(socket).ok()?;
         let mss = u32::try_from(linux::options::mss(socket).ok()?.0).ok()?;
@@ -25,7 +25,7 @@ impl TcpStart {
     }
 }
 
-/// What only iPerf2 has.
+/// A fact that only iPerf2 has.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
     /// A client's TCP connection stands.
@@ -38,7 +38,7 @@ pub enum Fact {
         remote: SocketAddr,
         /// connect(2) took so long.
         took: Nanos,
-        /// What the kernel says of it then.
+        /// The kernel's state of the connection then.
         tcp: Option<TcpStart>,
     },
     /// A connection was refused or timed out, and will be tried again.
@@ -48,24 +48,24 @@ pub enum Fact {
         /// Why.
         reason: String,
     },
-    /// A server's client asks for this; told for each flow, before `Event::Connected` for the first.
+    /// A server's client requests this; reported for each flow, before `Event::Connected` for the first.
     Request {
         /// Its stream.
         stream: u32,
         /// Both ends of the flow.
         ends: (SocketAddr, SocketAddr),
-        /// Absent: it says nothing of itself.
+        /// The request; absent: the client sent none.
         request: Option<Box<Request>>,
-        /// TCP: what the kernel says of it then.
+        /// TCP: the kernel's state of the connection then.
         tcp: Option<TcpStart>,
     },
-    /// A server's client asks for round trips; told behind `Event::Connected`.
+    /// A server's client requests round trips; reported behind `Event::Connected`.
     Bouncing {
         /// Both ends of the connection.
         ends: (SocketAddr, SocketAddr),
-        /// What it asks for.
+        /// Its request.
         request: BounceRequest,
-        /// What the kernel says of the connection then.
+        /// The kernel's state of the connection then.
         tcp: Option<TcpStart>,
     },
     /// Its requests were answered.
@@ -81,35 +81,35 @@ pub enum Fact {
     Ack {
         /// On this stream.
         stream: u32,
-        /// What it says.
+        /// The content of the acknowledgement.
         ack: Ack,
     },
     /// The server's figures of a UDP flow as they came; `Event::Result` of the peer's side has them, too.
     Report {
-        /// Of this stream.
+        /// Number of the stream.
         stream: u32,
         /// The figures; those of the end are among them.
         report: ServerReport,
     },
     /// They did not come.
     NoReport {
-        /// Of this stream.
+        /// Number of the stream.
         stream: u32,
     },
-    /// Bursts have come whole, whose times are told one by one.
+    /// Bursts have come whole, whose times are reported one by one.
     Bursts {
         /// On this stream.
         stream: u32,
         /// In the order in which they came.
         bursts: Vec<Burst>,
     },
-    /// What the sample told before this has no field for.
+    /// Details that the sample before this has no field for.
     Interval(Vec<Detail>),
-    /// The same of the whole test, told before `Event::Result` of this end.
+    /// The same of the whole test, reported before `Event::Result` of this end.
     Total(Vec<Detail>),
 }
 
-/// What iPerf2's extended reports (`-e`) tell of a stream in an interval.
+/// Details of a stream in an interval, for iPerf2's extended reports (`-e`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Detail {
     /// Stream number.
@@ -120,7 +120,7 @@ pub struct Detail {
     pub reads: [u64; 8],
     /// UDP receivers: one-way delays of the datagrams, on the two ends' wall clocks.
     pub delay: Option<Spread>,
-    /// How long writes took, where that was asked for.
+    /// How long writes took, where requested.
     pub writes: Option<Spread>,
     /// Frames or bursts sent or received; absent: the data is not cut, or nothing is known of it.
     pub frames: Option<FrameCount>,
@@ -128,7 +128,7 @@ pub struct Detail {
     pub bursts: Option<Spread>,
     /// Bytes of those.
     pub burst_bytes: u64,
-    /// Counts in bins, where that was asked for.
+    /// Counts in bins, where requested.
     pub histograms: Vec<TimedBins>,
 }
 

@@ -1,8 +1,8 @@
-//! The one UDP flow of a probe session, at either end: sends datagrams of every shape, hears what routers say of them.
+//! The one UDP flow of a probe session, at either end: sends datagrams of every shape, receives routers' errors about them.
 //!
-//! The kernel's path MTU cache is neither trusted nor taught: where this process may make packets by hand, probes are
-//! made so, and the socket they belong to ignores packet-too-big messages for the cache. Without the privilege IPv4
-//! does the same but for a router that answers within the system call; IPv6 has no way round the cache.
+//! The kernel's path MTU cache is neither trusted nor taught: where this process may make packets by hand, probes are made so,
+//! and the socket they belong to ignores packet-too-big messages for the cache. Without the privilege IPv4 does the same but
+//! for a router that answers within the system call; IPv6 cannot bypass the cache.
 
 use crate::error::Result;
 use crate::work::throughput::flows::is_v4;
@@ -109,7 +109,7 @@ impl ProbeFlow {
         (self.local, self.remote)
     }
 
-    /// IPv4 all the way?
+    /// Is the flow IPv4?
     pub(crate) fn is_v4(&self) -> bool {
         is_v4(self.remote.ip())
     }
@@ -145,14 +145,14 @@ impl ProbeFlow {
                     return Some((received.len, received.fragment));
                 }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return None,
-                // An ICMP message is told here too; the queue has the details.
+                // The error of an ICMP message is returned here too; the queue has the details.
                 Err(_) => self.hear(),
             }
         }
         None
     }
 
-    /// Takes what routers have said of the probes.
+    /// Takes routers' errors about the probes.
     pub(crate) fn hear(&mut self) {
         let mut quote = [0; QUOTED];
         for _ in 0..MESSAGES_AT_ONCE {
@@ -174,8 +174,8 @@ impl ProbeFlow {
         }
     }
 
-    /// What this end knows of the path. `control`: the control connection of the session; `since`: routers at which probes of
-    /// an earlier order ended are left out.
+    /// The path as this end knows it. `control`: the control connection of the session; `since`: routers at which probes of an
+    /// earlier order ended are left out.
     pub(crate) fn observed(&mut self, control: &TcpStream, since: u32) -> PathObservation {
         self.hear();
         let kept = || syn_options(&options::saved_syn(control).ok()?);
@@ -250,7 +250,7 @@ impl ProbeFlow {
 
     /// How the socket stands while nothing is sent: messages that come now must not teach the kernel's cache.
     fn rest(&mut self) -> Result<()> {
-        // IPv6's errors are told only to sockets that teach the cache.
+        // IPv6 reports errors only to sockets that update the cache.
         let deaf = self.remote.is_ipv6() && self.listener.is_none();
         let mode = if deaf { MtuDiscovery::Probe } else { MtuDiscovery::Omit };
         options::set_mtu_discovery(self.socket.as_ref(), mode)?;
@@ -266,7 +266,7 @@ impl ProbeFlow {
         }
         let probe = quoted(quote);
         if probe.is_none() && quote.len() >= QUOTE {
-            // It quotes something that was never sent.
+            // The error quotes a packet that was never sent.
             return;
         }
         let headers = headers(!self.is_v4());
@@ -290,7 +290,7 @@ impl ProbeFlow {
         }
     }
 
-    /// Remembers when a probe left that may end on its way.
+    /// Remembers when a probe left that may end on its path.
     fn note_traced(&mut self, bytes: &[u8]) {
         let Some((id, index, size)) = quoted(bytes) else { return };
         if self.traced.len() == MOST_NOTES {
@@ -299,7 +299,7 @@ impl ProbeFlow {
         self.traced.push_back(Traced { id, index, size, at: mono_now() });
     }
 
-    /// A router at which a probe ended. Of one that it says a second time, the first message has taken the time.
+    /// A router at which a probe ended. When it reports the same probe twice, the first message has taken the time.
     fn expired(&mut self, (id, index, size): (u32, u32, u32), error: &NetworkError, quote: &[u8]) -> Expired {
         let is_it = |sent: &Traced| (sent.id, sent.index, sent.size) == (id, index, size);
         let sent = self.traced.iter().position(is_it).and_then(|at| self.traced.remove(at));
@@ -358,7 +358,7 @@ pub(crate) fn route_mtu(remote: IpAddr) -> Option<RouteMtu> {
 }
 
 /// A label for packets made by hand, as the kernel gives one to each socket by chance (`net.ipv6.auto_flowlabels`): routers
-/// choose among equal paths by it. What the kernel sends over this flow bears it too.
+/// choose among equal paths by it. Packets that the kernel sends over this flow bear it too.
 fn flow_label(socket: &UdpSocket) -> Result<u32> {
     let remote = plain(socket.peer_addr()?);
     if remote.is_ipv4() || !labels_flows() {
@@ -390,9 +390,9 @@ fn mtu_probing() -> Option<u8> {
 
 /// Bytes of TCP's timestamps in a segment.
 const TIMESTAMPS: u32 = 12;
-/// Beginning of a probe that tells which it is.
+/// Beginning of a probe that identifies it.
 const QUOTE: usize = 20;
-/// As much as routers send back of a packet (RFC 1812 section 4.3.2.3), and its extensions.
+/// The part of a packet that routers send back (RFC 1812 section 4.3.2.3), and its extensions.
 const QUOTED: usize = 576;
 const USUAL_HOPS: u8 = 64;
 const LEASED_LABELS: u32 = 0x7_ffff;

@@ -1,4 +1,4 @@
-//! Numbered datagrams: a UDP socket whose probes are told apart in what comes back, and in what the network says.
+//! Numbered datagrams: a UDP socket whose probes are identified in replies, and in errors of the network.
 
 use crate::error::{Context, Result};
 use crate::work::throughput::flows::is_too_big;
@@ -28,23 +28,23 @@ pub(crate) struct Numbered {
     heard: Vec<Word>,
 }
 
-/// What became of a send.
+/// The result of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// It left, as far as this host knows.
+    /// The datagram left, as far as this host knows.
     Left,
-    /// It is larger than this host sends whole.
+    /// The datagram is larger than this host sends whole.
     TooLong,
 }
 
-/// What came back.
+/// A reply or an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     /// The probe it is about; absent: the message quotes too little of it.
     pub(crate) number: Option<u32>,
-    /// Who says it.
+    /// Its sender.
     pub(crate) from: Option<IpAddr>,
-    /// What it says.
+    /// Its content.
     pub(crate) said: Said,
     /// TTL that it arrived with.
     pub(crate) ttl: Option<u8>,
@@ -52,14 +52,14 @@ pub(crate) struct Word {
     pub(crate) labels: Vec<MplsLabel>,
 }
 
-/// What a message says of a probe.
+/// The content of a message about a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     /// A datagram from the far port: it is open.
     Answer,
     /// The far end has nothing at this port: the probe arrived.
     Closed,
-    /// It does not fit the next link, whose MTU is this; 0: not told.
+    /// The packet does not fit the next link, whose MTU is this; 0: not given.
     TooBig(u32),
     /// Its TTL ended.
     Expired,
@@ -99,8 +99,8 @@ impl Numbered {
         options::set_mtu_discovery(&self.socket, self.mode)?;
         let outcome = self.push(&bytes);
         if self.remote.is_ipv4() {
-            // What the routers say must not teach the kernel, whose knowledge other programs share. IPv6 tells this
-            // socket nothing then.
+            // Routers' errors must not change the kernel's cache, which other programs share. IPv6 reports nothing to this
+            // socket then.
             options::set_mtu_discovery(&self.socket, MtuDiscovery::Omit)?;
         }
         outcome
@@ -177,14 +177,14 @@ impl Numbered {
         Some(u32::from_be_bytes(*number))
     }
 
-    /// Takes what the network said, after a send was refused for its size; true when no message tells of an earlier
-    /// datagram that this may be about.
+    /// Takes errors of the network, after a send was refused for its size; true when no message is about an earlier datagram
+    /// that could be the cause.
     fn is_own(&mut self) -> Result<bool> {
         let before = self.heard.len();
         Ok(self.hear_errors()? || self.heard.len() == before)
     }
 
-    /// Takes what the network said; true when this host itself refused a datagram for its size.
+    /// Takes errors of the network; true when this host itself refused a datagram for its size.
     fn hear_errors(&mut self) -> Result<bool> {
         let mut too_long = false;
         for _ in 0..TAKEN {
@@ -200,13 +200,13 @@ impl Numbered {
     }
 }
 
-/// What an error-queue entry says of a datagram to `remote`; `None` for what this host says itself.
+/// The content of an error-queue entry about a datagram to `remote`; `None` for errors of this host itself.
 pub(crate) fn said(error: &NetworkError, remote: IpAddr) -> Option<Said> {
     let from_far_end = error.offender.map(|from| from.to_canonical()) == Some(remote.to_canonical());
     let said = match (error.origin, error.icmp_type, error.icmp_code) {
         (Origin::Icmp, 3, 4) | (Origin::Icmp6, 2, _) => Said::TooBig(error.info),
         (Origin::Icmp, 11, 0) | (Origin::Icmp6, 3, 0) => Said::Expired,
-        // A firewall that says so in the far end's stead tells nothing of what arrives there.
+        // A firewall that sends this in place of the far end shows nothing about what arrives there.
         (Origin::Icmp, 3, 3) | (Origin::Icmp6, 1, 4) if from_far_end => Said::Closed,
         (Origin::Icmp | Origin::Icmp6, kind, code) => Said::Refused(kind, code),
         (Origin::Local | Origin::Other(_), ..) => return None,
@@ -242,7 +242,7 @@ pub(crate) fn is_pending(error: &io::Error) -> bool {
 const SECRET: usize = 8;
 /// The secret and the number.
 const LEAST_PAYLOAD: u32 = 12;
-/// As much as routers send back of a packet (RFC 1812 section 4.3.2.3), and its extensions.
+/// The part of a packet that routers send back (RFC 1812 section 4.3.2.3), and its extensions.
 const QUOTED: usize = 576;
 /// Errors taken for those of earlier datagrams before one is taken as it is.
 const PENDING: usize = 8;

@@ -1,6 +1,6 @@
 //! The TCP data path: one thread per stream that does nothing but move bytes and count them.
 //!
-//! Sizes and the way of receiving follow measurements, see `docs/benchmarks.md`.
+//! Sizes and the method of receiving follow measurements, see `docs/benchmarks.md`.
 
 use crate::error::is_pause;
 use crate::work::throughput::pacer::Pacer;
@@ -108,7 +108,7 @@ pub(crate) fn send(
     }
 }
 
-/// Waits for a part of the RTT as the kernel has it; says what time it is then.
+/// Waits for a part of the RTT as the kernel has it; returns the time then.
 fn rest(stream: &TcpStream, part: f64, control: &StreamControl) -> MonoTime {
     let rtt = tcp_info(stream).map_or(0, |info| info.rtt.0);
     let until = mono_now() + Nanos((rtt as f64 * part) as u64);
@@ -284,14 +284,14 @@ fn hold_back(pacer: &mut Pacer, control: &StreamControl) {
     }
 }
 
-/// What one receive takes at most.
+/// Limit of one receive.
 fn receive_most(how: BulkReceiver) -> Bytes {
     let most = if how.discard { RECEIVE_UNCOPIED } else { RECEIVE_COPIED };
-    // What is held back is read in portions of some hundredths of a second.
+    // A receiver with a rate reads in portions of some hundredths of a second.
     Bytes(how.rate.map_or(most, |rate| (rate.0 / 8 / 50).max(16 << 10).min(most)))
 }
 
-/// Says how the stream receives.
+/// Notes how the stream receives.
 pub(crate) fn note(counters: &Counters, receiver: &'static str) {
     let facts = StreamFacts { receiver: Some(receiver), ..StreamFacts::default() };
     counters.facts.set(facts).ok();
@@ -301,9 +301,9 @@ pub(crate) fn note(counters: &Counters, receiver: &'static str) {
 pub(crate) const SOURCE: usize = 120 << 10;
 /// Most times that one write has it.
 const MOST_SLICES: usize = 32;
-/// What one receive copies at most, bytes: more gains nothing.
+/// Most bytes that one receive copies: more gains nothing.
 const RECEIVE_COPIED: u64 = 512 << 10;
-/// What one receive drops at most, bytes.
+/// Most bytes that one receive drops.
 const RECEIVE_UNCOPIED: u64 = 1 << 20;
 /// Longest time between two looks at the orders.
 pub(crate) const POLL: Nanos = Nanos(50_000_000);

@@ -32,17 +32,17 @@ pub(crate) struct DatagramSender {
     pub(crate) offload: bool,
     /// Payload is repeating digits, as iPerf's.
     pub(crate) pattern: bool,
-    /// What each datagram begins with, but for number and time.
+    /// The beginning of each datagram, but for number and time.
     pub(crate) head: Vec<u8>,
 }
 
-/// What a UDP receiver does while nothing is there.
+/// How a UDP receiver waits while no datagram is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdleMode {
     /// Asks again at once: the time of arrival is exact, and a CPU is used up.
     Spin,
-    /// Sleeps a short time and asks again: nobody on the way in pays for waking this end, and half a CPU is saved.
-    /// Needs a buffer for what comes meanwhile.
+    /// Sleeps a short time and polls again: the receive path is not slowed by waking this end, and half a CPU is saved. Needs a
+    /// buffer for datagrams that come meanwhile.
     Nap,
     /// Sleeps until something comes.
     Block,
@@ -107,7 +107,7 @@ pub(crate) fn send<D: Datagram>(
     }
 }
 
-/// Receives until the orders say so, or a datagram says that it was the last. `early`: datagrams that have come before.
+/// Receives until it is stopped, or a datagram is marked as the last. `early`: datagrams that have come before.
 pub(crate) fn receive<D: Datagram>(
     header: D,
     socket: &UdpSocket,
@@ -127,7 +127,7 @@ pub(crate) fn receive<D: Datagram>(
         return Ok(());
     }
     while !control.receiver_is_over() {
-        // One that has seen nothing for a while stops burning the CPU.
+        // A receiver without data for a while stops burning the CPU.
         let blocks = rest == IdleMode::Block || mono_now().saturating_since(last_data) > SPIN_LIMIT;
         match batch.recv(socket, if blocks { Wait::Block(POLL) } else { Wait::Spin }) {
             Ok(0) if rest == IdleMode::Nap && !blocks => sleep_until(mono_now() + NAP),
@@ -146,7 +146,7 @@ pub(crate) fn receive<D: Datagram>(
                 }
             }
             Err(e) if is_pause(&e) => {}
-            // The peer's host said "port unreachable" to something sent before: nothing to do with receiving.
+            // The peer's host sent "port unreachable" for an earlier datagram: it does not concern receiving.
             Err(e) if e.kind() == ErrorKind::ConnectionRefused => {}
             Err(e) => return Err(format!("receive: {e}")),
         }
@@ -154,7 +154,7 @@ pub(crate) fn receive<D: Datagram>(
     Ok(())
 }
 
-/// Accounts for datagrams that were read elsewhere; says whether one of them was the last.
+/// Accounts for datagrams that were read elsewhere; returns whether one of them was the last.
 fn take_early<D: Datagram>(
     early: &[Vec<u8>],
     header: D,
@@ -173,7 +173,7 @@ fn take_early<D: Datagram>(
     Ok(state.end.is_some())
 }
 
-/// Accounts for every datagram of a batch; says how many new payload bytes came.
+/// Accounts for every datagram of a batch; returns how many new payload bytes came.
 fn take_batch<D: Datagram>(
     batch: &BatchReceiver,
     messages: usize,
@@ -185,7 +185,7 @@ fn take_batch<D: Datagram>(
     segments.map(|segments| take_message(segments, header, now, state)).sum()
 }
 
-/// Accounts for the datagrams of one message; says how many new payload bytes came.
+/// Accounts for the datagrams of one message; returns how many new payload bytes came.
 fn take_message<'a, D: Datagram>(
     segments: impl IntoIterator<Item = &'a [u8]>,
     header: D,
@@ -228,7 +228,7 @@ fn take_message<'a, D: Datagram>(
     if let Some((first, count)) = run {
         state.record(first, count, now);
     }
-    // What came again is no goodput. Datagrams of a message are of one length.
+    // A duplicate is no goodput. Datagrams of a message are of one length.
     let again = came - (state.received() - known).min(came);
     bytes - again * length
 }
@@ -267,15 +267,15 @@ fn send_batch(
     }
 }
 
-/// Is this what a router or the far host said of an earlier datagram? Sending may go on then. What this host's own stack
-/// says, such as that there is no route or that no datagram of this length may leave, is said of every datagram.
+/// Is this the error of a router or the far host about an earlier datagram? Sending may go on then. An error of this host's own
+/// stack, such as no route or a datagram too long to leave, concerns every datagram.
 fn is_from_the_network(error: &io::Error, socket: &UdpSocket) -> bool {
-    let mut said = error.kind() == ErrorKind::ConnectionRefused;
+    let mut is_remote = error.kind() == ErrorKind::ConnectionRefused;
     let look = |entry| {
         let QueueEntry::Error(entry) = entry else { return };
-        said |= entry.origin != Origin::Local && Some(entry.errno) == error.raw_os_error();
+        is_remote |= entry.origin != Origin::Local && Some(entry.errno) == error.raw_os_error();
     };
-    error_queue::clear(socket, look).is_ok() && said
+    error_queue::clear(socket, look).is_ok() && is_remote
 }
 
 fn explain(error: &io::Error, sender: &GsoSender) -> String {
@@ -319,7 +319,7 @@ fn note_sender(sender: &GsoSender, how: &DatagramSender, counters: &Counters) {
 
 /// Most datagrams of one paced burst.
 const MAX_BURST: usize = 128;
-/// A nap: at 100 Gbit/s 640 KB come in this time.
+/// Length of a pause: at 100 Gbit/s 640 KB come in this time.
 const NAP: Nanos = Nanos(50_000);
 /// A receiver without data for this long blocks instead.
 const SPIN_LIMIT: Nanos = Nanos(20_000_000);

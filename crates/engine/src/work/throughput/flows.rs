@@ -93,8 +93,8 @@ pub(crate) fn tcp_options(test: &TestSpec, local: &LocalOptions) -> TcpOptions {
     }
 }
 
-/// Sets on an accepted TCP flow what its test asks for and a listener could not know. The first refusal is told. The test
-/// is the client's wish: no buffer grows beyond this host's limits for it, and no kernel module is loaded.
+/// Sets the options of its test on an accepted TCP flow, which a listener could not know. The first refusal is returned. The
+/// test is the client's choice: no buffer grows beyond this host's limits for it, and no kernel module is loaded.
 pub(crate) fn configure_accepted(socket: &TcpStream, test: &TestSpec) -> Result<(), linux::error::OsError> {
     if let Some(window) = test.window {
         options::set_buffers_within_limits(socket, Bytes(window.into()))?;
@@ -121,7 +121,7 @@ pub(crate) fn configure_accepted(socket: &TcpStream, test: &TestSpec) -> Result<
     Err(linux::error::OsError::new("use congestion control", object, none))
 }
 
-/// Whose wish a test is.
+/// The end that chose the options of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
     /// This end's user's: what this process may do is done.
@@ -130,7 +130,7 @@ pub(crate) enum Wish {
     Peers,
 }
 
-/// Sets buffers and marks of a UDP flow: large ones, or those asked for.
+/// Sets buffers and marks of a UDP flow: large ones, or the requested ones.
 pub(crate) fn configure_udp(
     socket: &UdpSocket,
     test: &TestSpec,
@@ -156,11 +156,11 @@ pub(crate) fn configure_udp(
     Ok(())
 }
 
-/// Has the kernel hand joined datagrams to a receiver as they came. This is done before the sender may begin: what comes
-/// earlier is taken apart, and a socket whose messages hold now one datagram and now many cannot tell how many it dropped.
+/// Makes the kernel hand joined datagrams to a receiver as they came. This is done before the sender may begin: earlier
+/// datagrams are split, and a socket whose messages hold a varying number of datagrams cannot report how many it dropped.
 pub(crate) fn join_datagrams(flow: &Flow) {
     if let (FlowSocket::Udp(socket), Role::Receiver) = (&flow.socket, flow.info.role) {
-        // Refused, every datagram comes by itself; the receiver says so in its facts.
+        // When it is refused, every datagram comes by itself; the receiver notes that in its facts.
         options::set_udp_gro(socket.as_ref(), true).ok();
     }
 }
@@ -195,7 +195,7 @@ pub(crate) fn is_v4(address: IpAddr) -> bool {
     address.to_canonical().is_ipv4()
 }
 
-/// Opens a TCP data flow, up to the bytes that tell whose it is.
+/// Opens a TCP data flow, up to the bytes that identify it.
 pub(crate) fn connect_tcp(
     plan: &FlowPlan,
     stream: u32,
@@ -240,7 +240,7 @@ pub(crate) fn connect_tcp(
     Ok(socket)
 }
 
-/// Opens a UDP data flow, up to the datagrams that tell whose it is.
+/// Opens a UDP data flow, up to the datagrams that identify it.
 pub(crate) fn connect_udp(
     plan: &FlowPlan,
     stream: u32,
@@ -375,7 +375,7 @@ mod tests {
             configure_accepted(&server, &wish(name)).expect("it is loaded");
         }
         let refused = configure_accepted(&server, &wish("westwood_of_a_peer")).expect_err("nobody has it");
-        // The kernel was not asked: it would look for a module of this name.
+        // The kernel was not called: it would look for a module of this name.
         assert!(refused.to_string().contains("not loaded for a client"), "{refused}");
         assert_eq!(options::congestion(&server).ok().as_ref(), loaded.last());
         drop(client);

@@ -29,7 +29,7 @@ impl Pacer {
         self.start + Nanos(u64::try_from(since).unwrap_or(u64::MAX / 2))
     }
 
-    /// Waits until the next step is due, but not beyond `limit`; says what time it is.
+    /// Waits until the next step is due, but not beyond `limit`; returns the time.
     pub(crate) fn wait(&mut self, limit: MonoTime) -> MonoTime {
         let due = self.due().min(limit);
         let mut now = mono_now();

@@ -1,4 +1,4 @@
-//! What a UDP receiver knows of its stream: every number seen, the jitter, the transit times.
+//! State of a UDP receiver: every received number, the jitter, the transit times.
 
 use crate::work::throughput::timed::Timed;
 use model::sample::{Transit, UdpCounters};
@@ -23,7 +23,7 @@ pub(crate) struct Delays {
 }
 
 impl Delays {
-    /// So many more of this time.
+    /// Adds `count` transits of this time.
     pub(crate) fn add(&mut self, transit: i64, count: u32) {
         if self.count == 0 {
             (self.min, self.max, self.origin) = (transit, transit, transit);
@@ -71,18 +71,18 @@ pub(crate) struct UdpReceive {
     transit_count: u64,
     /// Transit times since the last look at them, where somebody looks (iPerf2).
     pub(crate) recent: Option<Delays>,
-    /// What is timed beside that.
+    /// Timed quantities beside that.
     pub(crate) timed: Option<Timed>,
     /// Messages the kernel handed over; with GRO each may hold many datagrams.
     pub(crate) messages: u64,
     /// Datagrams that were none of this test's.
     pub(crate) strays: u64,
-    /// The first datagram that said that the flow ends (iPerf2).
+    /// The first datagram that marks the end of the flow (iPerf2).
     pub(crate) end: Option<Vec<u8>>,
 }
 
 impl UdpReceive {
-    /// Nothing seen yet; the first datagram of a stream has number 1.
+    /// An empty state; the first datagram of a stream has number 1.
     pub(crate) fn new() -> UdpReceive {
         UdpReceive {
             tracker: SequenceTracker::new(1, SequenceTracker::DEFAULT_WINDOW),
@@ -138,7 +138,7 @@ impl UdpReceive {
         self.tracker.received()
     }
 
-    /// When the flow last went on. What comes later has been overtaken by others: it is no time of the flow.
+    /// When the flow last went on. A later datagram with a lower number was overtaken: its time does not count.
     pub(crate) fn advanced(&self) -> Option<MonoTime> {
         self.advanced
     }
@@ -156,7 +156,7 @@ impl UdpReceive {
     /// The counters now; `last`: the number of the last datagram sent, where it is known.
     pub(crate) fn counters(&self, last: Option<u64>) -> UdpCounters {
         let observed = self.tracker.snapshot();
-        // What was lost after the highest number that came was sent too: received and lost are all up to the last number.
+        // Datagrams lost after the highest number that came were sent too: received and lost are all up to the last number.
         let last = last.max(self.tracker.highest());
         UdpCounters {
             datagrams: observed.received,

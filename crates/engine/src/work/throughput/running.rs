@@ -40,22 +40,22 @@ pub(crate) struct Running {
     previous: (MonoTime, Vec<Reading>),
     /// End of the counted time, once reached, and what the counters were then.
     mark: Option<(MonoTime, Vec<Reading>)>,
-    /// What the last interval ended with, where the intervals make the whole.
+    /// The readings at the end of the last interval, where the intervals make the whole.
     closed: Option<Vec<Reading>>,
     /// Intervals of the counted time that have been closed.
     shown: u64,
     extremes: Vec<Extremes>,
     usage: HostUsage,
-    /// What this host knew of itself before.
+    /// Facts of this host before the test.
     facts: FactsBefore,
-    /// When all senders had stopped, and when the session was told.
+    /// When all senders had stopped, and when the session was notified.
     senders_finished: Option<MonoTime>,
     senders_ended: Option<MonoTime>,
     drain: Option<Drain>,
     interrupted: bool,
 }
 
-/// Waiting for what is still under way.
+/// Waiting for data in flight.
 #[derive(Debug)]
 struct Drain {
     expect: Vec<Expect>,
@@ -150,7 +150,7 @@ impl Running {
         samples
     }
 
-    /// What each sender has sent, once all have ended; only once.
+    /// The amount that each sender has sent, once all have ended; only once.
     pub(crate) fn senders_done(&mut self, now: MonoTime) -> Option<Vec<Sent>> {
         let mut senders = self.streams.iter().filter(|s| s.flow.info.role == Role::Sender).peekable();
         senders.peek()?;
@@ -177,7 +177,7 @@ impl Running {
         !exact || !self.streams.iter().any(pending)
     }
 
-    /// What each sender has sent until now.
+    /// The amount that each sender has sent until now.
     pub(crate) fn sent(&self) -> Vec<Sent> {
         let senders = self.streams.iter().filter(|s| s.flow.info.role == Role::Sender);
         senders
@@ -189,14 +189,14 @@ impl Running {
             .collect()
     }
 
-    /// Ends all senders; says false when there are none.
+    /// Ends all senders; returns false when there are none.
     pub(crate) fn stop_senders(&mut self, now: MonoTime) -> bool {
         self.interrupted |= self.epoch.and_then(|e| self.time_end(e)).is_some_and(|end| now < end);
         self.streams.iter().for_each(|s| s.control.stop_senders());
         self.streams.iter().any(|s| s.flow.info.role == Role::Sender)
     }
 
-    /// Begins to wait for what is still under way.
+    /// Begins to wait for data in flight.
     pub(crate) fn begin_drain(&mut self, expect: Vec<Expect>, limit: Nanos, now: MonoTime) {
         self.drain = Some(Drain { expect, began: now, limit: now + limit });
     }
@@ -213,14 +213,14 @@ impl Running {
         now >= *limit || expect.iter().all(is_met)
     }
 
-    /// What is left of an interval at the end, or the only one of a test so short that none has been closed.
+    /// The remainder of an interval at the end, or the only interval of a test so short that none has been closed.
     pub(crate) fn last_sample(&mut self, now: MonoTime) -> Option<IntervalSample> {
         self.find_epoch(now)?;
         let (zero, _) = self.base.as_ref()?;
         let from = self.previous.0;
         let is_tcp = self.streams.iter().all(|stream| matches!(stream.flow.socket, FlowSocket::Tcp(_)));
         let last = self.streams.iter().map(|stream| last_advance(&stream.counters, from)).max();
-        // As far as the result reaches.
+        // The sample reaches as far as the result.
         let end = match &self.mark {
             Some((time, _)) if is_tcp => *time,
             _ => last.unwrap_or(from).max(*zero + self.planned(now)),
@@ -277,7 +277,7 @@ impl Running {
         (result, warnings)
     }
 
-    /// What broke, and what the kernel refused the data path.
+    /// Failures of streams, and refusals of the kernel in the data path.
     fn warnings(&self) -> Vec<Warning> {
         let failed = self.streams.iter().filter_map(|s| s.counters.failure.get());
         let failed = failed.map(|reason| Warning::new("stream-failed", reason.clone()));
@@ -372,7 +372,7 @@ impl Running {
         zero + self.interval.saturating_mul(closed + 1)
     }
 
-    /// What the times of intervals count from: the begin of the counted time, or of what is omitted.
+    /// The origin of the times of intervals: the begin of the counted time, or of the omitted one.
     fn zero(&self, epoch: MonoTime) -> MonoTime {
         self.base.as_ref().map_or(epoch, |base| base.0.max(epoch))
     }
@@ -427,7 +427,7 @@ impl Running {
         self.base.is_none().then(|| epoch + self.plan.test.omit)
     }
 
-    /// End of the counted time, where this end's clock says so.
+    /// End of the counted time, where this end's clock decides it.
     fn time_end(&self, epoch: MonoTime) -> Option<MonoTime> {
         match self.plan.test.end {
             End::Time(time) if self.mark.is_none() && self.protocol.ends_itself => {
@@ -468,7 +468,7 @@ impl Running {
 }
 
 impl Stream {
-    /// Tells the thread to end.
+    /// Signals the thread to end.
     pub(crate) fn stop(&self) {
         self.control.stop_senders();
         self.control.stop_receivers();

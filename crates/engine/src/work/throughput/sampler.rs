@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 pub(crate) struct Reading {
     /// Payload bytes of finished calls.
     bytes: u64,
-    /// Payload bytes that the kernel has taken over TCP, also of a call that is under way.
+    /// Payload bytes that the kernel has taken over TCP, also of a call in progress.
     taken: Option<u64>,
     tcp: Option<TcpInfo>,
     udp: Option<UdpCounters>,
@@ -62,8 +62,8 @@ impl Reading {
         self.bytes
     }
 
-    /// Payload bytes from `earlier` to this reading. A TCP sender's are those that the kernel has taken, also of a call that is
-    /// still under way: the far end may have them already. iPerf2's count by calls, the first of which was made before.
+    /// Payload bytes from `earlier` to this reading. A TCP sender's are those that the kernel has taken, also of a call in
+    /// progress: the far end may have them already. iPerf2's count by calls, the first of which was made before.
     fn moved_since(&self, earlier: &Reading, flow: &Flow) -> u64 {
         let counts_calls = flow.info.role != Role::Sender || flow.own.is_some();
         match (earlier.taken, self.taken) {
@@ -72,7 +72,7 @@ impl Reading {
         }
     }
 
-    /// What happened from `earlier` to this reading.
+    /// The counts from `earlier` to this reading.
     pub(crate) fn sample(&self, earlier: &Reading, flow: &Flow) -> StreamSample {
         StreamSample {
             stream: flow.info.stream,

@@ -1,4 +1,4 @@
-//! What a stream's thread shares with the driver: counters it bumps, orders it obeys.
+//! State that a stream's thread shares with the driver: counters it adds to, requests it obeys.
 
 use crate::session::closing::Tcp;
 use crate::work::throughput::receive::UdpReceive;
@@ -24,7 +24,7 @@ pub(crate) struct Flow {
     pub(crate) own: Option<Box<OwnFlow>>,
 }
 
-/// What a flow that is a test by itself does otherwise than the plan says.
+/// Settings of a flow that is a test by itself, in which it differs from the plan.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnFlow {
     /// How its datagrams are numbered.
@@ -39,13 +39,13 @@ pub(crate) struct OwnFlow {
     pub(crate) early: Vec<Vec<u8>>,
     /// TCP: no more than this is read in a second; the sender is held back by its window.
     pub(crate) receive_rate: Option<BitRate>,
-    /// What is timed beside its bytes.
+    /// Timed quantities beside its bytes.
     pub(crate) timing: Timing,
     /// Received data is cut, and each piece is to be timed; otherwise it is data alone.
     pub(crate) records: Option<Records>,
 }
 
-/// What stands before the pieces of received data.
+/// Records before the pieces of received data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Records {
     /// TCP: a record before each piece.
@@ -61,7 +61,7 @@ pub(crate) struct PieceRecords {
     pub(crate) trip_times: bool,
     /// A test header stands before the first.
     pub(crate) header: bool,
-    /// Each piece is told by itself.
+    /// Each piece is reported by itself.
     pub(crate) singly: bool,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Counters {
     pub(crate) datagrams: AtomicU64,
     /// Datagrams the kernel refused for want of room (sender).
     pub(crate) send_drops: AtomicU64,
-    /// The peer's host has said that nobody is at its port (UDP sender).
+    /// The peer's host has reported that its port is closed (UDP sender).
     pub(crate) refused: AtomicBool,
     /// Monotonic time of the first and last data, nanoseconds; 0: none yet.
     pub(crate) first: AtomicU64,
@@ -106,11 +106,11 @@ pub(crate) struct Counters {
     pub(crate) silence_began: AtomicU64,
     /// The thread has ended.
     pub(crate) finished: AtomicBool,
-    /// What a UDP receiver knows.
+    /// State of a UDP receiver.
     pub(crate) udp: Option<Mutex<UdpReceive>>,
-    /// What a TCP stream, or a sender of frames, times beside its bytes.
+    /// Timed quantities of a TCP stream, or of a sender of frames, beside its bytes.
     pub(crate) timed: Option<Mutex<Timed>>,
-    /// What the thread used, set when it ends.
+    /// Resources that the thread used, set when it ends.
     pub(crate) usage: OnceLock<Usage>,
     /// The CPU it ran on last, set when it ends.
     pub(crate) cpu: OnceLock<usize>,
@@ -129,7 +129,7 @@ pub(crate) struct StreamFacts {
     pub(crate) no_gso_reason: Option<String>,
     /// GRO is on.
     pub(crate) gro: bool,
-    /// Way of receiving.
+    /// Method of receiving.
     pub(crate) receiver: Option<&'static str>,
     /// The receiver spins.
     pub(crate) spins: bool,
@@ -189,7 +189,7 @@ impl StreamControl {
 }
 
 impl Counters {
-    /// Notes that the peer's host said that nobody is at its port; the first time wakes the driver.
+    /// Notes that the peer's host reported its port as closed; the first time wakes the driver.
     pub(crate) fn note_refusal(&self, control: &StreamControl) {
         if !self.refused.swap(true, Ordering::Relaxed) {
             control.waker.wake();
@@ -248,7 +248,7 @@ impl Counters {
     }
 }
 
-/// iPerf2's read: what its `Reads=Dist` is told in.
+/// Size of iPerf2's read, the unit of its `Reads=Dist`.
 pub(crate) const READ: u64 = 128 << 10;
 
 /// Bytes that the senders of one direction may still send, all streams together.
@@ -261,7 +261,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// So many bytes, or without end. What is sent before [`Budget::begin`] costs nothing when `waits`.
+    /// A budget of so many bytes, or without end. Data sent before [`Budget::begin`] costs nothing when `waits`.
     pub(crate) fn new(bytes: Option<u64>, waits: bool) -> Budget {
         let left = if waits { u64::MAX } else { bytes.unwrap_or(u64::MAX) };
         Budget { bytes, left: AtomicU64::new(left), begun: AtomicBool::new(!waits) }

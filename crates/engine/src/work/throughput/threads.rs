@@ -32,11 +32,11 @@ use wire::{FlowHello, FlowPlan};
 pub(crate) struct Stream {
     /// The open flow.
     pub(crate) flow: Arc<Flow>,
-    /// What its thread counts.
+    /// Counters of its thread.
     pub(crate) counters: Arc<Counters>,
-    /// What the senders of its direction may send.
+    /// The budget of the senders of its direction.
     pub(crate) budget: Arc<Budget>,
-    /// What it is told.
+    /// Requests to its thread.
     pub(crate) control: Arc<StreamControl>,
     thread: Option<JoinHandle<()>>,
 }
@@ -51,7 +51,7 @@ impl Drop for Stream {
 }
 
 impl Stream {
-    /// Waits for the thread, which has been told to end.
+    /// Waits for the thread, which has been signalled to end.
     pub(crate) fn join(&mut self) {
         if let Some(thread) = self.thread.take() {
             thread.join().ok();
@@ -74,7 +74,7 @@ struct Job {
     file: Option<PathBuf>,
 }
 
-/// What TCP senders send again and again: once for all of them, however many a client asks for.
+/// The data that TCP senders send repeatedly: one copy for all of them, however many a client requests.
 struct Payload {
     bytes: PageBuffer,
     /// The same in the page cache, where it is to be sent from there.
@@ -264,7 +264,7 @@ impl Job {
     }
 }
 
-/// Tells the driver that a stream's thread has ended, however it ends.
+/// Notifies the driver that a stream's thread has ended, however it ends.
 struct Ending<'a> {
     counters: &'a Counters,
     control: &'a StreamControl,
@@ -369,5 +369,5 @@ fn may_spin(plan: &FlowPlan, local: &LocalOptions, flows: usize) -> bool {
     }
 }
 
-/// Receive buffer that holds what 100 Gbit/s bring during a nap, several times over.
+/// Receive buffer that holds the data of 100 Gbit/s during a pause, several times over.
 const NAP_BUFFER: Bytes = Bytes(4 << 20);

@@ -1,4 +1,4 @@
-//! What a stream's thread times beside its bytes, where somebody looks (iPerf2): single writes, whole frames and
+//! Quantities that a stream's thread times beside its bytes, where they are requested (iPerf2): single writes, whole frames and
 //! bursts, and delays counted in bins.
 
 use crate::work::throughput::receive::Delays;
@@ -7,7 +7,7 @@ use model::time::{MonoTime, WallTime};
 use wire::iperf2::FrameRecord;
 use wire::stamp::Clock;
 
-/// What is timed beside what every test needs.
+/// Timed quantities beside those of every test.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Timing {
     /// Each write of a TCP sender.
@@ -20,7 +20,7 @@ pub struct Timing {
     pub rtt_part: Option<f64>,
 }
 
-/// What a histogram counts.
+/// The quantity of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistogramKind {
     /// How long writes took.
@@ -36,7 +36,7 @@ pub enum HistogramKind {
 /// Times counted in bins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimedBins {
-    /// What was counted.
+    /// The counted quantity.
     pub kind: HistogramKind,
     /// The counts.
     pub bins: Bins,
@@ -70,7 +70,7 @@ pub struct Burst {
     pub reads: [u64; 8],
 }
 
-/// What was timed since the last look.
+/// Timed quantities since the last call.
 #[derive(Clone, Debug)]
 pub(crate) struct Timed {
     clock: Clock,
@@ -122,7 +122,7 @@ impl Timed {
         Timed { times_writes: true, ..self }
     }
 
-    /// What was timed since the last call. Bursts stay: they are told by themselves.
+    /// Takes the timed quantities since the last call. Bursts stay: they are reported by themselves.
     pub(crate) fn take(&mut self) -> Timed {
         let kinds: Vec<_> = self.histograms.iter().map(|it| (it.kind, Some(it.bins.shape()))).collect();
         let Timed { last, frame_place, transit, times_writes, .. } = *self;
@@ -186,9 +186,9 @@ impl Timed {
         self.count(HistogramKind::Pieces, delay, 1, Some(now));
     }
 
-    /// A burst is there, to be told by itself.
+    /// Adds a burst, to be reported by itself.
     pub(crate) fn burst(&mut self, burst: Burst) {
-        // Whoever looks does so several times a second; what lies here must not grow without end.
+        // They are taken several times a second; the list here must not grow without end.
         if self.bursts.len() < MOST_BURSTS {
             self.bursts.push(burst);
         }

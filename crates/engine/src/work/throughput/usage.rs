@@ -1,4 +1,4 @@
-//! What the test cost its host: CPU, softirq, steal, and the kernel counters that moved.
+//! Resources of the host that the test used: CPU, softirq, steal, and the kernel counters that moved.
 
 use crate::work::throughput::shared::FlowSocket;
 use crate::work::throughput::threads::Stream;

@@ -17,7 +17,7 @@ use ureq::http::{Method, Request, Response};
 use ureq::{Agent, Body, SendBody};
 use url::Url;
 
-/// What all transfers of a run share.
+/// State that all transfers of a run share.
 pub(super) struct Courier<'a> {
     pub(super) plan: &'a TransferPlan,
     pub(super) setup: Setup,
@@ -31,7 +31,7 @@ struct Answer {
 }
 
 impl Courier<'_> {
-    /// Transfers a file once. What went wrong stands in the figures, and beside them.
+    /// Transfers a file once. Errors are in the figures, and beside them.
     pub(super) fn transfer(&self, file: &TransferFile, source: &Source) -> (Transfer, Option<Trouble>) {
         let mut transfer = Transfer { label: file.label.clone(), ..Transfer::default() };
         let started = mono_now();
@@ -165,7 +165,7 @@ impl Courier<'_> {
         if let (None, Direction::Up, Some(arrived)) =
             (transfer.status, self.plan.method.direction(), info.bytes_acked)
         {
-            // What the kernel took from here and nobody has acknowledged did not cross.
+            // Data that the kernel took and that was not acknowledged did not cross.
             transfer.bytes = transfer.bytes.min(arrived);
         }
         let mean = segments.zip(bytes).filter(|(segments, _)| *segments > 0);
@@ -208,10 +208,10 @@ fn take(response: &mut Response<Body>, url: &Url, mut count: Option<&mut Transfe
     }
 }
 
-/// The error in an answer, with the beginning of what the server says of it.
+/// The error in an answer, with the beginning of the server's text.
 fn refused(response: &mut Response<Body>, url: &Url, is_object: bool) -> Trouble {
     let mut body = Vec::new();
-    // What cannot be read of it is missing in the message, which is about the status.
+    // A part of the text that cannot be read is missing in the message, which is about the status.
     response.body_mut().as_reader().take(MOST_SAID).read_to_end(&mut body).ok();
     let status = response.status();
     let s3 = s3_error(&body).filter(|_| is_object || response.headers().contains_key("x-amz-request-id"));

@@ -11,7 +11,7 @@ use model::transfer::MtuOf;
 use model::units::Nanos;
 use std::net::IpAddr;
 
-/// A run under way that changes the MTU. Dropped, it puts the old state back.
+/// A running sweep that changes the MTU. On drop it restores the old state.
 pub(crate) struct Sweep {
     network: Network,
     guard: Guard,
@@ -19,10 +19,10 @@ pub(crate) struct Sweep {
     routed: bool,
 }
 
-/// Looks whether these MTUs can be set, before anything is changed.
+/// Checks whether these MTUs can be set, before anything is changed.
 ///
 /// # Errors
-/// `Kind::Usage`, with the way out: no permission, an MTU that the interface does not take, IPv6 that would be lost.
+/// `Kind::Usage`, with advice: no permission, an MTU that the interface does not take, IPv6 that would be lost.
 pub fn check(mtus: &[u32], of: &MtuOf, ipv6: bool) -> Result<()> {
     if !Capabilities::of_this_thread()?.has(Capability::NetAdmin) {
         let advice = format!("run it as root, or once: {}", fix::rights(None));
@@ -38,7 +38,7 @@ pub fn check(mtus: &[u32], of: &MtuOf, ipv6: bool) -> Result<()> {
     for link in links {
         let (least, most) = match of {
             MtuOf::Interface { .. } => link.mtu_limits.unwrap_or((68, 65535)),
-            // What is larger than the interface's own would be dropped by it.
+            // A packet larger than the interface's own MTU would be dropped by it.
             MtuOf::Route { .. } => (68, link.mtu),
         };
         if let Some(mtu) = mtus.iter().find(|mtu| !(least..=most).contains(mtu)) {
@@ -142,7 +142,7 @@ impl Sweep {
         }
     }
 
-    /// Puts the old state back and says whether that succeeded.
+    /// Restores the old state; the error is that of the guard.
     pub(crate) fn end(mut self) -> Result<()> {
         self.guard.put_back()
     }

@@ -1,4 +1,4 @@
-//! What a URL names: a file of a web server, or an object of S3, whose requests are signed anew each time.
+//! The object of a URL: a file of a web server, or an object of S3, whose requests are signed anew each time.
 
 use crate::error::Failure;
 use model::transfer::TransferMethod;
@@ -22,7 +22,7 @@ pub enum Source {
         bucket: Bucket,
         /// Its name.
         key: String,
-        /// What requests are signed with.
+        /// The credentials that sign requests.
         credentials: Credentials,
     },
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a transfer, in words that name the thing.
+//! Errors of a transfer, in texts that name the object.
 
 use linux::tcp_info::TcpInfo;
 use model::units::{Bytes, Nanos};
@@ -18,7 +18,7 @@ pub(super) enum Trouble {
     Tls {
         /// The name the certificate is for.
         host: String,
-        /// What rustls says.
+        /// The text of rustls.
         reason: String,
     },
     /// TLS's handshake stalled.
@@ -28,13 +28,13 @@ pub(super) enum Trouble {
         host: String,
         /// Time spent waiting.
         waited: Nanos,
-        /// What the connection shows of it.
+        /// State of the connection then.
         stall: Stall,
     },
     /// The connection broke.
     #[error("{doing}: {source}")]
     Broken {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
         /// The system's reason.
         source: io::Error,
@@ -60,9 +60,9 @@ pub(super) enum Trouble {
     /// The body ended early.
     #[error("the answer was cut short: {came} of {announced} came")]
     Truncated {
-        /// What came of it.
+        /// The bytes that came.
         came: Bytes,
-        /// What Content-Length announced.
+        /// The bytes that Content-Length announced.
         announced: Bytes,
     },
     /// The server's own refusal.
@@ -72,15 +72,15 @@ pub(super) enum Trouble {
         status: u16,
         /// Its name, with a space before it, or empty.
         reason: String,
-        /// Who said it.
+        /// The URL that answered.
         url: String,
-        /// The beginning of what it said, with a colon before it, or empty.
+        /// The beginning of its text, with a colon before it, or empty.
         body: String,
     },
     /// Redirects without end.
     #[error("more than {most} redirects: {redirects}")]
     Redirects {
-        /// As many were allowed.
+        /// The limit.
         most: u32,
         /// Where they led.
         redirects: String,
@@ -90,7 +90,7 @@ pub(super) enum Trouble {
     Location {
         /// The number.
         status: u16,
-        /// Who said it.
+        /// The URL that answered.
         url: String,
         /// Where to.
         location: String,
@@ -106,12 +106,12 @@ pub(super) enum Trouble {
     /// Not HTTP, or not understood.
     #[error("{url}: {reason}")]
     Http {
-        /// Who was asked.
+        /// The requested URL.
         url: String,
-        /// What the library says.
+        /// The text of the library.
         reason: String,
     },
-    /// The user asked for the end.
+    /// The user stopped the transfer.
     #[error("stopped by the user")]
     Interrupted,
 }
@@ -148,7 +148,7 @@ pub(super) enum Stall {
 }
 
 impl Stall {
-    /// What the counters of a connection show whose first bytes are a Client Hello.
+    /// Judges a stall by the counters of a connection whose first bytes are a Client Hello.
     pub(super) fn from_tcp(tcp: &TcpInfo) -> Stall {
         let sent =
             tcp.bytes_sent.map(|sent| sent.0.saturating_sub(tcp.bytes_retransmitted.unwrap_or(Bytes(0)).0));
@@ -188,8 +188,8 @@ pub(super) fn s3_error(bytes: &[u8]) -> Option<String> {
         rest.split_once(&format!("</{tag}>")).map(|(inside, _)| inside.to_owned())
     };
     let code = inside("Code").filter(|_| text.contains("<Error"))?;
-    let said = format!("{code}, {}", inside("Message").unwrap_or_default());
-    Some(format!("{} (S3)", beginning(said.trim_end_matches([',', ' ']).as_bytes())))
+    let message = format!("{code}, {}", inside("Message").unwrap_or_default());
+    Some(format!("{} (S3)", beginning(message.trim_end_matches([',', ' ']).as_bytes())))
 }
 
 const MOST_SHOWN: usize = 200;

@@ -1,4 +1,4 @@
-//! What goes up: a file of this host, or bytes that do not compress.
+//! The data of an upload: a file of this host, or bytes that do not compress.
 
 use super::trouble::Trouble;
 use crate::work::http_server::Content;
@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A body under way; what was taken of it is counted.
+/// A body in transfer; the bytes taken of it are counted.
 pub(super) struct Upload {
     from: From,
     left: u64,

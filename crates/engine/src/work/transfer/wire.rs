@@ -62,7 +62,7 @@ impl Hello {
     }
 }
 
-/// What is seen of one connection, also after the HTTP library has dropped it.
+/// Observations of one connection, kept also after the HTTP library has dropped it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Probe(Arc<Mutex<Observation>>);
 
@@ -262,7 +262,7 @@ impl Transport for Wire {
                 }
                 Err(e) if is_pause(&e) => self.pause(waiting)?,
                 Err(e) => {
-                    // What stopped the request says more than what came of it.
+                    // The error that stopped the request is more informative than the one that followed.
                     let source = self.deaf.take().unwrap_or(e);
                     return Err(self.probe.fail(Trouble::Broken { doing: "read the answer", source }));
                 }
@@ -330,7 +330,7 @@ fn is_unread(tcp: &TcpInfo) -> bool {
 }
 
 impl Stream {
-    /// Has something come that can be read at once? Of TLS it is not known whether it is an answer.
+    /// Has something come that can be read at once? With TLS it is not known whether it is an answer.
     fn has_answer(&self) -> bool {
         let Stream::Plain(socket) = self else { return false };
         matches!(wait(&mut [Interest::readable(socket)], Some(mono_now())), Ok(1..))

@@ -13,12 +13,12 @@ use wire::{ProtocolError, WorkRequest};
 
 pub(super) struct Frames {
     station: Option<Station>,
-    /// What it has done, once the interface is given back.
+    /// Its summary, once the interface is given back.
     observed: Option<FramesObservation>,
 }
 
 impl Frames {
-    /// Takes the interface; `None`: it cannot be had, and the session is told.
+    /// Takes the interface; `None`: it is not available, and the session is notified.
     pub(super) fn begin(order: PortRequest, context: &mut WorkContext<'_>) -> Option<Frames> {
         let PortRequest::Open(wish) = order else { return None };
         match open(wish, context) {

@@ -15,7 +15,7 @@ use std::net::TcpStream;
 use wire::work::{round_trips, throughput};
 use wire::{FlowsRequest, WorkRequest};
 
-/// Flows on their way to being open.
+/// Flows that are being opened.
 pub(super) struct Opening {
     request: FlowsRequest,
     progress: Progress,
@@ -28,7 +28,7 @@ enum Progress {
     Arriving { slot: Slot, flows: Vec<Arrival>, complete: bool },
 }
 
-/// Opening datagrams that come again are answered until this is asked for: then the flow is known to be open at both ends.
+/// Opening datagrams that come again are answered until this request: then the flow is known to be open at both ends.
 pub(super) fn is_over(request: &WorkRequest) -> bool {
     matches!(
         request,
@@ -39,7 +39,7 @@ pub(super) fn is_over(request: &WorkRequest) -> bool {
 }
 
 impl Opening {
-    /// Begins; `None`: it has failed, and the session is told.
+    /// Begins; `None`: it has failed, and the session is notified.
     pub(super) fn begin(
         request: FlowsRequest,
         context: &mut WorkContext<'_>,

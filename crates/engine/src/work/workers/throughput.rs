@@ -137,7 +137,7 @@ impl Worker for Throughput {
     }
 }
 
-/// An interval is told to the world and to the session.
+/// Reports an interval as an event and to the session.
 fn report_sample(context: &mut WorkContext<'_>, sample: IntervalSample) {
     context.emit(Event::Sample(sample.clone()));
     context.reply(Reply::Sample(sample));

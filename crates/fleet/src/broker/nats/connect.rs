@@ -45,8 +45,8 @@ impl Reactor {
 pub struct NatsOptions {
     /// `nats://HOST:4222` or `tls://HOST:4222`; several, parted by commas, are servers of one cluster.
     pub server: String,
-    /// What this end is called in the server's list of connections. With a key, its answers come to `_INBOX_NAME.…`, which
-    /// is all that an agent may listen on beside its commands.
+    /// Name of this end in the server's list of connections. With a key, its answers come to `_INBOX_NAME.…`, which is all that
+    /// an agent may listen on beside its commands.
     pub name: String,
     /// The seed of an NKey.
     pub seed: Option<String>,
@@ -187,7 +187,7 @@ fn with(options: &NatsOptions, timeout: Duration, refusals: &Refusals) -> Connec
     with
 }
 
-/// What the server reports that this key may not do.
+/// The permissions that the server reports as missing for this key.
 #[derive(Clone, Debug)]
 pub(super) struct Refusals {
     subjects: broadcast::Sender<String>,
@@ -205,7 +205,7 @@ impl Refusals {
         let subject =
             text.split('"').nth(1).filter(|_| text.to_lowercase().contains("permissions violation"));
         if let Some(subject) = subject {
-            // Nobody may be waiting.
+            // There may be no waiting call.
             let _ = self.subjects.send(subject.to_owned());
         }
     }
@@ -246,6 +246,6 @@ impl Attempt {
 pub const NATS_SERVER: &str = "2.11";
 /// Answers come on subjects that begin so; whose they are follows.
 const INBOX: &str = "_INBOX_";
-/// What rustls says of a certificate that it refuses begins so.
+/// The start of rustls' message about a certificate that it refuses.
 const BAD_CERTIFICATE: &str = "invalid peer certificate: ";
 const TIMEOUT: Duration = Duration::from_secs(3);

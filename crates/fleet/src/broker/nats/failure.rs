@@ -1,4 +1,4 @@
-//! What the server reports, as errors that name what was tried.
+//! Converts the server's reports to errors that name the operation and its object.
 
 use crate::error::FleetError;
 use async_nats::jetstream::context::{PublishError, PublishErrorKind};
@@ -28,7 +28,7 @@ impl Attempt {
         self.because(why)
     }
 
-    /// What JetStream answered.
+    /// Converts an error of JetStream.
     pub(super) fn refused(&self, error: &jetstream::Error) -> FleetError {
         if error.error_code() == ErrorCode::STREAM_NOT_FOUND {
             return self.no_stream();
@@ -67,7 +67,7 @@ pub(super) fn is_conflict(error: &PublishError) -> bool {
             .is_some_and(|answer| answer.error_code() == ErrorCode::STREAM_WRONG_LAST_SEQUENCE_CONSTANT)
 }
 
-/// What JetStream answered, where that is the cause of an error.
+/// The error of JetStream, where that is the cause of an error.
 fn reported<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e jetstream::Error> {
     match error.downcast_ref() {
         Some(answer) => Some(answer),

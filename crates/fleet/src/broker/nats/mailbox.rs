@@ -1,4 +1,4 @@
-//! What arrives: messages of subjects, and of logs.
+//! Incoming messages of subjects, and of logs.
 
 use super::Nats;
 use super::connect::Refused;

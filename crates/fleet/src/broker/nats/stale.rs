@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 impl Nats {
-    /// Removes keys of leases that have outlived their lifetimes, as an unclean end of the server leaves them, and returns their
-    /// names. What looks so by the server's clock is watched by this host's for its lifetime and 5 s, and is removed only if nothing
-    /// wrote it in that time: so a clock that jumps costs no lease. Takes no time where nothing looks so.
+    /// Removes keys of leases that have outlived their lifetimes, as an unclean end of the server leaves them, and returns
+    /// their names. A key that seems so by the server's clock is watched by this host's for its lifetime and 5 s, and is
+    /// removed only if nothing wrote it in that time: so a clock that jumps costs no lease. Takes no time where nothing looks
+    /// so.
     ///
     /// # Errors
     /// The server cannot be reached, or does not permit it.

@@ -48,7 +48,7 @@ pub(super) fn key_subject(bucket: Bucket, key: &str) -> String {
     format!("pm.{}.{key}", bucket.word())
 }
 
-/// What stands behind `pm.LOG.`.
+/// The part of a subject behind `pm.LOG.`.
 pub(super) fn word_of(subject: &str) -> &str {
     subject.splitn(3, '.').nth(2).unwrap_or_default()
 }
@@ -65,7 +65,7 @@ pub(super) fn consumer(name: &str, filter: &str, redeliver_after: Duration) -> p
         filter_subject: filter.to_owned(),
         ack_policy: AckPolicy::Explicit,
         ack_wait: redeliver_after,
-        // What nobody here confirms, as it is another coordinator's, must not hold up what comes after it.
+        // Messages that this coordinator does not confirm, as they are another's, must not block those behind them.
         max_ack_pending: -1,
         ..pull::Config::default()
     }

@@ -12,7 +12,7 @@ pub(super) fn tested(direction: &PathDirection) -> bool {
     direction.fragments.delivery != FragmentDelivery::Unknown || !direction.fragments.tests.is_empty()
 }
 
-/// The finding without its advice, and what it says of the cause; `None` where fragments cross.
+/// The finding without its advice, and its text on the cause; `None` where fragments cross.
 pub(super) fn finding(
     run: &Run,
     direction: Direction,
@@ -78,7 +78,7 @@ pub(super) fn finding(
     Some((whole(finding, one_way), cause))
 }
 
-/// What arrived of datagrams that were cut by hand into small pieces.
+/// The received part of datagrams that were cut by hand into small pieces.
 fn of_small(one_way: &PathDirection) -> String {
     let small = Tally::over_shapes(one_way, &[FragmentShape::InOrder]);
     format!("({} of {} cut into small pieces did)", grouped(small.received), count(small.sent, "datagram"))
@@ -95,7 +95,7 @@ fn out_of_order(direction: Direction, one_way: &PathDirection, cut: Tally) -> St
     )
 }
 
-/// Adds what crossed in one piece.
+/// Adds the largest datagram that crossed unfragmented.
 fn whole(finding: Finding, direction: &PathDirection) -> Finding {
     let crossed = direction.sizes.iter().filter(|probe| probe.received > 0).max_by_key(|probe| probe.size);
     match crossed {
@@ -107,7 +107,7 @@ fn whole(finding: Finding, direction: &PathDirection) -> Finding {
     }
 }
 
-/// As in documents.
+/// Its name in documents.
 fn name(delivery: FragmentDelivery) -> String {
     let value = serde_json::to_value(delivery).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
@@ -139,7 +139,7 @@ impl Tally {
         })
     }
 
-    /// What arrived, in words.
+    /// The received part, as text.
     fn lost(&self, direction: &PathDirection) -> String {
         let whole = direction
             .max_udp_payload

@@ -40,7 +40,7 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
         percent(loss.share),
         grouped(counted.missing()),
         grouped(counted.sent),
-        not_on_the_way_back(look, loss).unwrap_or_default()
+        not_on_the_return_path(look, loss).unwrap_or_default()
     );
     let severity = if loss.share >= HEAVY { Severity::Problem } else { Severity::Warning };
     let finding = look
@@ -63,14 +63,14 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
         }
         None => {
             let more = look.probes.map_or(MORE, |probes| probes.saturating_mul(4).clamp(MORE, 1000));
-            // What a Linux router answers.
+            // The rate at which a Linux router answers.
             format!("Repeat it with more probes, as slow as routers answer, which shows the hop: -c {more} -i 1s.")
         }
     })
 }
 
-/// What the trace of the return path adds to loss of a round trip: that way loses less than chance explains.
-fn not_on_the_way_back(look: &Look<'_>, loss: LossStart) -> Option<String> {
+/// The evidence of the return path's trace on loss of a round trip: that direction loses less than chance explains.
+fn not_on_the_return_path(look: &Look<'_>, loss: LossStart) -> Option<String> {
     let (back, _) = look.back?.evidence()?;
     better(back, loss.counted, LEVEL).then(|| {
         format!(
@@ -81,7 +81,7 @@ fn not_on_the_way_back(look: &Look<'_>, loss: LossStart) -> Option<String> {
     })
 }
 
-/// Hops on the way leave probes unanswered.
+/// Hops on the path leave probes unanswered.
 fn is_limited(found: &HopsResult) -> bool {
     found.hops.iter().any(|hop| !hop.far_end && hop.counted.missing() > 0)
 }
@@ -134,5 +134,5 @@ fn limited(look: Look<'_>) -> Vec<Finding> {
 
 /// From this share on it is a problem.
 const HEAVY: f64 = 0.05;
-/// Probes that tell where loss of some percent begins.
+/// Number of probes that shows where loss of some percent begins.
 const MORE: u32 = 100;

@@ -98,7 +98,7 @@ fn lossy(found: &HopsResult) -> Option<usize> {
         let ttl = found.flows.get(number)?.reached_at?;
         found.hops.iter().find(|hop| hop.ttl == ttl)?.flows.get(number).copied()
     };
-    // Of limited answers it is chance whose are missing.
+    // Where answers are limited, it is chance which of them are missing.
     if found.evidence().is_none_or(|(_, limited)| limited || found.loss.is_none()) {
         return None;
     }

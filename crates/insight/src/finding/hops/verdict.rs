@@ -17,7 +17,7 @@ pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
         };
     }
     let worst = run.findings.iter().find(|finding| finding.severity > Severity::Info);
-    // The finding says the rest.
+    // The finding has the rest.
     let what = |title: &str| {
         [": ", "; "].iter().fold(title, |title, end| title.split(end).next().unwrap_or(title)).to_owned()
     };
@@ -31,7 +31,7 @@ pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
     Verdict { status: status(&run.findings).max(least), text }
 }
 
-/// It is there, and nobody says so of these probes.
+/// The far end is there, and no answer to these probes shows it.
 fn echoes_alone(found: &HopsResult, echo: Counted) -> String {
     format!(
         "The far end answers echo requests, {} of {}, and nobody answers these probes: its port takes them, or something drops \
@@ -101,7 +101,7 @@ fn far_end(run: &Run, found: &HopsResult, ttl: u8) -> String {
     }
 }
 
-/// The far end answers from another address than it was asked at.
+/// The far end answers from another address than the target.
 fn other_address(run: &Run, found: &HopsResult) -> Option<String> {
     let target = run.hops.as_ref()?.target.address.ip().to_canonical();
     let routers = &found.far_end()?.routers;
@@ -126,7 +126,7 @@ fn hops(ttl: u8) -> String {
     if ttl == 1 { "1 hop".into() } else { format!("{ttl} hops") }
 }
 
-/// What the far end's missing answers leave open.
+/// The doubt that the far end's missing answers leave.
 fn unclear(found: &HopsResult) -> Option<String> {
     let far = found.far_end().filter(|hop| hop.missing == Missing::Unclear)?;
     found.evidence().filter(|(_, limited)| *limited)?;

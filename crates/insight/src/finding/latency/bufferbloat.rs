@@ -103,5 +103,5 @@ const QUEUE: Nanos = Nanos(5_000_000);
 const FELT: Nanos = Nanos(30_000_000);
 /// More than the idle path itself varies, in distances of its p90 from its median …
 const SPREADS: u64 = 3;
-/// … and more than a tenth of its median: routes that change do as much.
+/// A rise must also exceed a tenth of its median: a change of routes does as much.
 const TENTH: u64 = 10;

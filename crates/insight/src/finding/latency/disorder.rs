@@ -63,7 +63,7 @@ fn doubled(run: &Run, egress: &EgressResult) -> Option<Finding> {
     ))
 }
 
-/// As for datagrams of throughput tests.
+/// The limits are those for datagrams of throughput tests.
 const A_FEW: u64 = 3;
 const REORDERED: f64 = 0.001;
 const DUPLICATED: f64 = 0.000_1;

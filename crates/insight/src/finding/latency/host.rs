@@ -20,13 +20,12 @@ pub(in super::super) fn noise(run: &Run) -> Vec<Finding> {
 
 struct Disturbance {
     noise: HostNoise,
-    /// Round trips that a hiccup hit, as a share of all: one by each at most, and no more than are under way when one
-    /// comes.
+    /// Round trips that a hiccup hit, as a share of all: one by each at most, and no more than are in flight when one comes.
     hit: f64,
     /// Time held, as a share of the counted time.
     held: f64,
     switches_per_second: f64,
-    /// The measuring thread never slept: whoever took its CPU pushed it aside.
+    /// The measuring thread never slept: a program that took its CPU pre-empted it.
     spun: bool,
     /// A hiccup is long enough to change a round trip.
     matters: bool,
@@ -104,7 +103,7 @@ impl Disturbance {
                 percent(self.held)
             ));
         }
-        // What the slowest round trips themselves show weighs more than what fits by its frequency.
+        // The evidence of the slowest round trips themselves weighs more than an estimate by frequency.
         let is_borne_out = self.far == 0 || self.by_host * 2 > self.far;
         if let Some(percentile) = self.percentile().filter(|_| is_borne_out) {
             parts.push(format!(
@@ -155,11 +154,11 @@ const SHOWS: u64 = 10;
 /// From which share of round trips hit on which percentile is the host's.
 const PERCENTILES: [(f64, &str); 3] = [(0.01, "p99"), (0.001, "p99.9"), (NOTED, "p99.99")];
 const NOTED: f64 = 0.000_1;
-/// Of all CPUs' time; one in a hundred is felt in p99.
+/// Share of all CPUs' time; one in a hundred is felt in p99.
 const STOLEN: f64 = 0.01;
 /// A spinning thread with a CPU of its own is interrupted about once a second. One that sleeps is mostly interrupted by
 /// those it wakes, which harms nothing.
 const OFTEN: f64 = 10.0;
 const A_FEW: u64 = 3;
-/// Of the counted time, in pieces of over 50 µs: one in a hundred of anything measured at a chance moment is hit.
+/// Share of the counted time, in pieces of over 50 µs: one in a hundred of anything measured at a chance moment is hit.
 const MISSED: f64 = 0.01;

@@ -17,12 +17,12 @@ pub(in super::super) fn loss(run: &Run) -> Vec<Finding> {
     )
 }
 
-/// This host did not reach the rate that was asked for.
+/// This host did not reach the requested rate.
 pub(in super::super) fn behind(run: &Run) -> Vec<Finding> {
     each_egress(run, |run, egress| waits(run, egress).or_else(|| missed(run, egress)))
 }
 
-/// Messages went later than they were due, at the rate that was asked for, and that is in the figures.
+/// Messages went later than they were due, at the requested rate, and that is in the figures.
 pub(in super::super) fn sent_late(run: &Run) -> Vec<Finding> {
     each_egress(run, moved)
 }
@@ -114,7 +114,7 @@ fn waits(run: &Run, egress: &EgressResult) -> Option<Finding> {
     ))
 }
 
-/// The rate that was asked for, where the sender fell short of it by more than a pause at the end of the run accounts for.
+/// The requested rate, where the sender fell short of it by more than a pause at the end of the run accounts for.
 fn missed_rate(run: &Run, egress: &EgressResult) -> Option<PacketRate> {
     let rate = run.latency.as_ref()?.rate?;
     let is_late = share(egress.counted.behind, egress.counted.sent) >= BEHIND;
@@ -192,7 +192,7 @@ fn worth_telling(lost: u64, part: f64) -> bool {
     part >= LOST && (lost >= A_FEW || part >= OF_A_FEW)
 }
 
-/// As for datagrams: one in a thousand.
+/// Limit as for datagrams: one in a thousand.
 const LOST: f64 = 0.001;
 const A_FEW: u64 = 3;
 const OF_A_FEW: f64 = 0.05;

@@ -84,5 +84,5 @@ const CHANCE: f64 = 0.01;
 /// Intervals between messages.
 const INTERVALS: u64 = 5;
 const LEAST: Nanos = Nanos::from_millis(100);
-/// So long a silence is one at any rate.
+/// A silence of this length is an outage in any case.
 const MOST: Nanos = Nanos::from_secs(1);

@@ -19,7 +19,7 @@ pub(in super::super) fn rtt_outliers(run: &Run) -> Vec<Finding> {
     })
 }
 
-/// What lies far from the body.
+/// The round trips far from the body.
 struct Tail {
     rtt: Distribution,
     /// From here on a round trip is far.
@@ -27,7 +27,7 @@ struct Tail {
     /// How many are, and whether there may be more of them.
     far: u64,
     at_least: bool,
-    /// Of the far ones that were looked at: the fault of this host, of the path, of nobody known.
+    /// Causes of the far ones that were examined: this host, the path, not known.
     causes: [u64; 3],
     /// The most by which one that is not this host's fault exceeds the median.
     excess: Nanos,
@@ -39,7 +39,7 @@ struct Tail {
 impl Tail {
     fn from_egress(egress: &EgressResult, busy: Option<Nanos>) -> Option<Tail> {
         let rtt = egress.rtt.filter(|rtt| rtt.count > 1 && rtt.p50.0 > 0)?;
-        // Of several levels the highest is the body.
+        // The highest of several levels is the body.
         let levels = egress.shifts.iter().flat_map(|shift| [shift.from, shift.to]);
         let body = levels.max().unwrap_or_default().max(rtt.p50);
         let rtt = Distribution { p50: body, ..rtt };
@@ -64,7 +64,7 @@ impl Tail {
         Some(Tail { rtt, limit, far, at_least: counted.is_none(), causes, excess, busy })
     }
 
-    /// Whose fault: the path's when any far one is, else this host's when all looked at are.
+    /// The cause: the path when it caused any far one, else this host when it caused all examined ones.
     fn cause(&self) -> Cause {
         match self.causes {
             [_, path, _] if path > 0 => Cause::Path,
@@ -123,7 +123,7 @@ fn finding(run: &Run, egress: &EgressResult, tail: &Tail) -> Finding {
     let (rtt, late) = (&tail.rtt, egress.counted.late);
     let ratio = rtt.max.0 as f64 / rtt.p50.0 as f64;
     let [host, path, unknown] = tail.causes;
-    // Beside a load these are round trips of the idle phase alone, and not what was asked.
+    // Beside a load these are round trips of the idle phase alone, and not the ones of interest.
     let is_beside = run.summary.loaded.as_ref().is_some_and(|loaded| loaded.phases.len() > 1);
     let severity = if is_beside { Severity::Info } else { tail.severity(late) };
     let finding =
@@ -171,7 +171,7 @@ fn title(run: &Run, egress: &EgressResult, tail: &Tail) -> String {
     capital(&title)
 }
 
-/// Whose fault, in words.
+/// The cause as text.
 fn attribute(tail: &Tail) -> String {
     let [host, path, unknown] = tail.causes;
     let looked = host + path + unknown;
@@ -223,12 +223,12 @@ fn advice(tail: &Tail) -> &'static str {
 
 /// A round trip of twice the median is far …
 const FAR: u64 = 2;
-/// … when it also exceeds it by a millisecond: below that, on a path of some microseconds, every host's interrupts and
-/// timers make one in some ten thousand round trips many times the median, which says nothing about the path.
+/// … when it also exceeds it by a millisecond: below that, on a path of some microseconds, every host's interrupts and timers
+/// make one in some ten thousand round trips many times the median, which shows nothing about the path.
 const NOTICEABLE: Nanos = Nanos(1_000_000);
 /// The carried percentile of a heavy tail, in medians …
 const HEAVY: u64 = 10;
-/// … and at least so far beyond it: a wake-up of an idle CPU takes 50 µs.
+/// The excess over the median must be at least this: a wake-up of an idle CPU takes 50 µs.
 const HEAVY_EXCESS: Nanos = Nanos(100_000);
 /// An excess that no scheduler makes: Linux gives a waking thread its turn within some milliseconds.
 const LONG: Nanos = Nanos(10_000_000);

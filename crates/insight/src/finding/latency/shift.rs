@@ -41,5 +41,5 @@ fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
     ))
 }
 
-/// More changes nobody reads in a sentence.
+/// More changes do not fit a sentence.
 const TOLD: usize = 3;

@@ -1,4 +1,4 @@
-//! `no-reply`: a way on which nothing came back. Never a zero.
+//! `no-reply`: an egress path without any reply. Never a zero.
 
 use super::super::text::count;
 use super::super::{Finding, Severity};
@@ -7,12 +7,12 @@ use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
 
-/// Messages that asked for a reply got none; of one-way messages the far end received none.
+/// Messages that requested a reply got none; of one-way messages the far end received none.
 pub(in super::super) fn no_reply(run: &Run) -> Vec<Finding> {
     each_egress(run, |run, egress| silent(run, egress).then(|| finding(run, egress)))
 }
 
-/// What routers, hosts and this host's kernel said against the packets, as an import reads it.
+/// Errors of routers, hosts and this host's kernel about the packets, as an import reads them.
 pub(super) fn said(run: &Run) -> Option<String> {
     let reported = run.summary.warnings.iter().find(|warning| warning.id == "icmp-errors")?;
     Some(reported.text.trim_end_matches('.').to_owned())
@@ -76,7 +76,7 @@ fn finding(run: &Run, egress: &EgressResult) -> Finding {
     ))
 }
 
-/// What is said against packets, in small letters, and what follows from it.
+/// Texts of errors about packets, in small letters, and the advice that follows.
 const SAYINGS: &[(&[&str], &str)] = &[
     (
         &["operation not permitted"],

@@ -10,7 +10,7 @@ use model::plan::Directions;
 use model::run::Run;
 use model::stats::percentile::Standing;
 
-/// Void when no way got a reply; else what each path takes, the worst reason, and how it ended.
+/// Void when no egress path got a reply; else the round trips of each path, the worst reason, and how it ended.
 pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
     let egress_paths = &run.summary.egress_paths;
     let measured = egress_paths.iter().any(|egress| crossed(run, egress)) || phases(run).next().is_some();
@@ -44,7 +44,7 @@ pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
     Verdict { status: status(&run.findings).max(least), text: sentences.join(" ") }
 }
 
-/// A load was asked for, and none ran.
+/// A load was requested, and none ran.
 fn lacks_its_load(run: &Run) -> bool {
     let is_wanted = run.latency.as_ref().is_some_and(|plan| plan.load.is_some());
     is_wanted
@@ -109,7 +109,7 @@ fn phases(run: &Run) -> impl Iterator<Item = &LoadPhase> {
     phases.filter(|phase| phase.rtt.is_some_and(|rtt| rtt.count > 0))
 }
 
-/// What a phase under load did, unless a finding tells it.
+/// The figures of a phase under load, unless a finding has them.
 fn loaded(run: &Run, phase: &LoadPhase) -> Option<String> {
     let (load, rtt) = (phase.load?, phase.rtt?);
     let direction = match load {
@@ -131,13 +131,13 @@ fn loaded(run: &Run, phase: &LoadPhase) -> Option<String> {
     (!reported("bufferbloat")).then(|| format!("Under load {name} it takes {}{rpm}.", rtt.p50))
 }
 
-/// Of the findings that are more than a remark, the worst severity there is.
+/// The worst severity of the findings that are more than a remark.
 fn worst(run: &Run) -> super::super::Severity {
     let severities = run.findings.iter().map(|finding| finding.severity);
     severities.max().unwrap_or(super::super::Severity::Info).max(super::super::Severity::Warning)
 }
 
-/// More ways nobody reads in a sentence each; the table has them all.
+/// More egress paths do not fit a sentence each; the table has them all.
 const MOST: usize = 6;
-/// More findings nobody reads twice.
+/// More findings are not repeated.
 const TOLD: usize = 3;

@@ -9,12 +9,12 @@ use model::path::{
 use model::plan::Direction;
 use model::run::Run;
 
-/// Packets above a size are lost and their sender is not told.
+/// Packets above a size are lost without a message to their sender.
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
     let echo = run.summary.path.as_ref().and_then(|path| path.echo_hole).map(by_echo);
     let directions = each_egress(run, |side| {
         let hole = side.one_way.black_hole.or_else(|| not_believed(side))?;
-        // What the sender's own route keeps small never meets it: `route-mtu` names it.
+        // Packets that the sender's own route keeps small never meet it: `route-mtu` names it.
         (!side.one_way.is_held_by_route()).then(|| finding(side, hole))
     });
     directions.into_iter().chain(echo).collect()
@@ -28,7 +28,7 @@ fn not_believed(side: Side<'_>) -> Option<BlackHole> {
     below.then_some(BlackHole { first: mtu + 1, last: interface, cause: BlackHoleCause::Unknown })
 }
 
-/// What echo alone shows: sizes without a reply, and not always in which direction they vanish.
+/// The evidence of echo alone: sizes without a reply, and not always in which direction they vanish.
 fn by_echo(hole: EchoHole) -> Finding {
     let (first, last) = (hole.first, hole.last);
     let fits = first.saturating_sub(1);
@@ -107,7 +107,7 @@ fn is_below_ipv6(side: Side<'_>, hole: BlackHole) -> bool {
     side.one_way.ipv6 && hole.first <= least_mtu(true)
 }
 
-/// What mends a path that is too small for IPv6, whose hosts send packets of 1280 bytes whatever they are told.
+/// The fix of a path that is too small for IPv6, whose hosts send packets of 1280 bytes despite any message.
 fn too_small_for_ipv6(side: Side<'_>, hole: BlackHole) -> Option<String> {
     let fits = hole.first.saturating_sub(1);
     let behind = side.hop().map(|hop| format!(" behind {hop}")).unwrap_or_default();
@@ -135,7 +135,7 @@ fn nearer(side: Side<'_>) -> Option<String> {
     ))
 }
 
-/// What mends it, and the number that works until then.
+/// The fix, and the number that works until then.
 fn cure(side: Side<'_>, hole: BlackHole) -> String {
     let fits = hole.first.saturating_sub(1);
     if let Some((device, mtu)) = side.smaller_receiver() {
@@ -203,7 +203,7 @@ fn larger(side: Side<'_>, hole: BlackHole) -> Option<String> {
     })
 }
 
-/// What becomes of a TCP connection as it is by default.
+/// The effect on a TCP connection by default.
 fn tcp(side: Side<'_>, hole: BlackHole) -> String {
     let mss = side.other.and_then(|other| other.tcp.as_ref()).and_then(|tcp| tcp.mss_received);
     let headers = side.tcp_headers();
@@ -237,7 +237,7 @@ fn tcp(side: Side<'_>, hole: BlackHole) -> String {
     }
 }
 
-/// As in documents.
+/// Its name in documents.
 fn name(cause: BlackHoleCause) -> &'static str {
     match cause {
         BlackHoleCause::IcmpFiltered => "icmp_filtered",

@@ -1,11 +1,11 @@
-//! What senders are notified and believe: packet-too-big messages with a wrong size, and a path MTU remembered too long.
+//! Path MTU of senders: packet-too-big messages with a wrong size, and a path MTU cached too long.
 
 use super::super::{Finding, Severity};
 use super::{Side, each_egress, without_ipv6};
 use model::path::{Discovery, TooBig};
 use model::run::Run;
 
-/// ICMP packet-too-big messages tell another size than the one that crosses.
+/// ICMP packet-too-big messages report another size than the one that crosses.
 pub(in super::super) fn wrong(run: &Run) -> Vec<Finding> {
     each_egress(run, |side| {
         let (mtu, reported) = (side.one_way.path_mtu?, worst(&side)?);
@@ -17,7 +17,7 @@ pub(in super::super) fn wrong(run: &Run) -> Vec<Finding> {
 pub(in super::super) fn stale(run: &Run) -> Vec<Finding> {
     each_egress(run, |side| {
         let (cached, crosses) = (side.one_way.cached_mtu?, side.one_way.crosses()?);
-        // What the messages of this very test claim may have been learnt from it.
+        // Sizes in the messages of this very test may have been learnt from it.
         let claimed = side.one_way.discovery == Discovery::Lies
             && side.one_way.too_big.iter().any(|reported| reported.mtu == cached);
         let configured = side.one_way.route_mtu.as_ref().is_some_and(|route| route.mtu == cached);
@@ -25,8 +25,8 @@ pub(in super::super) fn stale(run: &Run) -> Vec<Finding> {
     })
 }
 
-/// Of the messages that cannot be right, the one with the largest size that does not cross; else one without a size, or the
-/// smallest. A hop that reports its own limit is not to be blamed for another that does not.
+/// The message that cannot be right and has the largest size that does not cross; else one without a size, or the smallest. A
+/// hop that reports its own limit is not the cause of another's silence.
 fn worst(side: &Side<'_>) -> Option<TooBig> {
     let (one_way, mtu) = (side.one_way, side.one_way.path_mtu?);
     let others = || one_way.too_big.iter().filter(move |reported| reported.mtu != mtu);

@@ -38,7 +38,7 @@ fn legs(side: &Side<'_>) -> Vec<Leg> {
     legs
 }
 
-/// TCP was told a smaller path MTU in this test, which its sender's kernel had not believed before and did not learn from a
+/// TCP received a smaller path MTU in this test, which its sender's kernel had not believed before and did not learn from a
 /// message about the probes, which cross.
 fn of_tcp(side: &Side<'_>, own: u32) -> Option<(Flow, u32)> {
     let tcp = side.one_way.tcp.as_ref()?;

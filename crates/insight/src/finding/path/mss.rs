@@ -124,7 +124,7 @@ fn small(side: Side<'_>, tcp: &TcpDirection) -> Option<Finding> {
     let options = if tcp.timestamps { TIMESTAMPS } else { 0 };
     let allowed = mss.min(mtu.checked_sub(side.tcp_headers())?).checked_sub(options)?;
     let believed = side.one_way.cached_mtu.is_some_and(|cached| cached < mtu);
-    // Routers told the connection of a smaller path: no box cut it short.
+    // Routers reported a smaller path to the connection: no middlebox cut it short.
     let reported = tcp.path_mtu.is_some_and(|own| own < mtu);
     let explained =
         believed || reported || tcp.stalled || tcp.mtu_probing == Some(2) || allowed > HALF_A_WINDOW;
@@ -146,7 +146,7 @@ fn small(side: Side<'_>, tcp: &TcpDirection) -> Option<Finding> {
     )))
 }
 
-/// What larger segments give of the same link: the share of payload in a frame, against that of smaller ones.
+/// The gain of larger segments on the same link: the share of payload in a frame, against that of smaller ones.
 fn gain(best: u32, now: u32, headers: u32) -> f64 {
     let share = |mss: u32| f64::from(mss) / (f64::from(mss) + f64::from(headers) + ETHERNET);
     if now == 0 { 0.0 } else { share(best) / share(now) - 1.0 }
@@ -163,5 +163,5 @@ const ETHERNET: f64 = 38.0;
 const TIMESTAMPS: u32 = 12;
 /// Linux keeps segments to half of the first window (`tcp_bound_to_half_wnd`): loopback and the largest jumbo frames.
 const HALF_A_WINDOW: u32 = 16_384;
-/// Of fewer segments none may have been full.
+/// With fewer segments, possibly none was full.
 const ENOUGH: u64 = 20;

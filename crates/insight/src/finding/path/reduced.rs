@@ -119,7 +119,7 @@ fn differ(up: &PathDirection, down: &PathDirection) -> Option<Finding> {
     )))
 }
 
-/// What the path MTU is between.
+/// The bounds of the path MTU.
 fn range(one_way: &PathDirection) -> Option<(u32, u32)> {
     let mtu = one_way.path_mtu?;
     match one_way.bound {

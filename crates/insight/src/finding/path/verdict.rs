@@ -19,7 +19,7 @@ pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
     let clean = || path.and_then(clean).filter(|_| run.findings.is_empty());
     let why = reason.map(|finding| sentence(run, finding)).or_else(clean);
     let cure = match worst {
-        // What one direction takes may be more than the other does.
+        // The size of one direction may be too large for the other.
         Some(finding) if finding.id == FRAGMENTS => path.and_then(least_payload).map(keep_to),
         Some(finding) => Some(first_sentence(&finding.advice)),
         None => path.and_then(payload),
@@ -43,7 +43,7 @@ fn sentence(run: &Run, finding: &Finding) -> String {
         |one: &Finding| one.id == finding.id && one.direction == other && figures(one) == figures(finding);
     let same = other.filter(|_| run.findings.iter().any(twin));
     let same = same.map(|other| format!("; the same holds {other}")).unwrap_or_default();
-    // What crosses has been said.
+    // The size that crosses is in the text already.
     let title = match finding.title.split_once(": ") {
         Some((_, limit)) if finding.id == REDUCED => capital(&of_direction(limit, finding, same.is_empty())),
         _ => finding.title.clone(),
@@ -51,7 +51,7 @@ fn sentence(run: &Run, finding: &Finding) -> String {
     format!("{title}{same}.")
 }
 
-/// Names the way that a hop limits, where the other has another limit.
+/// Names the direction that a hop limits, where the other has another limit.
 fn of_direction(limit: &str, finding: &Finding, alone: bool) -> String {
     match finding.direction.filter(|_| alone) {
         Some(direction) => limit.replacen(" limits it", &format!(" limits the way {direction}"), 1),
@@ -59,7 +59,7 @@ fn of_direction(limit: &str, finding: &Finding, alone: bool) -> String {
     }
 }
 
-/// What crosses, or what the service answers, unless a finding says it; `None` when neither is known.
+/// The size that crosses, or that the service answers, unless a finding has it; `None` when neither is known.
 fn known(path: &PathResult) -> Option<Option<String>> {
     match &path.service {
         Some(service) => answers(service),
@@ -149,7 +149,7 @@ fn keep_to(least: u32) -> String {
     format!("Keep datagrams to {least} bytes of payload, which cross: `-l {least}`.")
 }
 
-/// The largest payload that is known to cross every way that was looked at.
+/// The largest payload that is known to cross in every examined direction.
 fn least_payload(path: &PathResult) -> Option<u32> {
     let directions = [&path.up, &path.down].into_iter().flatten();
     directions.filter_map(|one_way| one_way.crosses_in_every_flow()?.checked_sub(one_way.headers())).min()
@@ -174,7 +174,7 @@ fn nothing(run: &Run) -> String {
 
 const REDUCED: &str = "mtu-reduced";
 const FRAGMENTS: &str = "fragments-dropped";
-/// Each way has its own hops, and the sizes that tests of fragments happen to have.
+/// Each direction has its own hops, and the sizes that tests of fragments happen to have.
 const OF_A_WAY: [&str; 5] = [
     "hop_address",
     "distance_hops",

@@ -100,7 +100,7 @@ fn held(side: Side<'_>, route: &RouteMtu, crosses: u32) -> Finding {
         .advise(advice)
 }
 
-/// As `ip route` writes it.
+/// The route in the format of `ip route`.
 fn place(route: &RouteMtu) -> String {
     let gateway = route.gateway.map(|gateway| format!(" via {gateway}")).unwrap_or_default();
     let device = route.interface.as_ref().map(|name| format!(" dev {name}")).unwrap_or_default();

@@ -4,7 +4,7 @@
 use super::{Case, Contender, Goal, Measure, Record};
 use model::stats::compare::Group;
 
-/// What became of a goal.
+/// The outcome of a goal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Judged {
     /// The peer's strongest setting; empty where ours stands alone.

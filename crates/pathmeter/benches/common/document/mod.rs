@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// All cases of one benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// What is measured, in the order of the tables' columns; the first is the one that contenders are compared by.
+    /// The figures, in the order of the tables' columns; contenders are compared by the first one.
     pub(crate) figures: Vec<Figure>,
     pub(crate) cases: Vec<Case>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Record {
 pub(crate) struct Figure {
     /// Its name in a turn.
     pub(crate) key: String,
-    /// What it is, with its unit.
+    /// Its name, with the unit.
     pub(crate) title: String,
     pub(crate) higher_is_better: bool,
     /// Shown only where a contender's median is farther from zero than this.
@@ -62,12 +62,12 @@ pub(crate) struct Contender {
 pub(crate) struct Turn {
     /// Its number among the turns of the case, from 1.
     pub(crate) turn: usize,
-    /// What others used of one CPU meanwhile, the hypervisor included, as a share.
+    /// CPU time of others meanwhile, the hypervisor included, as a share of one CPU.
     pub(crate) foreign: f64,
     pub(crate) figures: BTreeMap<String, f64>,
 }
 
-/// What is to be reached: by ours in each turn, beside the strongest of some peers.
+/// A goal to reach: by ours in each turn, beside the strongest of some peers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Goal {
     pub(crate) figure: String,
@@ -109,7 +109,7 @@ impl Record {
         self.cases.sort_by_key(|case| names.iter().position(|name| *name == case.name));
     }
 
-    /// As JSON, a line for each contender: small, and a change shows where it is.
+    /// The document as JSON, a line for each contender: small, and a change shows where it is.
     pub(crate) fn to_json(&self) -> serde_json::Result<String> {
         let lines = |items: Vec<serde_json::Result<String>>, indent: &str| -> serde_json::Result<String> {
             let items: Vec<String> = items.into_iter().collect::<Result<_, _>>()?;
@@ -160,5 +160,5 @@ impl Turn {
     }
 }
 
-/// What others may use of one CPU, as a share.
+/// Limit of others' CPU time, as a share of one CPU.
 const FOREIGN_LIMIT: f64 = 0.12;

@@ -8,7 +8,7 @@ use model::history::Sample;
 use report::expect::{printed, sample};
 use std::io::Write;
 
-/// What either command measured.
+/// Returns the measurements of both commands.
 ///
 /// # Errors
 /// One of them is not a command that measures a path or a device, or fails.

@@ -107,7 +107,7 @@ pub(in super::super) fn of_bytes(name: &str, bytes: Vec<u8>, known: Known) -> Re
     Texts::of_reader(name.to_owned(), std::io::Cursor::new(bytes))?.read(known)
 }
 
-/// Everything that a file holds. Of one that is damaged this is what stands before the damage, which is reported.
+/// Everything that a file holds. Of a damaged file this is the part before the damage, which is reported.
 ///
 /// # Errors
 /// When it cannot be read, or holds nothing that is known.

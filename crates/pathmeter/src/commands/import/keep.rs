@@ -93,13 +93,13 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// What is put in.
+/// An item to store.
 enum ImportedRow<'a> {
     Run(Measured<'a>, StoredAs),
     Mark(&'a Mark),
 }
 
-/// As the store had it that it was exported from; a document that stood in none was measured.
+/// The row of the store that the item was exported from; a document without one was measured.
 fn as_before(item: &Item, measured: Measured<'_>) -> Result<StoredAs> {
     if let Some(stored) = &item.stored {
         return Ok(stored.clone());
@@ -113,7 +113,7 @@ fn new_row(measured: Measured<'_>, id: String, origin: Origin) -> StoredAs {
     StoredAs { id, kind, target, label: String::new(), origin, started: started.unwrap_or_else(wall_now) }
 }
 
-/// A name that the same output has whenever it is read: a UUID of version 5 of what it says (RFC 9562).
+/// A name that the same output has whenever it is read: a UUID of version 5 of its content (RFC 9562).
 fn name_of(measured: Measured<'_>) -> Result<String> {
     let document = measured.value().map_err(std::io::Error::from)?.to_string();
     Ok(Uuid::new_v5(&Uuid::NAMESPACE_OID, document.as_bytes()).to_string())

@@ -11,7 +11,7 @@ use report::expect::headlines;
 use std::io::Write;
 use store::{Begun, Placed, Recorder, Store};
 
-/// It, from its begin on.
+/// A run that is recorded from its begin on.
 #[derive(Debug)]
 pub(super) struct Recorded(Recorder);
 
@@ -36,7 +36,7 @@ impl Recorded {
         self.0.id()
     }
 
-    /// Keeps an event. What goes wrong is said once, and the run goes on.
+    /// Keeps an event. An error is printed once, and the run goes on.
     pub(super) fn event(&self, event: &Event) {
         if let Err(error) = self.0.event(event) {
             let what =

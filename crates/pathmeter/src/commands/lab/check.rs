@@ -8,7 +8,7 @@ use lab::feature::Host;
 use lab::shipped::find;
 use lab_run::catalogue::lacking;
 
-/// Reads each file. Every one is told of before the first bad one ends the program.
+/// Reads each file. Every one is reported before the first bad one ends the program.
 pub(crate) fn run(args: &LabCheckArgs, global: &Common) -> Result<Exit> {
     lab::privilege::gain().ok();
     let mut host = Host::default();

@@ -28,11 +28,11 @@ fn as_a_shell_tells(code: Option<i32>, signal: Option<i32>) -> Option<u8> {
     code.or_else(|| Some(128 + signal?)).and_then(|code| u8::try_from(code).ok())
 }
 
-/// Says why the command could not run to its end, and ends as a shell would; `u8::MAX` where that has no number.
+/// Prints why the command could not run to its end, and ends as a shell would; `u8::MAX` where that has no number.
 fn ended(code: Option<u8>, why: &str) -> Result<Exit> {
     writeln!(std::io::stderr(), "error: {why}")?;
     Ok(Exit::Dialect(code.unwrap_or(u8::MAX)))
 }
 
-/// What a shell says of a command that is not there.
+/// A shell's exit code for a command that does not exist.
 const NOT_STARTED: u8 = 127;

@@ -6,7 +6,7 @@ use engine::error::{Error, Failure, Kind, Result};
 use lab::vm::{Kernel, QemuProgram, VmError, fetch_kernel};
 use std::io::Write;
 
-/// Fetches a kernel where one is wanted, and says what virtual machines will be made of.
+/// Fetches a kernel where one is wanted, and prints the parts of virtual machines.
 pub(crate) fn run(args: &LabPrepareArgs, _global: &Common) -> Result<Exit> {
     let kernel = match Kernel::find() {
         Ok(kernel) if !args.again => kernel,

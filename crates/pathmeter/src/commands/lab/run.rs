@@ -40,7 +40,7 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
     let report = lab_run::run(&plan, &interrupt, &mut |event| show(&mut steps, event))?;
     drop(steps);
     let exit = finish(global, &report, keep)?;
-    // What did not run may hold or not.
+    // An expectation on a step that did not run may hold or not.
     Ok(if interrupt.is_raised() && exit == Exit::Done { Exit::Void } else { exit })
 }
 
@@ -92,7 +92,7 @@ fn finish(global: &Common, report: &LabReport, keep: Keep) -> Result<Exit> {
     })
 }
 
-/// Tells how far it is. Where every step is a line of its own, the time left is not repeated.
+/// Shows the progress. Where every step is a line of its own, the time left is not repeated.
 fn show(steps: &mut Steps, event: &Event) {
     let Event::Progress(Progress { part, doing }) = event else { return };
     let Some([step, all]) = part else { return steps.note(doing) };

@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, BufRead, BufReader, PipeReader, Write};
 
-/// Splits off the process that builds the lab and holds it, and tells what came of it.
+/// Splits off the process that builds the lab and holds it, and prints its result.
 pub(crate) fn run(args: &LabUpArgs, _global: &Common) -> Result<Exit> {
     let topology = find(&args.topology)
         .map_err(|error| Failure::usage(error.to_string(), "docs/lab.md has the form of the file"))?;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &LabUpArgs, _global: &Common) -> Result<Exit> {
     }
 }
 
-/// What the process that holds a lab says of itself, on one line.
+/// The report of the process that holds a lab, on one line.
 #[derive(Debug, Serialize, Deserialize)]
 enum Answer {
     Ready { notes: Vec<String> },
@@ -46,13 +46,13 @@ enum Answer {
 
 fn hold(name: &str, topology: &Topology, directory: Directory) -> Result<(Held, Signals)> {
     gain_and_enclose().map_err(lab_run::refusal::unprivileged)?;
-    // From here on an end that is asked for is an orderly one.
+    // From here on a requested end is an orderly one.
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let held = Held::build(name, topology, &BuildOptions::default(), directory).map_err(failed)?;
     Ok((held, signals))
 }
 
-/// Holds the lab until a signal comes; not at all when nobody hears that it is ready.
+/// Holds the lab until a signal comes; not at all when the parent process does not receive that it is ready.
 fn wait((held, mut signals): (Held, Signals), ready: &Answer, mut answer: impl Write) -> Result<Exit> {
     if say(ready, &mut answer).is_ok() {
         drop(answer);

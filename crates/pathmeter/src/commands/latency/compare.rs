@@ -1,4 +1,4 @@
-//! Ways measured one after the other, kept in a file and compared in one table.
+//! Egress paths measured one after the other, kept in a file and compared in one table.
 
 use crate::commands::output::{Screen, deliver};
 use cli::Common;
@@ -12,7 +12,7 @@ use report::format::{self, Live};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// Shows all ways of a file of runs as one table.
+/// Shows all egress paths of a file of runs as one table.
 pub(crate) fn show(file: &Path, global: &Common) -> Result<()> {
     let egress_paths = kept(file)?;
     if egress_paths.len() < 2 || global.format().live != Live::Rows {
@@ -22,13 +22,13 @@ pub(crate) fn show(file: &Path, global: &Common) -> Result<()> {
     let together = run_of_events(&run_id()?, "latency", &[Event::Latency(Box::new(together))]);
     let text = format::text::result(&together, &Screen::from_options(global).style());
     if global.output.is_some() {
-        // The run's own result is in the file of `-o`; the comparison is for whoever reads along.
+        // The run's own result is in the file of `-o`; the comparison is for a reader at the terminal.
         return Ok(());
     }
     deliver(global, text.as_bytes())
 }
 
-/// The ways of all runs in the file; of those with the same name the last.
+/// The egress paths of all runs in the file; of those with the same name the last.
 fn kept(file: &Path) -> Result<Vec<EgressResult>> {
     let source = std::fs::File::open(file).with_context(|| format!("read {}", file.display()))?;
     let mut egress_paths: Vec<EgressResult> = Vec::new();

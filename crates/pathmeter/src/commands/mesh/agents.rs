@@ -29,7 +29,7 @@ fn open(dir: &Path) -> Result<MeshFolder> {
     MeshFolder::open(&absolute(dir)?).map_err(failed)
 }
 
-/// What a change comes to, for each agent, and that the server knows it.
+/// Makes a change for each agent, and returns its lines and that of the server.
 fn change(
     args: &MeshAgentNames,
     make: impl Fn(&mut MeshFolder, &str) -> fleet::Result<()>,

@@ -30,27 +30,27 @@ pub(super) fn sink(args: &MeshRunArgs, file: ResultFile) -> Result<Box<dyn Sink>
     Ok(Box::new(KeptResults::new(file, open(&args.store)?, &args.label)))
 }
 
-/// Who is told of what changed.
+/// The receivers of alerts on changes.
 pub(super) struct Alerts<'a> {
     args: &'a MeshRunArgs,
     receivers: Receivers<'a>,
     judge: Judge,
-    /// The runs that were told of before, as far as there was something to tell.
+    /// The runs that were reported before, as far as there was something to report.
     known: HashSet<String>,
 }
 
 impl<'a> Alerts<'a> {
-    /// Absent where nobody is to be told.
+    /// Makes the receivers of alerts; absent where there are none.
     ///
     /// # Errors
-    /// A receiver is none, or the store cannot be opened.
+    /// A receiver is invalid, or the store cannot be opened.
     pub(super) fn from_args(args: &'a MeshRunArgs) -> Result<Option<Alerts<'a>>> {
         if args.alerts.is_empty() {
             return Ok(None);
         }
         let receivers = Receivers::from_args(&args.alerts, open(&args.store)?)?;
         let known = Results::read(&args.results).map_err(super::failed)?;
-        // What was missed since the last run that was measured is still to be told.
+        // Runs that were missed since the last measured one are still to be reported.
         let last = known.outcomes.values().map(|outcome| outcome.started).max();
         let missed = known.missed.into_iter().filter(|(_, row)| last.is_some_and(|last| row.due <= last));
         let known = known.outcomes.into_keys().chain(missed.map(|(run, _)| run)).collect();
@@ -58,7 +58,7 @@ impl<'a> Alerts<'a> {
         Ok(Some(Alerts { args, receivers, judge, known }))
     }
 
-    /// Has what is suspicious measured again, before anybody is told.
+    /// Measures suspicious runs again, before an alert is sent.
     pub(super) fn again(
         &self,
         plan: &MeshPlan,
@@ -76,7 +76,7 @@ impl<'a> Alerts<'a> {
         Ok(())
     }
 
-    /// Tells what changed by a plan's runs, what was missed beside them, and what an agent forged.
+    /// Sends alerts on changes by a plan's runs, on missed runs beside them, and on forged outcomes.
     pub(super) fn notify(self, plan: &MeshPlan, forgeries: &[Forgery]) -> Result<()> {
         let mut results = Results::read(&self.args.results).map_err(super::failed)?;
         let all: HashSet<String> = results.outcomes.keys().chain(results.missed.keys()).cloned().collect();
@@ -106,7 +106,7 @@ pub(super) struct Group<'a> {
     args: &'a MeshRunArgs,
     store: Store,
     target: String,
-    /// Who is told of what changed.
+    /// The receivers of alerts on changes.
     alerts: Option<(Receivers<'a>, Judge)>,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Group<'a> {
         Ok(Some(Group { args, store: open(&args.store)?, target: target_of_group(pairs), alerts }))
     }
 
-    /// Keeps a run. True: it is to be measured again before anybody is told.
+    /// Keeps a run. True: it is to be measured again before an alert is sent.
     pub(super) fn keep(&self, run: &Run, attempt: u32) -> Result<bool> {
         let begun = Begun {
             id: run.id.clone(),
@@ -145,7 +145,7 @@ impl<'a> Group<'a> {
         judge.is_suspicious(run, &self.target, attempt).map_err(failed)
     }
 
-    /// Tells what changed by the last run.
+    /// Sends alerts on changes by the last run.
     pub(super) fn notify(self, run: &Run) -> Result<()> {
         let Some((receivers, judge)) = self.alerts else { return Ok(()) };
         let judged = judge.judge_group(run, &self.target).map_err(failed)?;

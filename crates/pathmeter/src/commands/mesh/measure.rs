@@ -110,7 +110,7 @@ fn named(args: &MeshRunArgs, nats: &Nats, known: &Results) -> Result<(String, Op
     Ok((name, Some(file)))
 }
 
-/// What every mesh of a command is measured with.
+/// Settings that all meshes of a command share.
 struct Coordinated<'a> {
     args: &'a MeshRunArgs,
     nats: &'a Nats,
@@ -128,7 +128,7 @@ fn metrics(args: &MeshRunArgs) -> Result<Option<(Exporter, Confined)>> {
     Ok(Some((exporter, confined.map_err(|error| Failure::usage(error.to_string(), advice))?)))
 }
 
-/// Who takes part now: those that are named, or everyone that the server knows or that measured `earlier`.
+/// The agents that take part now: those that are named, or all that the server knows or that measured `earlier`.
 fn call(
     nats: &Nats,
     (args, asked): (&MeshRunArgs, &MeshRequest),
@@ -156,7 +156,8 @@ fn earlier(args: &MeshRunArgs, known: &Results) -> Result<Earlier> {
     Ok(earlier)
 }
 
-/// A mesh, with what it comes to; whoever is to be told of changes is told. What cannot be, as an agent is not there, is missed.
+/// Measures a mesh and returns its results; alerts on changes are sent. A run that cannot be made, as an agent is not there, is
+/// missed.
 fn measured(
     at: &Coordinated<'_>,
     (plan, roll): (MeshPlan, &Roll),

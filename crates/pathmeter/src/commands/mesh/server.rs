@@ -111,7 +111,7 @@ pub(super) fn up(args: &MeshUpArgs) -> Result<Exit> {
             .into());
         }
         if interrupt.is_raised() {
-            // It has heard Ctrl-C, too; a signal to this process alone it has not.
+            // The server has received Ctrl-C, too, but not a signal to this process alone.
             server.kill()?;
             server.wait()?;
             return Ok(Exit::Done);

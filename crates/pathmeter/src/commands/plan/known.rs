@@ -1,4 +1,4 @@
-//! What plans may name and their files do not hold: hosts of the configuration, and the agents of a mesh.
+//! Names that plans may use and their files do not define: hosts of the configuration, and the agents of a mesh.
 
 use crate::commands::file_kind::is_no_topology;
 use crate::commands::targets::named;

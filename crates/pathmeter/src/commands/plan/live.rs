@@ -12,14 +12,14 @@ use report::expect::headlines;
 use report::format::RunDocument;
 use std::path::PathBuf;
 
-/// What is shown, and what is kept.
+/// The live output of a plan, and the place where its runs are kept.
 pub(super) struct Live {
     steps: Steps,
     keep_args: KeepArgs,
     /// The directory of `--each`.
     each: Option<PathBuf>,
     labels: String,
-    /// The run under way: its line, and where it is kept.
+    /// The current run: its line, and where it is kept.
     current: Option<Current>,
     /// The first result that could not be kept. The plan goes on.
     unwritten: Option<Error>,
@@ -54,7 +54,7 @@ impl Live {
         })
     }
 
-    /// Tells what happens, and keeps what was measured.
+    /// Shows an event, and keeps the measurement.
     ///
     /// # Errors
     /// The store cannot be opened.

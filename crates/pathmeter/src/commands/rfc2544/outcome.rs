@@ -12,7 +12,7 @@ use report::expect::DeviceExpectation;
 use report::format::rfc2544::DeviceDocument;
 use std::io::Write;
 
-/// Writes the result, and says which expectations do not hold.
+/// Writes the result, and prints which expectations do not hold.
 pub(super) fn conclude(
     report: &mut DutReport,
     expected: &[DeviceExpectation],
@@ -31,7 +31,7 @@ pub(super) fn conclude(
     })
 }
 
-/// What is slower than in the result of `--against`, a line each.
+/// The rates that are lower than in the result of `--against`, a line each.
 fn regressions(report: &DutReport) -> Vec<String> {
     let rows = report.comparisons.iter().flat_map(|comparison| &comparison.rows);
     let line = |row: &RateChange| {

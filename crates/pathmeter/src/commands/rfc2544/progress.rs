@@ -18,7 +18,7 @@ impl Live {
         Live { steps: Steps::new(global), last: None }
     }
 
-    /// Tells what an event says of it.
+    /// Shows the progress of an event.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::DeviceProgress(progress) => self.show(progress),

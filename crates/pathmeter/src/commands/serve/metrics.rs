@@ -1,7 +1,7 @@
-//! What a server does, for Prometheus: `pathmeter serve --metrics ADDR`.
+//! The counters of a server, for Prometheus: `pathmeter serve --metrics ADDR`.
 //!
 //! Counters begin at the start of the server, whose time is a sample, so that a scraper sees restarts. A server that is down
-//! answers nothing, and Prometheus' own `up` says so.
+//! answers nothing, and Prometheus' own `up` shows it.
 
 use engine::server::Page;
 use engine::server::metrics::{Counts, Metrics, ProtocolCounts};

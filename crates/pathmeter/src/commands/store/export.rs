@@ -53,7 +53,7 @@ fn every(store: &Store, ids: &[String], filter: &Filter, lines: &mut Lines) -> R
     Ok(exit)
 }
 
-/// What can be read of a store that cannot be opened, with what is lost on standard error.
+/// Writes the readable part of a store that cannot be opened, with the losses on standard error.
 fn salvaged(location: &Location, error: StoreError, lines: &mut Lines) -> Result<Exit> {
     let Some(file) = location.file() else { return Err(failed(error)) };
     say(&format!("warning: {error}; what can be read of it is written, without regard to filters"));
@@ -80,7 +80,7 @@ impl Lines {
         self.0.write(format!("{document}\n").as_bytes())
     }
 
-    /// Known changes of the targets whose runs were written; where all were asked for, of every target.
+    /// Known changes of the targets whose runs were written; where all were requested, of every target.
     fn marks(&mut self, marks: Vec<Mark>, targets: Option<&BTreeSet<String>>) -> Result<()> {
         let is_asked = |mark: &Mark| targets.is_none_or(|targets| targets.contains(&mark.target));
         for mark in marks.into_iter().filter(is_asked) {

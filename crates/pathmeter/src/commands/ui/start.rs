@@ -106,7 +106,7 @@ fn far_end(asked: &Asked, named: Option<&NamedFarEnd>) -> Result<(FarEnd, Option
     Ok((far, named.and_then(|named| named.link)))
 }
 
-/// How long it takes, by what was asked for; how packet sizes and hops are found takes as long as the path makes it.
+/// The time that it takes, by the request; packet sizes and hops take as long as the path makes it.
 fn expected(asked: &Asked) -> Option<Duration> {
     let given = |usual: u32| u64::from(asked.seconds.unwrap_or(usual));
     let seconds = match asked.kind {
@@ -159,12 +159,12 @@ fn waiting() -> Option<PathBuf> {
     folder().map(|folder| folder.join(UNDELIVERED))
 }
 
-/// What the form asks for, as the engine takes it.
+/// Converts the form's request to the engine's.
 fn request(asked: &Asked, far: FarEnd, link: Option<BitRate>, secured: bool) -> Request {
     let time = asked.seconds.map(|seconds| Nanos::from_secs(seconds.into()));
     let transport = if asked.udp { Transport::Udp } else { Transport::Tcp };
     let bytes = |count: Option<u32>| count.map(|count| Bytes(count.into()));
-    // It was read before.
+    // The text was checked before.
     let tos = asked.dscp.as_deref().and_then(|text| text.parse().ok()).map_or(0, Dscp::tos);
     match asked.kind {
         Kind::Measure => Request::Measure(Box::new(Measure { quick: asked.quick, link, ..Measure::to(far) })),
@@ -221,5 +221,5 @@ pub(super) fn refused(error: &Error) -> Refused {
     Refused { error: format!("{error:#}"), advice: error.advice().map(str::to_owned) }
 }
 
-/// As `pathmeter latency --loaded` has it.
+/// The default of `pathmeter latency --loaded`.
 const LOAD_STREAMS: u32 = 4;

@@ -15,14 +15,14 @@ use report::expect::headlines;
 use report::format::ndjson;
 use store::{Begun, Store};
 
-/// What is run in every round.
+/// The command of every round.
 pub(super) struct Task {
     argv: Vec<String>,
     target: String,
     label: String,
 }
 
-/// What a round measured.
+/// The result of a round.
 pub(super) struct Round {
     run: Run,
     begun: Begun,
@@ -35,7 +35,7 @@ impl Task {
     pub(super) fn from_args(args: &WatchArgs) -> Result<Task> {
         let mut argv = argv(&args.run, PATHS)?;
         argv.insert(1, args.target.clone());
-        // It is kept here.
+        // The run is kept here.
         argv.push("--no-save".into());
         Ok(Task { argv, target: args.kept.clone(), label: args.label.clone() })
     }

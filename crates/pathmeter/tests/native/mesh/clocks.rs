@@ -41,7 +41,7 @@ fn be_ahead(nats: &Nats, spool: &Path, is_over: &AtomicBool) {
     }
 }
 
-/// Tells the agent that it is over, also when an assertion fails.
+/// Signals the agent that it is over, also when an assertion fails.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -76,7 +76,7 @@ fn a_wrong_clock_is_named_to_the_user() {
         let results = scratch.file("night.jsonl", None);
         let night = mesh.run(&["mesh", "run", "--test", "latency", "-t", "100ms", "--results", &results]);
         let night = night.code(4).says(said);
-        // The run that it was to carry out says so, too, and the document.
+        // The run that it was to carry out has the reason, too, and so has the document.
         assert!(night.stdout.contains("(clock of ams: ") && night.stdout.contains(said), "{}", night.stdout);
         drop(over);
     });

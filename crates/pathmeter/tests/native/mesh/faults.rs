@@ -162,7 +162,7 @@ fn nat_a_partition_and_the_death_of_every_part_lose_nothing_and_measure_nothing_
     agents.extend(["par", "ams"].map(|name| world.agent(name, &["--no-listen", "--lease", "5s"])));
     ["ams", "fra", "par"].iter().for_each(|name| world.wait_for_agent(name));
 
-    // Behind NAT the agents open the connections of both directions; between two of them there is no way.
+    // Behind NAT the agents open the connections of both directions; between two of them there is no path.
     let report = world.run("nat.jsonl", &["-t", "200ms"]).code(0).json();
     let done = |path: &str| (path.to_owned(), "done".to_owned());
     assert_eq!(states(&report), ["ams -> fra", "fra -> ams", "fra -> par", "par -> fra"].map(done));
@@ -237,7 +237,7 @@ fn a_silent_partition_voids_what_was_measured(world: &World) {
     world.wait_for_agent("ams");
 }
 
-/// Of runs that share a host one ended before the other began.
+/// One of two runs that share a host ended before the other began.
 fn no_two_share_a_host(outcomes: &[Value]) {
     let time = |one: &Value, key: &str| one[key].as_u64().unwrap();
     let hosts = |one: &Value| -> Vec<String> {

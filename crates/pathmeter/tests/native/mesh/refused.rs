@@ -1,4 +1,4 @@
-//! Servers, keys and names that do not fit a mesh: each is refused by name, with the way out.
+//! Servers, keys and names that do not fit a mesh: each is refused by name, with advice.
 
 use super::super::support::{Ended, Running, Scratch, free_port, run, start};
 use super::{Mesh, mesh, mesh_with, refused, until};
@@ -83,7 +83,7 @@ fn a_server_without_jetstream_is_named() {
     agent.wait_for(&named);
 }
 
-/// What no agent takes, until the server takes no more.
+/// Appends jobs that no agent takes, until the server accepts no more.
 fn fill(broker: &Nats) {
     let data = vec![b'x'; 100_000];
     for number in 0..100 {

@@ -1,4 +1,4 @@
-//! What a mesh prints and reads: words of other agents, passwords and keys.
+//! What a mesh prints and reads: texts of other agents, passwords and keys.
 
 use super::super::support::{Scratch, free_port, run};
 use super::{mesh, refused};

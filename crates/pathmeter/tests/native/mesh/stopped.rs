@@ -1,4 +1,4 @@
-//! What ends a run before its time: Ctrl-C, an agent that sleeps, a coordinator that is killed, a limit; and a second coordinator.
+//! Early ends of a run: Ctrl-C, an agent that sleeps, a coordinator that is killed, a limit; and a second coordinator.
 
 use super::super::support::{Running, Scratch, Server};
 use super::{Mesh, mesh, until};
@@ -44,7 +44,7 @@ fn ctrl_c_ends_the_runs_of_the_agents_and_the_same_command_measures_them_anew() 
     let args = night("200ms");
     let report = mesh.run(&args.iter().map(String::as_str).collect::<Vec<_>>()).code(0).json();
     assert!(report["cells"].as_array().unwrap().iter().all(|cell| cell["state"] == "done"), "{report}");
-    // What was measured is what was asked for then, and nothing came of what was stopped.
+    // The results are those of the request at that time, and stopped runs have none.
     for outcome in outcomes(&results) {
         let body: Value = serde_json::from_str(outcome["body"].as_str().unwrap()).unwrap();
         assert_eq!(body["job"]["time"], 200_000_000, "{}", outcome["title"]);
@@ -119,7 +119,7 @@ fn two_coordinators_and_a_plan_that_goes_on() {
     let second = night("throughput", &files[1]);
     // Named as the agents know it, and by no number.
     second.wait_for("another coordinator is at work, with exclusive runs on lo of ams and fra");
-    // What disturbs nobody waits for nobody.
+    // Runs that disturb no other do not wait.
     let beside =
         mesh.run(&["mesh", "run", "--test", "mtu", "--test", "hops", "--results", &files[2], "--json"]);
     assert!(outcomes(&files[1]).is_empty(), "it was done before the second one began");
@@ -187,7 +187,7 @@ fn one_that_is_gone_is_expected(mesh: &Mesh, fra: Running, results: &str) {
     mesh.run(&run).code(2).says("two agents");
 }
 
-/// A far end with a token: the agent's own configuration has it, or the run says what is missing.
+/// A far end with a token: the agent's own configuration has it, or the run names the missing entry.
 #[test]
 fn a_path_to_a_named_target_proves_who_it_is_by_the_agents_own_token() {
     let scratch = Scratch::new("mesh-target");

@@ -1,4 +1,4 @@
-//! Who is told of a mesh: also after the program that was to tell it was killed.
+//! Alerts of a mesh: they are delivered also after the program that was to send them was killed.
 
 use super::super::support::{Scratch, run};
 use super::mesh;
@@ -47,7 +47,7 @@ fn an_alert_that_a_killed_coordinator_did_not_deliver_is_delivered_by_the_next()
         let args = night(results);
         mesh.start(&args.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    // Nobody listens at the address; the coordinator is killed while it tries again.
+    // No server listens at the address; the coordinator is killed while it tries again.
     let first = start("monday.jsonl");
     first.wait_for("ALERT ams -> fra");
     first.signal("KILL");
@@ -62,11 +62,11 @@ fn an_alert_that_a_killed_coordinator_did_not_deliver_is_delivered_by_the_next()
         "{reported}"
     );
     assert!(!second.end().code(3).stderr.contains("ALERT"), "it was told on Monday");
-    // What was delivered is not delivered again.
+    // A delivered alert is not delivered again.
     start("wednesday.jsonl").end().code(3);
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_err(), "once");
-    // Whoever watches the coordinator knows when it was last at work.
+    // A monitor of the coordinator knows when it was last at work.
     let text = std::fs::read_to_string(&metrics).unwrap();
     let beat = text
         .lines()
@@ -76,7 +76,7 @@ fn an_alert_that_a_killed_coordinator_did_not_deliver_is_delivered_by_the_next()
     assert!(text.contains(unreachable), "{text}");
 }
 
-/// Pairs that start together are measured again before anybody is told, and each change is told once.
+/// Pairs that start together are measured again before an alert is sent, and each change is reported once.
 #[test]
 fn pairs_that_start_together_are_told_of_once() {
     let scratch = Scratch::new("mesh-told-together");

@@ -13,7 +13,7 @@ use model::dut::{Alone, SinkKind, SourceKind, Stream};
 use model::plan::Direction;
 use model::units::{Nanos, PacketRate};
 
-/// What a source reaches over a cable with the frames of a stream, and with frames of one flow.
+/// Measures the rate of a source over a cable with the frames of a stream, and with frames of one flow.
 ///
 /// # Errors
 /// The cable cannot be built, or the kernel refuses to send or to count there.
@@ -50,7 +50,7 @@ pub(super) fn alone(
     Ok(Alone { frame, same, one_flow })
 }
 
-/// It sends as fast as it can.
+/// Sends at the largest rate.
 fn flood(
     ports: &mut [Box<dyn Port>; 2],
     sides: &mut Sides,

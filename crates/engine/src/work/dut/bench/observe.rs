@@ -15,13 +15,13 @@ use model::units::{Bytes, Nanos};
 pub(super) struct Ran {
     /// From the first port to the second, or back.
     pub(super) direction: Direction,
-    /// What was to be sent.
+    /// The planned burst.
     pub(super) burst: Burst,
     /// How long that was to take.
     pub(super) duration: Nanos,
-    /// What was sent.
+    /// The frames that were sent.
     pub(super) sent: Sent,
-    /// What came.
+    /// The frames that arrived.
     pub(super) counted: Counted,
     /// The sizes of the frames as they come, with FCS and any header of a tunnel, in turn.
     pub(super) sizes: Vec<Bytes>,
@@ -29,7 +29,7 @@ pub(super) struct Ran {
     pub(super) timed: bool,
     /// When the device was reset, by this host's clock.
     pub(super) reset: Option<MonoTime>,
-    /// The host held the generator up, so that the load was lower than asked for: what was offered is what was measured.
+    /// The host delayed the generator, so that the load was lower than requested: the result is that of the offered load.
     pub(super) lowered: bool,
 }
 
@@ -74,7 +74,7 @@ impl Ran {
         }
     }
 
-    /// Frames that the asked load would have been in the time that the trial took.
+    /// Frames of the requested load in the time that the trial took.
     fn intended(&self) -> u64 {
         let (frames, planned) = (self.burst.all_frames(), self.burst.needs());
         if !self.lowered || planned.0 == 0 {
@@ -84,8 +84,8 @@ impl Ran {
         (frames as f64 * longer).round() as u64
     }
 
-    /// The highest number that was sent and did not come. What was never sent is not lost; where that hides which was, it may
-    /// have been the very last.
+    /// The highest number that was sent and did not come. Frames that were never sent are not lost; where it is not known which
+    /// they were, the highest number may be the very last.
     fn last_lost(&self) -> Option<u64> {
         let missing = self.counted.last_missing.filter(|_| self.lost() > 0)?;
         Some(missing.min(self.sent.frames.saturating_sub(1)))
@@ -100,7 +100,7 @@ impl Ran {
     }
 
     /// Fewer bytes came than such frames have. A first fragment has the signature, and counts as the frame; those of IPv4
-    /// forbid it, but not every device heeds that.
+    /// forbid it, but not every device obeys that.
     pub(super) fn is_cut(&self) -> bool {
         let lengths = self.sizes.iter().map(|size| size.0.saturating_sub(FCS));
         let frames = self.counted.arrived.frames;

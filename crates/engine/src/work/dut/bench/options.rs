@@ -1,4 +1,4 @@
-//! What a bench is made of: the device, the two ports, and how frames are sent.
+//! Options of a bench: the device, the two ports, and how frames are sent.
 
 use super::super::cpu::Cpus;
 use super::super::reset::ResetMethod;
@@ -14,7 +14,7 @@ use std::net::IpAddr;
 /// Everything that a bench has to know before the first frame.
 #[derive(Clone, Debug)]
 pub struct BenchOptions {
-    /// What is tested.
+    /// The device.
     pub device: Device,
     /// From where to where frames go, at each port.
     pub sides: [SideOptions; 2],
@@ -40,17 +40,17 @@ pub struct BenchOptions {
     pub local: LocalOptions,
 }
 
-/// What is tested.
+/// The device under test.
 #[derive(Clone, Debug)]
 pub enum Device {
-    /// What is between these two ports.
+    /// The device between these two ports.
     Ports([PortSpec; 2]),
     /// A topology, from the node that measures to the one that answers. Building it takes
     /// [`lab::privilege::gain_and_enclose`], before the first thread is started.
     Lab(Box<Topology>),
 }
 
-/// What the user says of one port; what is absent is found out.
+/// Settings of one port; absent ones are detected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SideOptions {
     /// Addresses that its frames come from, the first of each family counts; absent: those of the interface, and where it
@@ -64,7 +64,7 @@ pub struct SideOptions {
 }
 
 impl Device {
-    /// As the user calls it.
+    /// Its name for the user.
     pub fn name(&self) -> String {
         match self {
             Device::Ports([one, other]) => format!("{one} - {other}"),
@@ -72,7 +72,7 @@ impl Device {
         }
     }
 
-    /// What it is, in one line, where that is known.
+    /// A description in one line, where one is known.
     pub fn title(&self) -> Option<String> {
         match self {
             Device::Ports(_) => None,

@@ -12,15 +12,15 @@ pub(super) struct Pauses {
     pub(super) before: Nanos,
     /// After them: step b).
     pub(super) learned: Nanos,
-    /// For frames still under way: step d).
+    /// Time for frames still in flight: step d).
     pub(super) residual: Nanos,
     /// For the device to settle: step e).
     pub(super) settle: Nanos,
 }
 
 impl Pauses {
-    /// Shares out what there is: of the standard's 11 seconds 2, 2, 2 and 5. Of less, what is under way still has 200 ms to
-    /// come, or half of all.
+    /// Divides the time: the standard's 11 seconds into 2, 2, 2 and 5. With less time, frames in flight still get 200 ms, or
+    /// half of all.
     pub(super) fn lasting(all: Nanos) -> Pauses {
         let share = |of: Nanos, part: u64, parts: u64| {
             Nanos((u128::from(of.0) * u128::from(part) / u128::from(parts)) as u64)

@@ -12,7 +12,7 @@ use model::plan::Direction;
 use model::units::Bytes;
 use std::net::IpAddr;
 
-/// What frames are like, at both ports.
+/// The frames' addresses and tags, at both ports.
 #[derive(Clone, Debug)]
 pub(super) struct Sides {
     sides: [SideOptions; 2],
@@ -33,8 +33,8 @@ impl Sides {
         }
     }
 
-    /// The frames of one trial in one direction. Each has a tag of its own, so that what is left of an earlier one does not
-    /// count; and the next hop is asked for each time, as it may change.
+    /// The frames of one trial in one direction. Each has a tag of its own, so that late frames of an earlier one do not count;
+    /// and the next hop is resolved each time, as it may change.
     ///
     /// # Errors
     /// `Kind::Usage` when only one port has an address of this family, `Kind::Unreachable` when the next hop is not found.
@@ -75,7 +75,7 @@ impl Sides {
         Ok(Traffic { sent, arrives_in })
     }
 
-    /// The address of a port: as asked for, or its own, or where neither port has one that of a benchmark.
+    /// The address of a port: the requested one, or its own, or where neither port has one that of a benchmark.
     fn address(&self, ports: &[Box<dyn Port>; 2], side: usize, network: Network) -> Result<IpAddr> {
         let given = |side: usize| {
             let asked = self.sides[side].addresses.iter().copied().find(|address| is_of(network, address));
@@ -83,7 +83,7 @@ impl Sides {
         };
         match (given(side), given(1 - side)) {
             (Some(address), _) => Ok(address),
-            // It stands for a host beyond the tunnel, wherever that is.
+            // The address is of a host beyond the tunnel, wherever that is.
             (None, Some(_)) if self.tunnel(side, network).is_some() => Ok(benchmark_address(side, network)),
             (None, None) => Ok(benchmark_address(side, network)),
             (None, Some(_)) => Err(Failure::usage(
@@ -104,7 +104,7 @@ impl Sides {
         [0, 1].map(|side| self.sides[side].tunnel)
     }
 
-    /// What tells the frames of one trial from others. Never the last one.
+    /// A tag that distinguishes the frames of one trial from others. It differs from the last one.
     pub(super) fn tag(&mut self) -> Result<u32> {
         let tag = u32::from_be_bytes(entropy()?);
         self.last_tag = if tag == self.last_tag { tag.wrapping_add(1) } else { tag };
@@ -128,7 +128,7 @@ fn is_of(network: Network, address: &IpAddr) -> bool {
     address.is_ipv4() == (network == Network::V4)
 }
 
-/// Of the networks set aside for benchmarks: 198.18.0.0/15 (RFC 2544 appendix C), 2001:2::/48 (RFC 5180 section 8).
+/// An address of the networks set aside for benchmarks: 198.18.0.0/15 (RFC 2544 appendix C), 2001:2::/48 (RFC 5180 section 8).
 fn benchmark_address(side: usize, network: Network) -> IpAddr {
     let net = u8::from(side == 1);
     match network {

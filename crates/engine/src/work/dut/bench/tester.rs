@@ -24,7 +24,7 @@ pub(super) struct Tester {
     ports: [Box<dyn Port>; 2],
     sides: Sides,
     chosen: Chosen,
-    /// What each generator reached in the flood of each row.
+    /// The rate of each generator in the flood of each row.
     ceilings: HashMap<(String, Direction), Load>,
     pauses: Pauses,
     stop: Stop,
@@ -60,7 +60,7 @@ impl Tester {
     /// Carries out an order.
     ///
     /// # Errors
-    /// As [`super::Bench::execute`].
+    /// Those of [`super::Bench::execute`].
     pub(super) fn execute(&mut self, order: &Order, reset: &Reset) -> Result<Observation> {
         match order.action {
             Action::Flood(time) => self.flood(order, time),
@@ -112,7 +112,7 @@ impl Tester {
         self.voided
     }
 
-    /// As fast as can be, one way after the other.
+    /// Sends at the largest rate, one direction after the other.
     fn flood(&mut self, order: &Order, time: Nanos) -> Result<Observation> {
         let stream = &order.stream;
         let frames = Load(MOST).frames_in(time);
@@ -142,7 +142,7 @@ impl Tester {
     ) -> Result<Vec<Ran>> {
         let stream = &order.stream;
         let duration = trial.duration + then.map_or(Nanos::ZERO, |then| then.duration);
-        // A generator that can do no more shows so by what it has not sent; one that the host held up takes longer.
+        // A generator at its limit leaves frames unsent; one that the host delayed takes longer.
         let is_near = |direction: &Direction| is_near(trial.load, self.ceiling(stream, *direction));
         let (share, least) = if directions(stream).iter().any(is_near) { TIGHT } else { AMPLE };
         let margin = Nanos(duration.0 / share) + least;
@@ -184,7 +184,7 @@ impl Tester {
         }
     }
 
-    /// What a generator was shown to reach in a row.
+    /// The highest rate that a generator reached in a row.
     fn ceiling(&self, stream: &Stream, direction: Direction) -> Option<Load> {
         self.ceilings.get(&(stream.to_string(), direction)).copied()
     }
@@ -216,7 +216,7 @@ impl Tester {
             let sizes = &stream.frames.sizes;
             let mut traffic = self.sides.frames(&mut self.ports, *direction, stream.network, sizes)?;
             let pair = self.chosen.pair(&mut self.ports, *direction, &traffic)?;
-            // What was sent to choose is not of the trial.
+            // Frames that were sent to choose the tool do not count in the trial.
             traffic.sent.tag = self.sides.tag()?;
             ready.push(TrialDirection { direction: *direction, traffic, pair, burst: *burst, duration });
         }
@@ -263,7 +263,7 @@ impl Tester {
         Ok(())
     }
 
-    /// Sinks first, then all generators, then what is still under way.
+    /// Sinks first, then all generators, then the frames still in flight.
     fn send_and_count(
         &mut self,
         ready: &[TrialDirection],
@@ -340,7 +340,7 @@ impl Tester {
     }
 }
 
-/// What a test reports: times cost every frame something where it arrives, and so the rate.
+/// Selects the observation of a test: times cost every frame something where it arrives, and so the rate.
 fn watch(test: Test) -> Watch {
     match test {
         Test::Latency | Test::DelayVariation | Test::Service | Test::Reset => Watch::Times,
@@ -369,8 +369,8 @@ const REPEATS: u32 = 2;
 const MOST_SPOILT: u64 = 30;
 const CUT: &str = "frames came shorter than they were sent: the device takes their tag off, or cuts them into fragments, of \
                    which the first is counted, although those of IPv4 forbid it";
-/// How much longer than planned a trial may take: a share of it, and so much more. A short one that was held up for longer
-/// than it takes is all sent yet, so that nothing of it counts as what the generator cannot do.
+/// How much longer than planned a trial may take: a share of it, and a constant. A short trial that was delayed for longer than
+/// it lasts is still sent in full, so that no frame of it counts as beyond the generator.
 const TIGHT: (u64, Nanos) = (100, Nanos(100_000));
 const AMPLE: (u64, Nanos) = (10, Nanos(3_000_000_000));
 const LEARNING: Burst =

@@ -1,4 +1,4 @@
-//! Orders carried out between two ports around a device that does what it is told.
+//! Orders carried out between two ports around a device that follows the test's script.
 
 mod fake;
 mod labs;

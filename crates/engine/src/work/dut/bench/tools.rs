@@ -1,4 +1,4 @@
-//! Who sends and who counts: chosen once for each direction and kind of frame, and kept.
+//! The choice of source and sink: made once for each direction and kind of frame, and kept.
 
 use super::super::choose::choose;
 use super::super::port::{Port, Traffic};
@@ -9,7 +9,7 @@ use model::dut::{SinkKind, SourceKind, Tools};
 use model::plan::Direction;
 use std::collections::HashMap;
 
-/// What was chosen so far.
+/// The choices so far.
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
     pairs: HashMap<Class, Pair>,
@@ -35,10 +35,10 @@ struct Class {
 
 impl Chosen {
     /// The tools for these frames. Where a device lets only smaller ones through, those that work with the smallest: then the
-    /// trial says that these do not come.
+    /// trial shows that these do not arrive.
     ///
     /// # Errors
-    /// As [`choose`].
+    /// Those of [`choose`].
     pub(super) fn pair(
         &mut self,
         ports: &mut [Box<dyn Port>; 2],
@@ -90,5 +90,6 @@ fn try_all(ports: &mut [Box<dyn Port>; 2], direction: Direction, traffic: &Traff
     }
 }
 
-/// What fits a page less what the kernel keeps in it; the ring of `AF_XDP` has frames of 4096 bytes less some headroom.
+/// Longest frame that fits a page less the space that the kernel keeps in it; the ring of `AF_XDP` has frames of 4096 bytes
+/// less some headroom.
 const PAGE: u64 = 3200;

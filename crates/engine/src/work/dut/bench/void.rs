@@ -1,9 +1,9 @@
-//! Whether a trial shows what the device does at the load asked for, or the host kept the generator from sending it.
+//! Whether a trial shows what the device does at the requested load, or the host kept the generator from sending it.
 //!
-//! A generator that was held up goes on at its pace ([`frames::Sent::held`]): what it sends never comes faster than
-//! asked for, but for what any device's queue holds. So a device that loses frames cannot forward that load. Where all
-//! came, though, the load was lower than asked for, and that is only as good as the real one when it was hardly lower. Such a
-//! trial is repeated a few times, and then counts at the load that was offered.
+//! A generator that was delayed goes on at its pace ([`frames::Sent::held`]): its frames never come faster than requested,
+//! except for as many as any device's queue holds. So a device that loses frames cannot forward that load. Where all arrived,
+//! though, the load was lower than requested, and that is only as good as the real one when it was hardly lower. Such a trial
+//! is repeated a few times, and then counts at the load that was offered.
 
 use super::observe::Ran;
 use model::dut::{Action, Order};
@@ -30,7 +30,7 @@ pub(super) fn judge(order: &Order, load: Load, ran: &Ran, ceiling: Option<Load>)
             is_long.then(|| format!("for {held} in all, where no frame came for {silence}"))
         }
         _ if held.0 <= planned.0 / SHARE => None,
-        // The loss is what is asked for, and says nothing of the load.
+        // The loss is intended, and shows nothing about the load.
         Action::Overload { .. } => Some(was_lower),
         Action::Trial(_) => (ran.lost() == 0).then_some(was_lower),
     }
@@ -41,11 +41,11 @@ pub(super) fn is_near(load: Load, ceiling: Option<Load>) -> bool {
     ceiling.is_some_and(|ceiling| load.0 >= ceiling.0 * NEAR)
 }
 
-/// A share of the time planned, 2 %: where the generator was held up for longer the load was not that asked for.
+/// A share of the time planned, 2 %: where the generator was delayed for longer, the load was not the requested one.
 const SHARE: u64 = 50;
-/// A share of a device's silence, 5 %: being held up for no longer hardly makes it longer.
+/// A share of a device's silence, 5 %: a delay no longer than this hardly lengthens it.
 const SILENCE: u64 = 20;
-/// Of the ceiling: it scatters from trial to trial.
+/// Share of the ceiling, which scatters from trial to trial.
 const NEAR: f64 = 0.9;
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
         Trial::new(Load(100_000.0), Nanos::from_secs(1))
     }
 
-    /// All of it, held up for so long.
+    /// All frames sent, delayed for so long.
     fn held(millis: u64) -> Sent {
         let (time, held) = (Nanos::from_millis(1000 + millis), Nanos::from_millis(millis));
         Sent { frames: 100_000, time, late: held, held, gaps: 0 }

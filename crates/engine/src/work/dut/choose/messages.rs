@@ -1,4 +1,4 @@
-//! What is said of tools that do not work, and of frames that do not arrive.
+//! Messages on tools that do not work, and on frames that do not arrive.
 
 use super::share;
 use crate::error::Failure;
@@ -25,7 +25,7 @@ pub(super) fn check_size(port: &dyn Port, spec: &FrameSpec) -> Result<(), Failur
     Err(Failure::usage(what, advice))
 }
 
-/// Says of each pair that was tried and not taken for its frames why, where that can be told by what others reached.
+/// Explains for each pair that was tried and not taken why, where the results of others show it.
 pub(super) fn explain(tried: &mut [Tried], from: &str, sink: SinkKind) {
     let most = tried.iter().filter(|row| row.sink == sink).map(share).fold(0.0, f64::max);
     for row in tried.iter_mut().filter(|row| row.refused.is_none()) {

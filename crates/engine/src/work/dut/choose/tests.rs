@@ -8,7 +8,7 @@ use model::dut::PortFacts;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-/// What becomes of a pair's frames: how many of a thousand arrive, and how many a second can be sent; or a refusal.
+/// Delivery of a pair's frames: how many of a thousand arrive, and how many per second can be sent; or a refusal.
 type Delivery = Result<(u64, u64), &'static str>;
 
 /// A device without hardware: what it does to each pair.

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Addresses with the lengths of their networks' prefixes, and the routers behind which the other port is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Addressing {
-    /// What the interface has.
+    /// Addresses of the interface, each with the length of its prefix.
     pub(crate) addresses: Vec<(IpAddr, u8)>,
     /// Next hops on its link, one of each family at most.
     pub(crate) gateways: Vec<IpAddr>,
@@ -42,17 +42,17 @@ impl Addressing {
     }
 }
 
-/// What was added to an interface. Dropped, it goes again; and soon, too, when this process dies.
+/// Addresses and routes that were added to an interface. They are removed on drop, and soon, too, when this process dies.
 #[derive(Debug)]
 pub(super) struct Added {
     interface: String,
-    /// As the user names it.
+    /// Its name as the user gives it.
     name: String,
     network: Network,
     addresses: Vec<(IpAddr, u8)>,
     gateways: Vec<IpAddr>,
     notes: Vec<String>,
-    /// What keeps the addresses from going away in mid test.
+    /// Renews the addresses, so that they do not lapse in mid test.
     renewal: Option<Renewal>,
 }
 
@@ -86,13 +86,13 @@ impl Renewal {
 impl Drop for Renewal {
     fn drop(&mut self) {
         drop(self.open.take());
-        // It must not renew what is taken away next.
+        // The thread must not renew addresses that are removed next.
         self.thread.take().map(JoinHandle::join);
     }
 }
 
 impl Added {
-    /// Gives the interface what is asked for, and of the fallback what is of a family it has no address of.
+    /// Gives the interface the requested addresses, and those of the fallback in families of which it has none.
     pub(super) fn to(port: &Interface, asked: &Addressing, fallback: &Addressing) -> linux::Result<Added> {
         let nic = &port.nic;
         let mut added = Added {
@@ -169,7 +169,7 @@ impl Drop for Added {
     }
 }
 
-/// How long the kernel keeps an address that nobody renews, seconds.
+/// How long the kernel keeps an address that is not renewed, seconds.
 const LENT: u32 = 60;
 /// How often they are renewed.
 const RENEWED: Duration = Duration::from_secs(20);
@@ -195,12 +195,12 @@ enum Family {
     V6,
 }
 
-/// Of 198.18.0.0/15 (RFC 2544 appendix C): the host in the network 198.18.0.0/24 (0) or 198.19.0.0/24 (1).
+/// An address of 198.18.0.0/15 (RFC 2544 appendix C): the host in the network 198.18.0.0/24 (0) or 198.19.0.0/24 (1).
 pub(crate) fn ipv4(net: u8, host: u8) -> IpAddr {
     Ipv4Addr::new(198, 18 + net, 0, host).into()
 }
 
-/// Of 2001:2::/48 (RFC 5180 section 8): the host in the network 2001:2:0:NET::/64.
+/// An address of 2001:2::/48 (RFC 5180 section 8): the host in the network 2001:2:0:NET::/64.
 pub(crate) fn ipv6(net: u8, host: u8) -> IpAddr {
     Ipv6Addr::new(0x2001, 2, 0, net.into(), 0, 0, 0, host.into()).into()
 }

@@ -1,4 +1,4 @@
-//! The interface of a port: there, of Ethernet, up, and with carrier; else an error with the command that mends it.
+//! The interface of a port: there, of Ethernet, up, and with carrier; else an error with the command that fixes it.
 
 use crate::error::{Failure, Result};
 use crate::work::dut::spec::PortSpec;
@@ -10,7 +10,7 @@ use model::units::Nanos;
 /// An interface that frames can leave by.
 #[derive(Debug)]
 pub(super) struct Interface {
-    /// As the user names it.
+    /// Its name as the user gives it.
     pub(super) name: PortSpec,
     pub(super) nic: Nic,
     pub(super) mac: [u8; 6],

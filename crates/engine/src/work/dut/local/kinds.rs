@@ -1,4 +1,4 @@
-//! What a port can send and count with, by its driver and the privilege of this process: candidates, to be tried.
+//! Sources and sinks of a port, by its driver and the privilege of this process: candidates, to be tried.
 
 use super::interface::Interface;
 use crate::error::{Failure, Result};
@@ -6,7 +6,7 @@ use insight::fix;
 use linux::privilege::{Capabilities, Capability};
 use model::dut::{SinkKind, SourceKind};
 
-/// What there is a right to.
+/// The kinds that this process has the right to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kinds {
     /// Programs in the kernel. The capabilities count in the first user namespace alone (`bpf(2)`).
@@ -18,7 +18,7 @@ pub(super) struct Kinds {
 }
 
 impl Kinds {
-    /// What the calling thread may do with this interface.
+    /// The rights of the calling thread on this interface.
     pub(super) fn from_interface(interface: &Interface) -> Result<Kinds> {
         let rights = Capabilities::of_this_thread()?;
         let bpf = rights.has(Capability::Bpf) || rights.has(Capability::SysAdmin);

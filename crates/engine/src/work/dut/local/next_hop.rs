@@ -12,9 +12,9 @@ use model::units::Nanos;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The address toward `to`: of the gateway where one is named, else of what the routes of the calling thread's namespace say.
-/// Another interface of the same namespace and network is itself the next hop, and is not asked: the kernel would not answer
-/// itself.
+/// The address toward `to`: of the gateway where one is named, else of the next hop by the routes of the calling thread's
+/// namespace. Another interface of the same namespace and network is itself the next hop, and is not queried: the kernel would
+/// not answer itself.
 pub(super) fn find(
     interface: &Interface,
     gateway: Option<IpAddr>,
@@ -52,23 +52,23 @@ fn far_port(network: &mut Network, interface: &Interface, to: IpAddr) -> Result<
     Err(Failure::unreachable(what, advice).into())
 }
 
-/// The router toward an address, if any, where the way leads out of this interface.
+/// The router toward an address, if any, where the route leads out of this interface.
 fn on_the_link(network: &mut Network, interface: &Interface, to: IpAddr) -> Result<Option<IpAddr>> {
     let (name, link) = (&interface.name, &interface.nic.link);
     let Ok(route) = network.route_to(to) else {
         let reply = reason(to, ErrorKind::NetworkUnreachable);
         let what = reply.map_or_else(|| format!("no route leads to {to}"), |reason| reason.what);
-        return Err(Failure::unreachable(format!("{name}: {what}"), ways_out(interface, to)).into());
+        return Err(Failure::unreachable(format!("{name}: {what}"), route_advice(interface, to)).into());
     };
     if route.link == link.index {
         return Ok(route.gateway);
     }
     let other = network.link_by_index(route.link).map_or("another interface".into(), |link| link.name);
     let what = format!("the route to {to} leads out of {other}, not out of {name}");
-    Err(Failure::unreachable(what, ways_out(interface, to)).into())
+    Err(Failure::unreachable(what, route_advice(interface, to)).into())
 }
 
-fn ways_out(interface: &Interface, to: IpAddr) -> String {
+fn route_advice(interface: &Interface, to: IpAddr) -> String {
     let family = if to.is_ipv4() { "" } else { "-6 " };
     let own = interface.nic.link.name.as_str();
     let add = interface.name.command(&format!("ip {family}route add {to} via ROUTER dev {own}"));
@@ -107,7 +107,7 @@ fn neighbour(
     }
 }
 
-/// What is known for good enough to be sent to.
+/// The hardware address, where the entry is reliable enough to send to.
 fn answered(known: &Neighbour) -> Option<[u8; 6]> {
     let doubted = [NeighbourState::Unknown, NeighbourState::Incomplete, NeighbourState::Failed];
     known.mac.filter(|_| !doubted.contains(&known.state))
@@ -118,7 +118,7 @@ fn ask(interface: &str, hop: IpAddr) -> Result<()> {
     let any: IpAddr = if hop.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let options = UdpOptions { device: Some(interface.to_owned()), ..UdpOptions::default() };
     let socket = udp_bind(SocketAddr::new(any, 0), &options)?;
-    // What refuses it shows in the neighbour's state.
+    // A refusal shows in the neighbour's state.
     socket.send_to(&[], SocketAddr::new(hop, DISCARD)).ok();
     Ok(())
 }
@@ -135,6 +135,6 @@ fn shared_bits(one: IpAddr, other: IpAddr) -> u32 {
 const DISCARD: u16 = 9;
 /// The kernel asks three times, a second apart.
 const TIMEOUT: Nanos = Nanos(3_500_000_000);
-/// An entry that failed earlier says so until it is asked for anew.
+/// An entry that failed earlier keeps that state until it is resolved again.
 const SETTLED: Nanos = Nanos(200_000_000);
 const STEP: Nanos = Nanos(10_000_000);

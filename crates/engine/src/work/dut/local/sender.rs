@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What is to be sent, and where.
+/// The frames to send, and their port.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) namespace: Arc<Namespace>,
@@ -23,10 +23,10 @@ pub(super) struct Job {
     pub(super) burst: Burst,
 }
 
-/// A burst under way. Dropped, it ends.
+/// A running burst, which ends on drop.
 #[derive(Debug)]
 pub(super) struct Sender {
-    /// Of this burst alone: what ends it leaves the other port's alone.
+    /// Stops this burst alone: the other port's goes on.
     stop: Stop,
     done: Receiver<linux::Result<Sent>>,
     /// By then it is over, or else not waited for any longer.
@@ -38,14 +38,14 @@ impl Job {
     /// Starts the thread, and waits until it has all that it needs.
     ///
     /// # Errors
-    /// What the kernel refuses.
+    /// The kernel's refusal.
     pub(super) fn start(self) -> Result<Sender> {
         let (ready, opened) = sync_channel(1);
         let (finished, done) = sync_channel(1);
         let stop = Stop::default();
         let latest = mono_now() + Nanos(self.burst.time.0.min(FOREVER.0)) + GRACE;
         let watched = stop.clone();
-        // Where nobody listens any more the port is gone.
+        // Without a receiver the port is gone.
         let work = move || match self.open() {
             Ok(mut source) => {
                 ready.send(Ok(())).ok();
@@ -123,7 +123,7 @@ const AHEAD: i32 = -10;
 const STEP: Duration = Duration::from_millis(20);
 /// How long after its time a burst may end.
 const GRACE: Nanos = Nanos::from_secs(30);
-/// How long a burst that was told to end may take to.
+/// How long a burst that was stopped may take to end.
 const TIMEOUT: Nanos = Nanos::from_secs(5);
 /// No burst is longer: a year.
 const FOREVER: Nanos = Nanos::from_secs(31_536_000);

@@ -48,7 +48,7 @@ fn what_was_added_goes_with_the_port_and_what_was_there_stays() {
     let addressing = Addressing { addresses: vec![(own, 24), (asked, 24)], gateways: vec![] };
     let options = LocalOptions { addressing, ..fixture.options(0) };
     let port = LocalPort::open(again(&fixture.hosts[0]), "eth0", &options).unwrap();
-    // Of IPv4 it has addresses, so that none is added by itself; of IPv6 it has none.
+    // The interface has addresses of IPv4, so that none is added; it has none of IPv6.
     let expected: Vec<IpAddr> = vec![own, asked, "2001:2::2".parse().unwrap()];
     assert_eq!(port.addresses(), expected);
     assert_eq!(port.facts().addresses, expected);
@@ -133,7 +133,7 @@ fn a_next_hop_that_is_not_found_says_why() {
         assert_eq!(error.kind(), Kind::Unreachable);
         printed(&error)
     };
-    // On the link, and nobody there.
+    // The gateway is on the link and does not exist.
     one.gateways = vec!["198.18.0.99".parse().unwrap(), "2001:2::99".parse().unwrap()];
     let reply = failed(&mut one, "198.19.0.2");
     assert!(reply.contains("ARP for 198.18.0.99 (the router) on eth0 is not answered"), "{reply}");

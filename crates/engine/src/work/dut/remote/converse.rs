@@ -30,7 +30,7 @@ pub(super) struct Conversation {
     waiting: Option<SyncSender<Result<FramesReply>>>,
 }
 
-/// Whether more will be asked.
+/// Whether more requests may come.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Questions {
     MayCome,
@@ -40,7 +40,7 @@ pub(super) enum Questions {
 impl Conversation {
     pub(super) fn open(target: &Target, wish: FramesWish, options: &RemoteOptions) -> Result<Conversation> {
         let machine = |config, now| FramesClient::new(config, wish, now);
-        // What ends it is not an interrupt but `stop`: what was sent until then is still told.
+        // A session is ended by `stop` and not by an interrupt: the counts until then are still reported.
         let interrupt = Interrupt::default();
         let RemoteOptions { local, security, stop, .. } = options;
         let dialogue = Dialogue::open(target, local, security, &interrupt, MESSAGES, machine)?;
@@ -68,10 +68,10 @@ impl Conversation {
         }
     }
 
-    /// Asks what is to be asked, until nothing more will be.
+    /// Sends questions until there will be no more.
     ///
     /// # Errors
-    /// The session is over; whoever waits for an answer is told.
+    /// The session is over; a waiting caller gets the error.
     pub(super) fn run(&mut self, questions: &Receiver<Question>) -> Result<()> {
         let outcome = self.converse(questions);
         match (outcome, self.waiting.take()) {
@@ -110,7 +110,7 @@ impl Conversation {
         Ok(Questions::MayCome)
     }
 
-    /// Gives the answer to who asked.
+    /// Passes the answer to the waiting caller.
     fn pass_on(&mut self) {
         if let Some(reply) = self.dialogue.machine.take_reply()
             && let Some(waiting) = self.waiting.take()
@@ -149,7 +149,7 @@ impl Conversation {
         while let Ok(until) = self.dialogue.advance()
             && self.dialogue.wait(until, deadline, None).is_ok()
         {}
-        // It closes when the interface is free again, for which the next session may be waiting.
+        // The far end closes when the interface is free again, for which the next session may be waiting.
         self.dialogue.pump.link.hear_out(deadline);
         Ok(())
     }
@@ -162,7 +162,7 @@ impl std::fmt::Debug for Conversation {
 }
 
 const MESSAGES: Messages = Messages { closed: "during a session of frames", late: "about its interface" };
-/// How soon a raised stop is seen while something is asked for.
+/// How soon a raised stop is noticed during a request.
 const STEP: Nanos = Nanos(50_000_000);
 /// The same while frames are sent and counted: every look takes time from those that do.
 const IDLE_STEP: Nanos = Nanos(1_000_000_000);

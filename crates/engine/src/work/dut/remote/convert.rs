@@ -1,4 +1,4 @@
-//! Between what a port does and how it is said on the control connection.
+//! Conversions between the types of a port and those of the control connection.
 
 use super::super::local::Addressing;
 use super::super::port::Counted;
@@ -67,7 +67,7 @@ pub(super) fn sent_in(sent: &FramesSent) -> Sent {
     Sent { frames, time, late, held, gaps }
 }
 
-/// What was counted until `now`.
+/// Counts until `now`.
 pub(super) fn counted_out(counted: &Counted, now: MonoTime) -> FramesCounted {
     let arrived = &counted.arrived;
     let ended = counted.at.unwrap_or(now);
@@ -90,8 +90,8 @@ pub(super) fn counted_out(counted: &Counted, now: MonoTime) -> FramesCounted {
     }
 }
 
-/// What came to the far port. Its clock is another one, so delays are not known; differences of delays and the length of a
-/// silence are, and where on this host's clock it was to within the time of the answer on its way.
+/// Counts of the far port. Its clock is another one, so delays are not known; differences of delays and the length of a silence
+/// are, and its time on this host's clock to within the delay of the answer.
 pub(super) fn counted_in(counted: &FramesCounted, now: MonoTime) -> Counted {
     let silence = counted.silence.map(|FramesSilence { time, ago }| {
         let first = MonoTime(now.0.saturating_sub(ago.0));

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wire::native::Refusal;
 use wire::native::frames::FramesWish;
 
-/// What is offered.
+/// The ports on offer.
 #[derive(Debug, Default)]
 pub struct Offers {
     ports: Vec<Offer>,
@@ -78,7 +78,7 @@ impl Offers {
         Offers { networks: networks.to_vec(), ..self }
     }
 
-    /// Opens an interface and closes it again; tells what could be disturbed.
+    /// Opens an interface and closes it again; an error names what could be disturbed.
     fn look_at(&self, port: &PortSpec) -> Result<()> {
         let options = LocalOptions { name: Some(port.clone()), ..LocalOptions::default() };
         let opened = LocalPort::open(port.open_namespace()?, &port.interface, &options)?;
@@ -129,7 +129,7 @@ impl Claim {
     /// Opens the interface as it is wished for. `stop` ends what is being sent.
     ///
     /// # Errors
-    /// As [`LocalPort::open`]; an address that is wished for is a public one.
+    /// Those of [`LocalPort::open`]; an address that is wished for is a public one.
     pub(super) fn open(&self, wish: &FramesWish, stop: &Stop) -> Result<LocalPort> {
         let port = &self.offers.ports[self.place].port;
         let all = [&wish.addressing, &wish.fallback];
@@ -188,7 +188,7 @@ impl Claim {
     /// Whether frames may come from this address: one of the interface, which has these, or one that it could be given.
     ///
     /// # Errors
-    /// It is somebody else's.
+    /// The address belongs to another host.
     pub(super) fn check_source(&self, source: IpAddr, own: &[IpAddr]) -> Result<()> {
         if own.contains(&source) || self.offers.may_have(source) {
             return Ok(());
@@ -248,7 +248,7 @@ fn overlap((one, one_prefix): (IpAddr, u8), (two, two_prefix): (IpAddr, u8)) -> 
     }
 }
 
-/// A refusal for a client, with the way out.
+/// A refusal for a client, with advice.
 pub(super) fn refusal(code: &str, reason: impl Into<String>, advice: impl Into<String>) -> Refusal {
     Refusal { code: code.into(), reason: reason.into(), advice: advice.into() }
 }

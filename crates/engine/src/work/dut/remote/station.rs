@@ -19,7 +19,7 @@ use wire::work::frames::PortAnswer;
 /// One session's interface. Dropped, it sends and counts no more, and is free for others.
 #[derive(Debug)]
 pub(crate) struct Station {
-    /// Absent: nothing more will be asked.
+    /// Absent: no more requests will come.
     orders: Option<Sender<(u32, FramesAsk)>>,
     answers: Receiver<PortAnswer>,
     stop: Stop,
@@ -27,7 +27,7 @@ pub(crate) struct Station {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a session of frames did, for the server's log.
+/// The summary of a session of frames, for the server's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FramesObservation {
     /// The interface.
@@ -38,7 +38,7 @@ pub struct FramesObservation {
     pub counted: u64,
 }
 
-/// What the thread has.
+/// State of the thread.
 struct Work {
     claim: Claim,
     port: LocalPort,
@@ -49,7 +49,7 @@ impl Station {
     /// Takes an interface that is offered and free, and begins to open it. The waker is woken with each answer.
     ///
     /// # Errors
-    /// It is not offered, or another session has it.
+    /// The interface is not offered, or another session has it.
     pub(crate) fn start(
         offers: &Arc<Offers>,
         wish: FramesWish,
@@ -65,7 +65,7 @@ impl Station {
         }));
         let (watched, waker, log) = (stop.clone(), waker.clone(), observed.clone());
         let work = move || {
-            // Where nobody listens any more, the session is over.
+            // Without a receiver the session is over.
             let emit = |answer| {
                 reply.send(answer).ok();
                 waker.wake();
@@ -81,12 +81,12 @@ impl Station {
         Ok(Station { orders: Some(orders), answers, stop, observed, thread: Some(thread) })
     }
 
-    /// Has something done; the answer comes later. After a stop, what was sent can still be asked for.
+    /// Sends a request to the thread; the answer comes later. After a stop, the counts of sent frames can still be requested.
     pub(crate) fn ask(&self, id: u32, ask: FramesAsk) {
         if ask == (FramesAsk::Stop {}) {
             self.stop.raise();
         } else if let Some(orders) = &self.orders {
-            // A thread that has ended has told why.
+            // A thread that has ended has reported why.
             orders.send((id, ask)).ok();
         }
     }

@@ -28,7 +28,7 @@ struct Far {
     log: Log,
 }
 
-/// What the server saw of each session.
+/// The server's notes on each session.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -102,7 +102,7 @@ impl Far {
         (error.kind(), printed(&error))
     }
 
-    /// Opens the port once whoever had it has gone.
+    /// Opens the port once its earlier user has gone.
     fn port_when_free(&self) -> RemotePort {
         for _ in 0..200 {
             match self.open(FAR, &self.options()) {
@@ -146,7 +146,7 @@ fn frames(from: &mut dyn Port, to: &dyn Port, tag: u32) -> FrameSpec {
     FrameSpec { tag, ..fixture::frames(from, to, true, 128) }
 }
 
-/// 5000 frames a second.
+/// 5000 frames per second.
 fn burst(frames: u64) -> Burst {
     Burst { frames, interval_ps: 200_000_000, then: None, time: Nanos::from_secs(600) }
 }
@@ -317,7 +317,7 @@ fn frames_go_where_they_may_and_say_from_whom_they_are() {
     while sources.len() < 5 && mono_now() < deadline {
         let wait: MonoTime = mono_now() + Nanos::from_millis(100);
         let mut take = |frame: &linux::capture::Frame<'_>| {
-            // This host answers that nobody listens.
+            // This host answers that the port is closed.
             if frame.bytes[..6] == near.mac() {
                 sources.push(frame.bytes[6..12].to_vec());
             }

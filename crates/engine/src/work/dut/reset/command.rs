@@ -1,4 +1,4 @@
-//! The user's command that resets the device: run to its end, but for no longer than there is patience.
+//! The user's command that resets the device: run to its end, but for no longer than its timeout.
 
 use crate::error::{Context, Failure, Kind, Result};
 use linux::process::{Process, Signal, signal_group};
@@ -11,20 +11,20 @@ use std::time::Duration;
 /// Runs it by `sh -c`, without input.
 ///
 /// # Errors
-/// `Kind::Void` when it ends with another code than 0, with what it said last, or does not end: then it is killed with all it has
+/// `Kind::Void` when it ends with another code than 0, with its last output, or does not end: then it is killed with all it has
 /// started.
 pub(super) fn run(command: &str, timeout: Duration) -> Result<()> {
-    let mut said = memory_file()?;
+    let mut output = memory_file()?;
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
-    shell.stderr(said.try_clone()?);
+    shell.stderr(output.try_clone()?);
     let mut child = shell.spawn().context("start sh for the reset command")?;
     let failed = |message: String| {
         let advice = "try the command by itself: it must reset the device and end with 0";
         Failure { kind: Kind::Void, message, advice: Some(advice.into()) }
     };
     if !Process::of_child(&child)?.wait(timeout) {
-        // It may have ended just now.
+        // The command may have ended just now.
         signal_group(child.id(), Signal::Kill).ok();
         child.wait()?;
         let seconds = timeout.as_secs();
@@ -35,8 +35,8 @@ pub(super) fn run(command: &str, timeout: Duration) -> Result<()> {
         return Ok(());
     }
     let mut text = Vec::new();
-    said.rewind()?;
-    said.read_to_end(&mut text)?;
+    output.rewind()?;
+    output.read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
     let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
     Err(failed(format!("the reset command failed ({status}): `{command}`: {last}")).into())

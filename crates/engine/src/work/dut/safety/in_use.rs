@@ -1,4 +1,4 @@
-//! Who uses an interface: routes and connections through it, of the kernel's own tables.
+//! Uses of an interface: routes and connections through it, from the kernel's own tables.
 //!
 //! Sources: `proc_net(5)` (`/proc/net/tcp`), `net/ipv4/fib_trie.c` and `net/ipv6/route.c` for the tables of routes.
 
@@ -15,7 +15,7 @@ pub(super) struct Around {
     links: Vec<Link>,
     /// All their addresses.
     pub(super) addresses: Vec<IpAddr>,
-    /// Of everything in the namespace.
+    /// Addresses of everything in the namespace.
     own: BTreeSet<IpAddr>,
     /// The namespace is that of this host, whose default route leads to the world. In one that was made for a test it leads
     /// to the device.
@@ -23,7 +23,8 @@ pub(super) struct Around {
 }
 
 impl Around {
-    /// Of an interface of the calling thread's namespace. `unnamed`: the user did not say that it is another than the host's.
+    /// Reads the surroundings of an interface of the calling thread's namespace. `unnamed`: the user named no other namespace
+    /// than the host's.
     pub(super) fn from_nic(nic: &Nic, unnamed: bool) -> linux::Result<Around> {
         let mut network = Network::open()?;
         let links = above(&nic.link, network.links()?);
@@ -85,8 +86,8 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The interfaces that default routes leave by. Of IPv4 each line has interface, destination, gateway, flags, count, use,
-/// metric, mask; of IPv6 destination and its prefix first, the interface last.
+/// The interfaces that default routes leave by. Each line for IPv4 has interface, destination, gateway, flags, count, use,
+/// metric, mask; one for IPv6 has destination and its prefix first, the interface last.
 fn default_routes<'a>(v4: &'a str, v6: &'a str) -> BTreeSet<&'a str> {
     let of_v4 = v4.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -170,7 +171,7 @@ mod tests {
         assert_eq!(found, expected.map(|(local, remote)| (local.parse().unwrap(), remote.parse().unwrap())));
     }
 
-    /// What the kernel writes is understood: a connection made here is found.
+    /// The parser understands the kernel's format: a connection made here is found.
     #[test]
     fn a_connection_of_this_process_is_found() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -10,7 +10,7 @@ fn connect(address: SocketAddr, timeout: Duration) -> TcpStream {
     socket
 }
 
-/// Says something and has the reply.
+/// Sends a message and waits for the reply.
 fn is_answered(mut socket: &TcpStream) -> bool {
     let mut message = [0; HEADER_LEN];
     Header { sequence: 1, flags: CLIENT | PONG, len: HEADER_LEN as u32 }.write(&mut message);

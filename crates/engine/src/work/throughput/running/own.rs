@@ -43,7 +43,7 @@ impl Running {
         self.stream_value(stream, |stream| stream.counters.finished.load(Ordering::Acquire)).unwrap_or(true)
     }
 
-    /// What the stream has sent until now.
+    /// The amount that the stream has sent until now.
     pub(crate) fn sent_on(&self, stream: u32) -> Option<Sent> {
         self.sent().into_iter().find(|sent| sent.stream == stream)
     }
@@ -53,7 +53,7 @@ impl Running {
         self.stream_value(stream, |stream| stream.counters.bytes.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
-    /// Has the peer's host said, since the last call, that nobody is at the port the stream sends to?
+    /// Has the peer's host reported, since the last call, that the port of the stream is closed?
     pub(crate) fn take_refusal(&self, stream: u32) -> bool {
         self.stream_value(stream, |stream| stream.counters.refused.swap(false, Ordering::Relaxed))
             .unwrap_or(false)
@@ -78,7 +78,7 @@ impl Running {
         Some(self.stream_result(index, it, &base, &last, now))
     }
 
-    /// What the samples have no field for, until now.
+    /// Details until now that the samples have no field for.
     pub(crate) fn take_details(&self) -> Vec<StreamDetails> {
         let of = |stream: &Stream| {
             let counters = &stream.counters;
@@ -112,7 +112,7 @@ impl Running {
     }
 }
 
-/// What was timed since the last call; bursts that are told by themselves stay.
+/// Timed quantities since the last call; bursts that are reported by themselves stay.
 fn take_timed(counters: &Counters) -> Option<Timed> {
     if let Some(state) = &counters.udp {
         return state.lock().unwrap_or_else(PoisonError::into_inner).timed.as_mut().map(Timed::take);
@@ -122,7 +122,7 @@ fn take_timed(counters: &Counters) -> Option<Timed> {
     taken
 }
 
-/// Of one stream.
+/// Details of one stream.
 #[derive(Clone, Debug)]
 pub(crate) struct StreamDetails {
     /// Its number.
@@ -131,8 +131,8 @@ pub(crate) struct StreamDetails {
     pub(crate) calls: u64,
     /// TCP reads by size.
     pub(crate) reads: [u64; 8],
-    /// UDP: transit times since the last time this was asked.
+    /// UDP: transit times since the last call.
     pub(crate) delays: Option<Delays>,
-    /// What was timed since the last time this was asked.
+    /// Timed quantities since the last call.
     pub(crate) timed: Option<Timed>,
 }

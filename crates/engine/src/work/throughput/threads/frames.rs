@@ -43,7 +43,7 @@ impl Schedule {
             Shape::Isochronous(None) | Shape::Stream => (none, None),
         };
         let (mean, deviation) = match (shape, period) {
-            // Frames are told as a rate.
+            // Frames are reported as a rate.
             (Shape::Isochronous(_), Some(period)) => {
                 let bytes = period.0 as f64 / 1e9 / 8.0;
                 (number(frames.mean) * bytes, number(frames.variance).sqrt() * bytes)
@@ -55,7 +55,7 @@ impl Schedule {
         Schedule { start: now, period, mean, deviation, count: 0, previous: 0, late, seed: now.0 | 1 }
     }
 
-    /// Waits until the next piece is due; `None`: the end comes before. Says how many bytes it has.
+    /// Waits until the next piece is due; `None`: the end comes before. Returns how many bytes it has.
     fn next(&mut self, control: &StreamControl) -> Option<f64> {
         self.previous = self.count;
         self.count = self.count.wrapping_add(1);
@@ -122,7 +122,7 @@ pub(crate) fn send_stream(
         let wanted = (size as usize).clamp(BurstRecord::LEN, MOST);
         let size = budget.take(wanted as u64) as usize;
         if size < BurstRecord::LEN {
-            // What is left has no room for a record; the receiver counts bytes, and it is data all the same.
+            // The remaining bytes have no room for a record; the receiver counts bytes, and they are data all the same.
             return send_all(&mut socket, &digits(size), counters, control);
         }
         if piece.len() != size {
@@ -246,7 +246,7 @@ fn digits(length: usize) -> Vec<u8> {
     (0..length).map(|at| b'0' + (at % 10) as u8).collect()
 }
 
-/// iPerf2's write, where nothing else was asked for.
+/// Size of iPerf2's write by default.
 const BURST: usize = 128 << 10;
 /// Largest piece.
 const MOST: usize = 16 << 20;

@@ -30,7 +30,7 @@ pub(super) fn receivers(plan: &FlowPlan, flows: &[Flow]) -> usize {
     }
 }
 
-/// The plan and the budget of one flow. What was moved before its thread begins is counted, and its end is set.
+/// The plan and the budget of one flow. Data moved before its thread begins is counted, and its end is set.
 pub(super) fn begin(
     plan: &FlowPlan,
     own: &OwnFlow,
@@ -85,7 +85,7 @@ pub(super) fn cut_stream(flow: &Flow) -> Option<(&OwnFlow, PieceRecords)> {
     }
 }
 
-/// What a sender, or a receiver of a TCP stream, times.
+/// Timed quantities of a sender, or of a receiver of a TCP stream.
 pub(super) fn timed_sender_or_stream(flow: &Flow) -> Option<Mutex<Timed>> {
     let own = flow.own.as_ref()?;
     let (clock, Timing { writes, delays, .. }) = (own.numbered.clock, own.timing);
@@ -99,7 +99,7 @@ pub(super) fn timed_sender_or_stream(flow: &Flow) -> Option<Mutex<Timed>> {
     Some(Mutex::new(timed))
 }
 
-/// What a receiver of datagrams times.
+/// Timed quantities of a receiver of datagrams.
 pub(super) fn timed_datagrams(flow: &Flow) -> Option<Timed> {
     let own = flow.own.as_ref()?;
     let place = match own.records {

@@ -44,7 +44,7 @@ pub(crate) fn receive(
 /// The stream as it is cut.
 struct Pieces {
     records: PieceRecords,
-    /// What is read of the header or of a record so far.
+    /// The part of the header or of a record that was read so far.
     front: Vec<u8>,
     /// The piece that is coming, and how many of its bytes are missing.
     coming: Option<Coming>,
@@ -75,7 +75,7 @@ impl Pieces {
         }
     }
 
-    /// Has the last read brought the end of a burst that is told by itself?
+    /// Has the last read brought the end of a burst that is reported by itself?
     fn has_burst(&self) -> bool {
         self.records.singly && self.calls == 0
     }
@@ -98,7 +98,7 @@ impl Pieces {
         }
     }
 
-    /// Takes of these bytes what belongs to the header or the record; says how many those are.
+    /// Takes those of these bytes that belong to the header or the record; returns how many they are.
     fn take_front(&mut self, bytes: &[u8], now: MonoTime) -> usize {
         let before = self.front.len();
         if self.records.header {

@@ -27,7 +27,7 @@ pub(super) fn run(directory: &Directory, lab: &HeldLab, node: &str, command: &[O
             let why = format!("the lab {} has gone, and the command with it", lab.name);
             return super::ended(Some(LOST), &why);
         }
-        // As a command in a namespace ends of it: by SIGPIPE.
+        // The same exit code as for a command in a namespace: SIGPIPE.
         Err(Lost::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {
             return Ok(Exit::Dialect(128 + 13));
         }
@@ -46,7 +46,7 @@ fn hand_on(mut signals: Signals, mut asker: Asker) {
     if coming.next().is_some() && asker.terminate().is_ok() {
         coming.next();
     }
-    // It may have ended meanwhile.
+    // The command may have ended meanwhile.
     let _ = asker.leave();
 }
 

@@ -37,7 +37,7 @@ pub(super) fn run(lab: &HeldLab, node: &HeldNode, argv: &[OsString]) -> Result<E
     Ok(Exit::Dialect(code.unwrap_or(u8::MAX)))
 }
 
-/// Waits for the command, and hands on what asks this process to end. What the terminal sends it sends to both.
+/// Waits for the command, and hands on what asks this process to end. A signal of the terminal goes to both.
 fn wait(child: &mut Child, signals: &mut Signals) -> Result<ExitStatus> {
     let process = Process::of_child(child)?;
     if let Some(status) = child.try_wait()? {

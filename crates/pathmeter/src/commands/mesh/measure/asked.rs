@@ -1,4 +1,4 @@
-//! What the options of `pathmeter mesh run` ask for.
+//! The request of the options of `pathmeter mesh run`.
 
 use cli::{MeshIpArg, MeshRunArgs, MeshTestArg};
 use engine::error::Failure;

@@ -24,7 +24,7 @@ struct Claimed {
     at: WallTime,
 }
 
-/// What the results' file has now; nothing where it is not there yet.
+/// The present results of the file; empty where it is not there yet.
 pub(super) fn known(args: &MeshRunArgs) -> Result<Results> {
     match Results::read(&args.results) {
         Ok(results) => Ok(results),
@@ -35,7 +35,7 @@ pub(super) fn known(args: &MeshRunArgs) -> Result<Results> {
     }
 }
 
-/// What it is called to people.
+/// Its name for people.
 pub(super) fn shown(args: &MeshRunArgs) -> String {
     args.name.clone().unwrap_or_else(|| args.results.display().to_string())
 }
@@ -92,7 +92,7 @@ fn host() -> String {
     engine::host::describe(None).name
 }
 
-/// What is measured again beside what was missed.
+/// The runs to measure again beside the missed ones.
 pub(super) fn again(args: &MeshRunArgs) -> Again {
     match args.again.as_deref() {
         None => Again::default(),

@@ -25,7 +25,7 @@ pub(super) struct Mesh<'a> {
     pub(super) at: &'a Coordinated<'a>,
     pub(super) asked: &'a MeshRequest,
     pub(super) earlier: &'a Earlier,
-    /// That of all of its occasions.
+    /// The name of all of its occasions.
     pub(super) name: &'a str,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn run(
     (sink, last): (&mut dyn Sink, Option<WallTime>),
 ) -> Result<()> {
     let interrupt = mesh.at.interrupt;
-    // Who takes part is called when a mesh is planned, and known when it is measured.
+    // The roll is called when a mesh is planned, and known when it is measured.
     let roll = RefCell::new(Roll::default());
     let mut series = Series {
         timetable,

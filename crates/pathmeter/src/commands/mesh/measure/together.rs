@@ -30,7 +30,7 @@ pub(super) struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Measures them, keeps the run where that is asked for, and writes it.
+    /// Measures them, keeps the run where requested, and writes it.
     pub(super) fn run(&self, plan: MeshPlan, expected: &[Expected], global: &Common) -> Result<Exit> {
         let mut run = self.keep(self.measure(plan)?)?;
         let expected: Vec<_> = expected.iter().map(|one| one.written.clone()).collect();
@@ -56,7 +56,7 @@ impl Pairs<'_> {
         document(&group, started.as_ref(), &results.all())
     }
 
-    /// What stands out is measured again before anybody is told; the last run is the result.
+    /// A change is measured again before an alert is sent; the last run is the result.
     #[cfg(feature = "store")]
     fn keep(&self, run: Run) -> Result<Run> {
         let group = crate::commands::mesh::kept::Group::from_args(self.args, &self.asked.pairs)?;

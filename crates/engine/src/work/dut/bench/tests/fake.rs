@@ -1,4 +1,4 @@
-//! Two ports around a device that does what it is told: drops, doubles, delays, forgets.
+//! Two ports around a device that follows the test's script: it drops, doubles, delays, forgets.
 
 use super::super::super::port::{Counted, Port};
 use crate::error::Result;
@@ -11,18 +11,18 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What the device and the host do to each burst, in the order of bursts; the last one goes on.
+/// Effects of the device and the host on each burst, in the order of bursts; the last one goes on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delivery {
-    /// Of so many frames the last one is lost; 0 for none.
+    /// The last one of so many frames is lost; 0 for none.
     pub(super) loses_each: u64,
-    /// Of so many frames the last one comes twice; 0 for none.
+    /// The last one of so many frames comes twice; 0 for none.
     pub(super) doubles_each: u64,
-    /// What every frame takes.
+    /// Delay of every frame.
     pub(super) delay: Nanos,
-    /// For how long the generator was held up.
+    /// Time for which the generator was delayed.
     pub(super) held: Nanos,
-    /// Of a burst with a pace no more are sent than this share, in percent.
+    /// A burst with a pace sends no more than this share, in percent.
     pub(super) sends_percent: Option<u64>,
     /// Frames longer than this do not pass.
     pub(super) mtu: Option<Bytes>,
@@ -30,17 +30,17 @@ pub(super) struct Delivery {
     pub(super) invents: u64,
 }
 
-/// What happened so far.
+/// State of the device and its ports.
 #[derive(Debug, Default)]
 pub(super) struct Wire {
-    /// Of bursts with a pace and more frames than are sent to learn or to choose.
+    /// Deliveries of bursts with a pace and more frames than are sent to learn or to choose.
     deliveries: Vec<Delivery>,
     bursts: usize,
-    /// What is counted at each port: the tag, how many, and how much a tunnel makes each longer.
+    /// The frames to count at each port: the tag, how many, and how much a tunnel makes each longer.
     counting: [Option<(u32, u64, u64)>; 2],
     watching: [Option<Watch>; 2],
     arrived: HashMap<(usize, u32), Came>,
-    /// What was done, in words.
+    /// The calls so far, as text.
     pub(super) log: Vec<String>,
     pub(super) tags: Vec<u32>,
 }
@@ -142,7 +142,7 @@ impl Port for FakePort {
         Ok(())
     }
 
-    /// A generator of a million frames a second.
+    /// A generator of a million frames per second.
     fn sent(&mut self) -> Result<Sent> {
         let (spec, burst) = self.sending.take().unwrap();
         let side = self.side;

@@ -87,7 +87,7 @@ fn a_router_whose_interface_goes_down_forwards_again() {
         let came = bench.execute(&order(network, 128, Directions::Up, Action::Reset(trial))).unwrap();
         let direction = &came.directions[0];
         assert!(direction.resumed, "{network}: {direction:?}");
-        // It is down for a tenth of a second at the least.
+        // The interface is down for a tenth of a second at the least.
         assert!(came.result.received < came.result.sent, "{came:?}");
         assert!(direction.silence.is_none_or(|silence| silence >= Nanos::from_millis(100)), "{direction:?}");
     }
