@@ -373,7 +373,7 @@ fn packets_that_overtake_each_other_are_named_where_tcp_saw_them() {
     steps(&mut evidence)[0].reordered = 0.02;
     let found = limit_of(&evidence);
     assert_eq!((found.kind, found.share), (LimitKind::Reordering, Some(0.02)));
-    assert_eq!(brief(&found).as_deref(), Some("packets out of order, 2 % of them"));
+    assert_eq!(brief(&found).as_deref(), Some("packets out of order, 2.00 % of them"));
     tcp(&mut evidence).reordering = 3;
     assert_ne!(limit_of(&evidence).kind, LimitKind::Reordering, "TCP saw none");
     tcp(&mut evidence).reordering = 300;
