@@ -365,6 +365,10 @@ pub struct MeasureArgs {
     pub target: TargetArgs,
     #[command(flatten)]
     pub explain: ExplainArgs,
+    /// Look for the place of the limit on every path: beyond private addresses, above 1 Gbit/s, and for up to 10s in each direction.
+    /// Routers on the path see up to twice the rate of the limit in packets whose TTL ends there
+    #[arg(long, conflicts_with = "no_explain", help_heading = "Test")]
+    pub place: bool,
     #[command(flatten)]
     pub capture: CaptureArgs,
     #[command(flatten)]

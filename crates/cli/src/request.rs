@@ -41,8 +41,8 @@ pub trait Asks {
 impl Asks for MeasureArgs {
     fn request(&self) -> Result<Request> {
         let far = far(&self.target)?;
-        let (link, explain) = (self.session.link, self.explain.budget());
-        Ok(Request::Measure(Box::new(Measure { far, quick: self.quick, link, explain })))
+        let (link, explain, place) = (self.session.link, self.explain.budget(), self.place);
+        Ok(Request::Measure(Box::new(Measure { far, quick: self.quick, link, explain, place })))
     }
 }
 

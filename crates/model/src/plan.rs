@@ -172,6 +172,9 @@ pub struct LocalOptions {
     /// Time for finding the reasons of an unexpected result, in each direction; zero: none.
     #[serde(rename = "explain_ns", default, skip_serializing_if = "Nanos::is_zero")]
     pub explain: Nanos,
+    /// The place of a limit is looked for on every path, and for longer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub place: bool,
     /// iPerf3 only: TCP senders send this file, receivers write to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,

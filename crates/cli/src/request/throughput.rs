@@ -48,6 +48,7 @@ fn throughput(args: &ThroughputArgs) -> Result<Throughput, Failure> {
         wait: args.host.wait.into(),
         link: args.session.link,
         explain: args.explain.budget(),
+        place: args.place,
         ..plain
     })
 }

@@ -22,13 +22,15 @@ pub struct Measure {
     pub link: Option<BitRate>,
     /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
     pub explain: Nanos,
+    /// The place of a limit is looked for whatever the addresses and the rate are, and for longer.
+    pub place: bool,
 }
 
 impl Measure {
     /// A full measurement of the path to this host.
     #[must_use]
     pub fn to(far: FarEnd) -> Measure {
-        Measure { far, quick: false, link: None, explain: DEFAULT_BUDGET }
+        Measure { far, quick: false, link: None, explain: DEFAULT_BUDGET, place: false }
     }
 }
 
@@ -38,7 +40,8 @@ pub(super) fn resolve(asked: &Measure, host: &Host) -> Result<Plan> {
     let target = asked.far.target(native::PORT, host)?;
     let origin = &asked.far.origin;
     let interval = Nanos::from_secs(1);
-    let local = LocalOptions { interval, explain: asked.explain, ..origin.local(asked.link) };
+    let local =
+        LocalOptions { interval, explain: asked.explain, place: asked.place, ..origin.local(asked.link) };
     preflight::check_path(&target, &local)?;
     let one_family = origin.family != Family::Any;
     Ok(Plan::Measure(Box::new(MeasurePlan::new(target, local, asked.quick, one_family))))

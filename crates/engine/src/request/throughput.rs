@@ -52,6 +52,8 @@ pub struct Throughput {
     pub link: Option<BitRate>,
     /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
     pub explain: Nanos,
+    /// The place of a limit is looked for whatever the addresses and the rate are, and for longer.
+    pub place: bool,
 }
 
 /// Options of the sockets that carry a test.
@@ -112,6 +114,7 @@ impl Throughput {
             wait: Wait::Auto,
             link: None,
             explain: DEFAULT_BUDGET,
+            place: false,
         }
     }
 }
@@ -196,6 +199,7 @@ fn local(asked: &Throughput) -> LocalOptions {
         affinity: asked.affinity.clone(),
         wait: asked.wait,
         explain: asked.explain,
+        place: asked.place,
         ..asked.far.origin.local(asked.link)
     }
 }

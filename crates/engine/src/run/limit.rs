@@ -40,10 +40,12 @@ fn announced_after(tests: &[&Plan], when: &str) -> Option<String> {
     };
     let plan = tests.iter().find(loads)?;
     let is_short = matches!(plan.test.end, End::Time(time) if time < SHORT_BELOW);
-    let (time, most) = if is_short { (SHORT_BUDGET, BUDGET) } else { (BUDGET, LONG_BUDGET) };
-    let time = time.min(plan.local.explain);
-    let slow =
-        if is_short { String::new() } else { format!(" ({} below {SLOW})", most.min(plan.local.explain)) };
+    let (time, most) = match plan.local {
+        LocalOptions { place: true, explain, .. } => (explain.max(PLACE_BUDGET), None),
+        LocalOptions { explain, .. } if is_short => (SHORT_BUDGET.min(explain), None),
+        LocalOptions { explain, .. } => (BUDGET.min(explain), Some(LONG_BUDGET.min(explain))),
+    };
+    let slow = most.map(|most| format!(" ({most} below {SLOW})")).unwrap_or_default();
     Some(format!(
         "{when} the path is loaded with UDP for up to {time}{slow}, with up to 3.1 times the rate that it takes, so that its limit \
          can be named; -b and the limits of the server hold for it, and --no-explain leaves it out"
@@ -199,7 +201,7 @@ fn quest(plan: &Plan, direction: Direction, evidence: &Evidence, allowed: Option
     let in_frames = |rate: BitRate| {
         BitRate((rate.0 as f64 * f64::from(payload + overhead) / f64::from(payload)).round() as u64)
     };
-    let short = matches!(plan.test.end, End::Time(time) if time < SHORT_BELOW);
+    let short = !plan.local.place && matches!(plan.test.end, End::Time(time) if time < SHORT_BELOW);
     let lost = evidence.tcp.as_ref().map_or(0.0, |tcp| tcp.lost as f64 / tcp.segments.max(1) as f64);
     let budget = match short {
         true => SHORT_BUDGET,
@@ -214,11 +216,11 @@ fn quest(plan: &Plan, direction: Direction, evidence: &Evidence, allowed: Option
         most: evidence.asked.into_iter().chain(allowed).min().map(in_frames),
         lost,
         short,
-        place: evidence.rate <= PLACE_BELOW && is_private(plan.target.address.ip()),
-        budget: if plan.local.explain > DEFAULT_BUDGET {
-            plan.local.explain
-        } else {
-            plan.local.explain.min(budget)
+        place: plan.local.place || evidence.rate <= PLACE_BELOW && is_private(plan.target.address.ip()),
+        budget: match plan.local.explain {
+            longer if longer > DEFAULT_BUDGET => longer,
+            _ if plan.local.place => PLACE_BUDGET,
+            usual => usual.min(budget),
         },
     }
 }
@@ -260,6 +262,8 @@ const BUDGET: Nanos = Nanos::from_secs(4);
 /// At a low rate packets are few.
 const LONG_BUDGET: Nanos = Nanos::from_secs(5);
 const SLOW: BitRate = BitRate(10_000_000);
+/// With `--place`.
+const PLACE_BUDGET: Nanos = Nanos::from_secs(10);
 const SHORT_BUDGET: Nanos = Nanos::from_millis(1200);
 /// A sender with one CPU reaches some more than this rate.
 const FASTEST: BitRate = BitRate(5_000_000_000);

@@ -402,6 +402,7 @@ fn loaded(queue: u64, loss: f64, capped_packets: bool) -> Fixture {
         sparse: 0,
         ahead: Bytes(0),
         marked: 0.0,
+        reordered: 0.0,
         stalled: 0.0,
         links: None,
     };

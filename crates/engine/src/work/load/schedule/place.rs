@@ -24,30 +24,50 @@ pub(super) fn look(phase: &mut Phase<'_>, rate: f64) -> Result<()> {
     let sparse: u8 = if rate < SLOW { 5 } else { 10 };
     let per_sparse = f64::from(sparse);
     let time = phase.time_of(SPARSE / LATE * per_sparse / FLOOD, rate).clamp(STEP, LONGEST_STEP);
-    // After the small frames: everything goes to the end, so that the limit is saturated again.
-    let flood = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, time);
     let most = rate * super::SATURATED / phase.bits(phase.quest.payload);
-    phase.path.saturate(StepRequest { time: super::SATURATION, ..flood }, most)?;
-    let mut answers = Vec::new();
-    // 255: to the end, for comparison.
-    for crossed in [255].into_iter().chain((1..links).rev()) {
+    let mut answers: Vec<(u8, Reach)> = Vec::new();
+    while let Some(crossed) = next_to_cross(&answers, links) {
         // The idle path and the bucket are looked at after it.
         if phase.left() < time + super::AFTER_PLACE {
             break;
+        }
+        // After the small frames, and after a load that ended before the limit, everything goes to the end until it is saturated.
+        if answers.last().is_none_or(|(before, reach)| *reach == Reach::No && *before < crossed) {
+            let flood = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, time);
+            phase.path.saturate(StepRequest { time: super::SATURATION, ..flood }, most)?;
         }
         let step = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, time);
         let step = StepRequest { sparse, ttl: Some(crossed.min(64)), ..step };
         let outcome = phase.path.run(&[step])?;
         phase.reading.take_scoped(Purpose::Scoped, step, outcome.first(), Some(crossed));
-        let reached = reach(phase, per_sparse, time);
-        answers.push((crossed, reached));
-        let nots = answers.iter().filter(|(_, reach)| *reach == Reach::No).count();
-        if nots == 2 {
-            break;
-        }
+        answers.push((crossed, reach(phase, per_sparse, time)));
     }
     phase.reading.place = place(&answers, links, phase.quest.direction);
     Ok(())
+}
+
+/// The number of links that the next load crosses: to the end first, for comparison; then each hop in turn from the far end, until two
+/// were not reached, or on a long path half of the links that are left.
+fn next_to_cross(answers: &[(u8, Reach)], links: u8) -> Option<u8> {
+    let Some((last, rest)) = answers.split_last() else { return Some(WHOLE) };
+    if rest.is_empty() && last.1 != Reach::Yes {
+        return None;
+    }
+    if links <= IN_TURN {
+        let nots = answers.iter().filter(|(_, reach)| *reach == Reach::No).count();
+        let next = if last.0 == WHOLE { links } else { last.0 }.saturating_sub(1);
+        return (nots < 2 && next > 0).then_some(next);
+    }
+    let (not, reached) = bounds(answers, links);
+    (last.1 != Reach::Unclear && reached > not + 1).then(|| not.midpoint(reached))
+}
+
+/// The most links that were crossed without the limit, and the fewest with it.
+fn bounds(answers: &[(u8, Reach)], links: u8) -> (u8, u8) {
+    let clear = |wanted| {
+        answers.iter().filter(move |(crossed, reach)| *reach == wanted && *crossed != WHOLE).map(|one| one.0)
+    };
+    (clear(Reach::No).max().unwrap_or(0), clear(Reach::Yes).min().unwrap_or(links))
 }
 
 /// By the last step: what the sparse datagrams saw.
@@ -55,7 +75,7 @@ fn reach(phase: &Phase<'_>, per_sparse: f64, time: Nanos) -> Reach {
     let steps = phase.reading.steps();
     let Some(last) = steps.last() else { return Reach::Unclear };
     // The hot steps may have lost more: a policer's bucket for each flow, or a sender that was faster then.
-    let whole = steps.iter().rev().find(|step| step.links == Some(255)).map_or(0.0, |step| step.loss);
+    let whole = steps.iter().rev().find(|step| step.links == Some(WHOLE)).map_or(0.0, |step| step.loss);
     let by_loss = match last.sparse_loss {
         Some(loss) if whole > SURE_LOSS && last.sparse >= SPARSE as u64 / 2 => score(loss / whole),
         _ => Reach::Unclear,
@@ -91,8 +111,7 @@ fn place(answers: &[(u8, Reach)], links: u8, direction: Direction) -> Option<Lim
     if answers.first().is_none_or(|(_, reach)| *reach != Reach::Yes) {
         return None;
     }
-    let clear = |wanted| answers[1..].iter().filter(move |(_, reach)| *reach == wanted).map(|one| one.0);
-    let (reached, not) = (clear(Reach::Yes).min().unwrap_or(links), clear(Reach::No).max().unwrap_or(0));
+    let (not, reached) = bounds(answers, links);
     if not >= reached {
         return None;
     }
@@ -104,8 +123,12 @@ fn place(answers: &[(u8, Reach)], links: u8, direction: Direction) -> Option<Lim
     })
 }
 
-/// More links take too long.
-const MOST_LINKS: u8 = 8;
+/// More links are no path of today.
+const MOST_LINKS: u8 = 40;
+/// Each of so few links is tried.
+const IN_TURN: u8 = 5;
+/// A load that goes to the end.
+const WHOLE: u8 = u8::MAX;
 /// Sparse datagrams in the late part of a step.
 const SPARSE: f64 = 40.0;
 /// Share of a step that is late.
@@ -137,5 +160,19 @@ mod tests {
         assert_eq!(up(&[(255, unclear), (3, yes)]), None);
         let down = place(&[(255, yes), (3, yes), (2, no), (1, no)], 4, Direction::Down);
         assert_eq!(down.and_then(LimitPlace::link), Some(2));
+    }
+
+    #[test]
+    fn a_long_path_is_halved() {
+        for limit in 1..=20_u8 {
+            let mut answers = Vec::new();
+            while let Some(crossed) = next_to_cross(&answers, 20) {
+                answers.push((crossed, if crossed >= limit { Reach::Yes } else { Reach::No }));
+            }
+            assert!(answers.len() <= 6, "{limit}: {answers:?}");
+            assert_eq!(place(&answers, 20, Direction::Up).and_then(LimitPlace::link), Some(limit));
+        }
+        assert_eq!(next_to_cross(&[(WHOLE, Reach::Unclear)], 20), None);
+        assert_eq!(next_to_cross(&[(WHOLE, Reach::Yes), (10, Reach::Unclear)], 20), None, "links 1 to 20");
     }
 }

@@ -326,6 +326,19 @@ proptest! {
 }
 
 #[test]
+fn the_link_of_a_long_path_is_found() {
+    for link in [1, 2, 7, 13, 14] {
+        for (queue, loss) in [(3e6, 0.003), (0.0, 0.05)] {
+            let bucket = Bucket::new(link, 30e6, 40e3 * 8.0, queue);
+            let mut path = SimPath { links: 14, ..SimPath::new(vec![bucket], 0.01, 7) };
+            let found =
+                limit_of(&evidence(&mut path, Before { rate: 28e6, lost: loss, growth: queue / 30e6 }));
+            assert_eq!(found.place.and_then(|place| place.link()), Some(link), "{found:?}");
+        }
+    }
+}
+
+#[test]
 fn no_step_exceeds_what_is_allowed_and_the_phase_ends_in_time() {
     let mut path = SimPath::new(vec![Bucket::new(2, 50e6, 15e3 * 8.0, 5e6)], 0.005, 7);
     let began = path.now;
