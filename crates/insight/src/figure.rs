@@ -1,11 +1,12 @@
 //! The one table of figures: the name, label, quantity and source of every figure that a result can have.
 //!
-//! Expectations, lists of runs, comparisons, trends, Prometheus and wide CSV read it, and `docs/figures.md` is made from it.
+//! Expectations, the figures of JSON, lists of runs, comparisons, trends, Prometheus and wide CSV read it, and `docs/figures.md` is made from it.
 
 mod device;
 mod frames;
 mod key;
 mod latency;
+mod numbers;
 mod quantity;
 mod run;
 mod sizes;
@@ -14,6 +15,7 @@ mod transfer;
 
 pub use device::{DEVICE_FIGURES, device_figure, device_headlines, row_scope};
 pub use key::{Key, Part, full_names, names_like};
+pub use numbers::{Numbers, device_numbers, numbers};
 pub use quantity::Quantity;
 
 use model::dut::{DeviceReport, StreamReport};

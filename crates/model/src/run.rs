@@ -17,7 +17,7 @@ use crate::transfer::TransferPlan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The result document, schema `pathmeter/result/1`. Only ever extended.
+/// The result document, schema `pathmeter/result/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Run {

@@ -89,7 +89,7 @@ impl Quantity {
         units.iter().find(|(_, size)| most >= *size).or(units.last()).copied().unwrap_or(("", 1.0))
     }
 
-    /// The end of a name in Prometheus, and how many of ours its unit is.
+    /// The end of a name in Prometheus, and how many of ours its unit is; figures of JSON have the same unit.
     #[must_use]
     pub fn base_unit(self) -> (&'static str, f64) {
         match self {

@@ -81,13 +81,14 @@ fn time(run: &Run, of: fn(&Distribution) -> Option<Nanos>) -> Option<f64> {
 }
 
 /// A percentile of a latency run takes so many round trips; in `measure`, which has few, the longest stands for what they cannot
-/// carry.
+/// carry. One that messages without a reply reach is a bound alone.
 fn percentile(run: &Run, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
     match run.summary.egress_paths.is_empty() {
         true => run
             .summary
             .rtt
-            .filter(|rtt| rtt.count > 0 && rtt.standing(percent) != Standing::NotGiven)
+            .filter(|rtt| rtt.count > 0)
+            .filter(|rtt| matches!(rtt.standing(percent), Standing::Known | Standing::TooFew))
             .map(|rtt| nanos(of(&rtt))),
         false => match run.summary.egress_paths.as_slice() {
             [egress] => latency::of_path(egress, percent, of),
