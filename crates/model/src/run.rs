@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::expectation::Checked;
-use crate::finding::{Finding, Verdict};
+use crate::finding::{Finding, Status, Verdict};
 use crate::hops::HopsPlan;
 use crate::host::Host;
 use crate::latency::{LatencyPlan, LatencySample};
@@ -162,6 +162,14 @@ impl Run {
     /// The hops of a path are its subject.
     pub fn is_hops(&self) -> bool {
         self.hops.is_some() || self.kind == "hops"
+    }
+
+    /// Takes the expectations of the user: where one is broken, the verdict is at least [`Status::Broken`].
+    pub fn hold_against(&mut self, expectations: Vec<Checked>) {
+        if expectations.iter().any(|expected| !expected.held) {
+            self.verdict.status = self.verdict.status.max(Status::Broken);
+        }
+        self.expectations = expectations;
     }
 
     fn take(&mut self, event: &Event) {

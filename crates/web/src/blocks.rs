@@ -77,8 +77,8 @@ fn table(table: &Table) -> Value {
 }
 
 fn conclusion(conclusion: &Conclusion) -> Value {
-    let Conclusion { of, status, answer, text, broken, .. } = conclusion;
-    json!({ "type": "conclusion", "of": of, "status": word(*status), "answer": answer, "text": text, "broken": broken })
+    let Conclusion { of, status, answer, text, .. } = conclusion;
+    json!({ "type": "conclusion", "of": of, "status": word(*status), "answer": answer, "text": text })
 }
 
 /// The word of a verdict, in small letters.

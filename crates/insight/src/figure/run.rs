@@ -43,7 +43,7 @@ pub(super) static RUN: &[Figure] = &[
     whole(("warnings", "warnings"), Count, |r| findings(r, Severity::Warning), "findings that are warnings").lower(),
     whole(("findings", "findings"), Count, |r| Some(r.findings.len() as f64), "findings of any severity").lower(),
     whole(("verdict", "verdict"), Verdict, |r| Some(f64::from(r.verdict.status as u8)),
-        "`ok`, `degraded`, `problem` or `void`, in this order").lower(),
+        "`ok`, `degraded`, `broken`, `problem` or `void`, in this order").lower(),
     figure((key::FINDING, "findings of an id"), Count, Source::Finding,
         "findings of this id, such as `finding.path-loss`").lower(),
     whole(("pairs.up.goodput", "sum of the pairs, up"), Rate, |r| pairs(r, |sum| sum.up),

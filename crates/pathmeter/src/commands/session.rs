@@ -93,7 +93,7 @@ pub(crate) fn conclude_all(
 
 /// Writes the result of a run and says how it went. `live`: intervals have already been shown on standard output.
 pub(crate) fn conclude(run: &mut Run, live: bool, expected: &[Expectation], global: &Common) -> Result<Exit> {
-    run.expectations = expected.iter().map(|expectation| expectation.check(run)).collect();
+    run.hold_against(expected.iter().map(|expectation| expectation.check(run)).collect());
     let shown = live && global.output.is_none();
     write(&[&RunDocument { run, shown }], global)?;
     let broken = broken(&run.expectations);

@@ -51,7 +51,7 @@ fn verdict(conclusion: &Conclusion) -> String {
     let class = match conclusion.status {
         Status::Ok => "good",
         Status::Degraded => "warning",
-        Status::Problem | Status::Void => "problem",
+        Status::Broken | Status::Problem | Status::Void => "problem",
     };
     let of = match conclusion.of.as_str() {
         "" => String::new(),
