@@ -5,12 +5,14 @@
 
 mod block;
 mod csv;
+mod failure;
 mod published;
 mod style;
 mod table;
 
 pub use block::{Block, Chart, Conclusion, Expectation, Item, Judgement};
 pub use csv::Csv;
+pub use failure::{ErrorBody, ErrorDocument};
 pub use published::{Published, PublishedEvent, PublishedPlan, UNITS, with_units};
 pub use style::{Paint, Style};
 pub(crate) use table::Cell;

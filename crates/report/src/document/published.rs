@@ -1,7 +1,7 @@
 //! What stands in a JSON document beside what was measured, so that any program can read it: every figure by its public name,
 //! times as text, and the units of keys that do not name them.
 
-use super::{indented, json_value, line};
+use super::{ErrorBody, indented, json_value, line};
 use insight::figure::{Numbers, device_numbers, numbers};
 use model::dut::DutReport;
 use model::event::Event;
@@ -31,6 +31,8 @@ pub struct Published<T> {
     /// Every known figure as a number by the names of `--expect` (`docs/figures.md`): bits per second, packets per second, bytes,
     /// seconds, shares of one, and counts. A figure that is not known, or of which only a bound is, is absent.
     figures: Option<Numbers>,
+    /// The error that ended it early, below what was measured until then.
+    error: Option<ErrorBody>,
     /// Begin, as RFC 3339 in UTC.
     started_at: Option<String>,
     /// End, likewise.
@@ -45,6 +47,7 @@ impl<T: Serialize> Published<T> {
         Published {
             document,
             figures: None,
+            error: None,
             started_at: started.map(text),
             finished_at: finished.map(text),
             units: None,
@@ -57,6 +60,7 @@ impl<T: Serialize> Published<T> {
             [&self.started_at, &self.finished_at].map(|time| time.clone().map(Value::String));
         let keys = [
             ("figures", self.figures.as_ref().map(plain)),
+            ("error", self.error.as_ref().map(json_value)),
             ("started_at", started),
             ("finished_at", finished),
             ("units", self.units.as_ref().map(json_value)),
@@ -81,6 +85,12 @@ impl<'a> Published<&'a Run> {
     pub fn of_run(run: &'a Run) -> Published<&'a Run> {
         let published = Published::new(run, run.started, run.finished);
         Published { figures: Some(numbers(run)), units: Some(UNITS.into()), ..published }
+    }
+
+    /// The same with the error that ended it early.
+    #[must_use]
+    pub fn with_error(self, error: Option<ErrorBody>) -> Published<&'a Run> {
+        Published { error, ..self }
     }
 }
 
