@@ -6,6 +6,7 @@
 mod block;
 mod csv;
 mod failure;
+mod figures;
 mod published;
 mod style;
 mod table;
@@ -13,6 +14,7 @@ mod table;
 pub use block::{Block, Chart, Conclusion, Expectation, Item, Judgement};
 pub use csv::Csv;
 pub use failure::{ErrorBody, ErrorDocument};
+pub use figures::{FigureRow, FigureTable};
 pub use published::{Published, PublishedEvent, PublishedPlan, UNITS, with_units};
 pub use style::{Paint, Style};
 pub(crate) use table::Cell;

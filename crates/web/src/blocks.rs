@@ -42,6 +42,7 @@ fn value(block: &Block) -> Value {
         }
         Block::List(items) => json!({ "type": "list", "items": items.iter().map(item).collect::<Vec<_>>() }),
         Block::Table(one) => table(one),
+        Block::Figures(one) => table(&one.plain()),
         Block::Chart(chart) => {
             json!({ "type": "chart", "title": chart.title(), "svg": chart.drawing().svg(), "is_single": is_single(chart) })
         }

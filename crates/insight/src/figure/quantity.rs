@@ -141,11 +141,11 @@ impl Quantity {
 /// In the order of [`model::limit::Confidence`].
 const SURE: [&str; 3] = ["low", "medium", "high"];
 
-/// A size of packets is written as it is set, an amount of data in groups of thousands.
+/// A size of packets is written as it is set, an amount of data with its unit.
 fn size(bytes: u64) -> String {
     match bytes <= LARGEST_PACKET {
         true => format!("{bytes} bytes"),
-        false => format!("{} bytes", grouped(bytes)),
+        false => Bytes(bytes).to_string(),
     }
 }
 

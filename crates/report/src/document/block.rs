@@ -1,6 +1,6 @@
 //! The blocks that documents are made of.
 
-use super::{Paint, Table};
+use super::{FigureTable, Paint, Table};
 use crate::plot::{BarChart, Drawing, LineChart};
 use insight::answer::Answer;
 use model::finding::{Finding, Status, Verdict};
@@ -21,6 +21,8 @@ pub enum Block {
     List(Vec<Item>),
     /// A table.
     Table(Table),
+    /// A table of figures.
+    Figures(FigureTable),
     /// A drawing, for formats that show pictures.
     Chart(Chart),
     /// The reasons behind the figures.
@@ -53,6 +55,7 @@ impl Block {
             Block::Sentences(sentences) => sentences.is_empty(),
             Block::List(items) => items.is_empty(),
             Block::Table(table) => table.rows.is_empty(),
+            Block::Figures(table) => table.rows.is_empty(),
             Block::Chart(_) => false,
             Block::Details(_, blocks) => blocks.iter().all(Block::is_empty),
             Block::Findings(findings) => findings.is_empty(),

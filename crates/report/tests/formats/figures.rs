@@ -1,6 +1,6 @@
 //! The page of figures is that of the table. `UPDATE_DOCS=1 cargo test -p pathmeter-report --test formats figures` writes it anew.
 
-use insight::figure::{Better, DEVICE_FIGURES, Figure, Level, Quantity, Scope, run_figures};
+use insight::figure::{Better, DEVICE_FIGURES, Figure, Quantity, Scope, run_figures};
 use model::plan::Transport;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -87,10 +87,7 @@ fn row(figure: &Figure) -> String {
         Better::Lower => "lower",
         Better::Neither => "",
     };
-    let listed = match figure.level {
-        Level::Answer(place) => place.to_string(),
-        Level::Data => String::new(),
-    };
+    let listed = figure.place.map(|place| place.to_string()).unwrap_or_default();
     let only = match figure.transport {
         Some(Transport::Tcp) => " (TCP)",
         Some(Transport::Udp) => " (UDP)",
@@ -141,7 +138,7 @@ fn every_row_is_complete_and_every_name_is_one() {
         assert!(!figure.label.is_empty() && !figure.note.is_empty(), "{scope} {name}");
         assert!(!figure.note.contains('|') && !figure.note.ends_with('.'), "{scope} {name}: {}", figure.note);
         assert!(names.insert((scope.clone(), name)), "{scope} {name} stands twice");
-        if let Level::Answer(place) = figure.level {
+        if let Some(place) = figure.place {
             // Paths and devices have lists of their own.
             let list = Some(scope).filter(|_| matches!(figure.scope, Scope::Egress | Scope::Device));
             assert!(places.insert((list, place)), "{name}: place {place} is taken");
