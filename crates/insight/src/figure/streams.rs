@@ -42,6 +42,8 @@ pub(super) static STREAMS: &[Figure] = &[
         "datagrams that arrived again").lower().udp().shown(AboveZero),
     stream(("late", "too late"), Count, |d| d.late.map(|count| count as f64),
         "datagrams so late that they may be new or duplicates").lower().udp().shown(AboveZero),
+    stream(("ecn_marks", "ECN CE marks"), Count, |d| d.ecn_marks.map(|count| count as f64),
+        "packets that arrived with ECN's mark of congestion (TCP: Linux 6.18; UDP: sent with an ECN-capable `--tos`)").lower().shown(AboveZero),
     stream(("jitter", "jitter"), Time, |d| d.jitter.map(|jitter| nanos(jitter.rfc3550)),
         "jitter by RFC 3550 at the end, mean over the streams").lower().udp().shown(OneTest).listed(14),
     stream(("jitter.p50", "jitter, median"), Time, |d| jitter(d, |all| all.p50),

@@ -53,6 +53,7 @@ fn of_a_direction(at: u32) -> Vec<(&'static str, Value)> {
         ("reordered", Count(at + 10)),
         ("duplicates", Count(at + 11)),
         ("late", Count(at + 12)),
+        ("ecn_marks", Count(at + 45)),
         ("jitter", Micros(at + 13)),
         ("jitter.p50", Micros(at + 17)),
         ("jitter.p99", Micros(at + 19)),

@@ -108,6 +108,7 @@ fn direction(at: u32) -> DirectionSummary {
             max: micros(at + 25),
             error: micros(at + 26),
         }),
+        ecn_marks: Some(count(at + 45)),
         spurious_retransmits: Some(count(at + 43)),
         retransmits: Some(count(at + 27)),
         segments: Some(Segments {
