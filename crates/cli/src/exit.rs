@@ -40,6 +40,21 @@ impl Exit {
         }
     }
 
+    /// The word that a document of JSON has for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Exit::Done => "done",
+            Exit::ExpectationBroken => "broken",
+            Exit::Usage => "usage",
+            Exit::Unreachable => "unreachable",
+            Exit::Void => "void",
+            Exit::Regression => "regression",
+            Exit::Fault => "internal",
+            Exit::Dialect(_) => "dialect",
+        }
+    }
+
     /// The code an error ends the program with.
     #[must_use]
     pub fn from_error(error: &Error) -> Exit {

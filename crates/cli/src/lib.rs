@@ -23,25 +23,23 @@ pub use arguments::*;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use config::Config;
-use engine::error::{Context, Result};
+use engine::error::{Error, Failure};
 use foreign::Refused;
 use std::ffi::OsString;
-use std::io::{ErrorKind, Write};
 
-/// Reads the command line and adds the configuration. `args`: the program's name and its arguments. For a request of help and for
-/// wrong arguments (exit code 2) the process ends here, as with clap.
+/// Reads the command line and adds the configuration. `args`: the program's name and its arguments.
 ///
 /// # Errors
-/// The configuration cannot be read, or has values that no option takes; or the help cannot be written.
-pub fn read(args: Vec<OsString>) -> Result<(Cli, Config)> {
+/// Help is requested, the arguments are wrong, or the configuration cannot be read or has values that no option takes.
+pub fn read(args: Vec<OsString>) -> Result<(Cli, Config), Unread> {
     let program = shortened(Cli::command(), width());
     let program = if args.len() > 1 { program } else { without_command(program, width()) };
-    let (mut matches, args) = foreign::understood(&program, args).or_else(refused)?;
+    let (mut matches, args) = foreign::understood(&program, args)?;
     let config = Config::from_matches(&matches)?;
     if !config.defaults.is_empty() {
-        matches = config.with_defaults(program, &matches)?.try_get_matches_from(args).or_else(end)?;
+        matches = config.with_defaults(program, &matches)?.try_get_matches_from(args)?;
     }
-    let mut cli = Cli::from_arg_matches(&matches).or_else(end)?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
     // A store in the environment is only for runs that are to be stored; one on the command line requests that this run is.
     let is_named = |matches: &ArgMatches| {
         matches.try_contains_id("store").is_ok()
@@ -57,20 +55,53 @@ pub fn read(args: Vec<OsString>) -> Result<(Cli, Config)> {
     Ok((cli, config))
 }
 
-/// A foreign word is an error of ours; everything else is clap's.
-fn refused<T>(refused: Refused) -> Result<T> {
-    match refused {
-        Refused::Clap(error) => end(error),
-        Refused::Foreign(failure) => Err(failure.into()),
+/// Whether the words of a command line that is not understood request JSON, and no other format.
+#[must_use]
+pub fn is_json_requested(args: &[OsString]) -> bool {
+    let texts: Vec<&str> =
+        args.iter().filter_map(|arg| arg.to_str()).take_while(|text| *text != "--").collect();
+    let is_json = |(at, text): (usize, &&str)| match *text {
+        "--json" => Some(true),
+        "--format" => texts.get(at + 1).map(|format| *format == "json"),
+        text => text.strip_prefix("--format=").map(|format| format == "json"),
+    };
+    let requests: Vec<bool> = texts.iter().enumerate().filter_map(is_json).collect();
+    !requests.is_empty() && requests.iter().all(|is_json| *is_json)
+}
+
+/// Why there is nothing to run.
+#[derive(Debug)]
+pub enum Unread {
+    /// Help or version is requested, or clap refuses the arguments.
+    Clap(clap::Error),
+    /// Another error.
+    Error(Error),
+}
+
+impl From<clap::Error> for Unread {
+    fn from(error: clap::Error) -> Unread {
+        Unread::Clap(error)
     }
 }
 
-/// Ends the process with what clap has to say: help and version on standard output, all else on standard error.
-fn end<T>(error: clap::Error) -> Result<T> {
-    match error.print().and_then(|()| std::io::stdout().flush()) {
-        Err(failed) if !error.use_stderr() && failed.kind() != ErrorKind::BrokenPipe => {
-            Err(failed).context("write standard output")
+impl From<Error> for Unread {
+    fn from(error: Error) -> Unread {
+        Unread::Error(error)
+    }
+}
+
+impl From<Failure> for Unread {
+    fn from(failure: Failure) -> Unread {
+        Unread::Error(failure.into())
+    }
+}
+
+/// A foreign word is an error of ours; everything else is clap's.
+impl From<Refused> for Unread {
+    fn from(refused: Refused) -> Unread {
+        match refused {
+            Refused::Clap(error) => error.into(),
+            Refused::Foreign(failure) => failure.into(),
         }
-        _ => std::process::exit(error.exit_code()),
     }
 }

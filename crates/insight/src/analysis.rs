@@ -26,7 +26,7 @@ use model::units::BitRate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The analysis document, schema `pathmeter/analysis/1`. Only ever extended.
+/// The analysis document, schema `pathmeter/analysis/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Analysis {

@@ -1,11 +1,12 @@
 //! The one table of figures: the name, label, quantity and source of every figure that a result can have.
 //!
-//! Expectations, lists of runs, comparisons, trends, Prometheus and wide CSV read it, and `docs/figures.md` is made from it.
+//! Expectations, the figures of JSON, lists of runs, comparisons, trends, Prometheus and wide CSV read it, and `docs/figures.md` is made from it.
 
 mod device;
 mod frames;
 mod key;
 mod latency;
+mod numbers;
 mod quantity;
 mod run;
 mod sizes;
@@ -14,6 +15,7 @@ mod transfer;
 
 pub use device::{DEVICE_FIGURES, device_figure, device_headlines, row_scope};
 pub use key::{Key, Part, full_names, names_like};
+pub use numbers::{Numbers, device_numbers, numbers};
 pub use quantity::Quantity;
 
 use model::dut::{DeviceReport, StreamReport};
@@ -41,6 +43,8 @@ pub struct Figure {
     pub transport: Option<Transport>,
     /// Where it is shown.
     pub level: Level,
+    /// Its place in lists of runs, comparisons, trends, Prometheus and wide CSV; absent: it is in none of them.
+    pub place: Option<u8>,
     /// Its place in a result.
     pub source: Source,
     /// Its meaning, as the documentation has it.
@@ -58,12 +62,18 @@ pub enum Better {
     Neither,
 }
 
-/// Where a figure is shown.
+/// Where a figure of streams is shown beside JSON, in which every figure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// In lists of runs, comparisons, trends, Prometheus and wide CSV, at this place.
-    Answer(u8),
-    /// In expectations alone.
+    /// In the table of every run.
+    Table,
+    /// The same, unless it is zero.
+    AboveZero,
+    /// In the table of a run of one test; of several tests in the details.
+    OneTest,
+    /// In the details of a run of one test: with `-v`, in Markdown and in HTML.
+    Detail,
+    /// In no table.
     Data,
 }
 
@@ -128,16 +138,21 @@ impl Figure {
         matches!(self.source, Source::Direction(_) | Source::Path(_))
     }
 
-    /// Its place in lists.
-    fn place(&self) -> Option<u8> {
-        match self.level {
-            Level::Answer(place) => Some(place),
-            Level::Data => None,
+    /// Its value in a direction; none of a figure of something else.
+    #[must_use]
+    pub fn in_direction(&self, direction: &DirectionSummary) -> Option<f64> {
+        match self.source {
+            Source::Direction(get) => get(direction),
+            _ => None,
         }
     }
 
     const fn listed(self, place: u8) -> Figure {
-        Figure { level: Level::Answer(place), ..self }
+        Figure { place: Some(place), ..self }
+    }
+
+    const fn shown(self, level: Level) -> Figure {
+        Figure { level, ..self }
     }
 
     const fn higher(self) -> Figure {
@@ -180,8 +195,8 @@ type Note = &'static str;
 
 /// A row of the table, to which its group adds the scope.
 const fn figure((name, label): Names, quantity: Quantity, source: Source, note: Note) -> Figure {
-    let (better, scope, transport, level) = (Better::Neither, Scope::Every, None, Level::Data);
-    Figure { name, label, quantity, better, scope, transport, level, source, note }
+    let (better, scope, transport) = (Better::Neither, Scope::Every, None);
+    Figure { name, label, quantity, better, scope, transport, level: Level::Data, place: None, source, note }
 }
 
 /// Every figure of a run.
@@ -189,6 +204,11 @@ pub fn run_figures() -> impl Iterator<Item = &'static Figure> {
     let groups =
         [streams::STREAMS, run::RUN, latency::LATENCY, sizes::SIZES, transfer::TRANSFER, frames::FRAMES];
     groups.into_iter().flatten()
+}
+
+/// The figures of streams that tables show, in the order of their rows.
+pub fn table_figures() -> impl Iterator<Item = &'static Figure> {
+    streams::STREAMS.iter().filter(|figure| figure.level != Level::Data)
 }
 
 /// The figure of a run or of a row of a device's report that has this full name.
@@ -200,8 +220,8 @@ pub fn figure_named(name: &str) -> Option<&'static Figure> {
 
 /// These figures that lists have, the foremost first.
 fn listed(figures: impl Iterator<Item = &'static Figure>) -> Vec<&'static Figure> {
-    let mut figures: Vec<_> = figures.filter(|figure| figure.place().is_some()).collect();
-    figures.sort_by_key(|figure| figure.place());
+    let mut figures: Vec<_> = figures.filter(|figure| figure.place.is_some()).collect();
+    figures.sort_by_key(|figure| figure.place);
     figures
 }
 

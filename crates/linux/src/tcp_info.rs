@@ -103,6 +103,8 @@ pub struct TcpInfo {
     pub recv_window: Option<Bytes>,
     /// Retransmission timeouts since the start (Linux 6.7).
     pub timeouts: Option<u16>,
+    /// Segments received with a congestion mark (Linux 6.18).
+    pub received_marked: Option<u32>,
 }
 
 /// A TCP connection's state (RFC 9293, section 3.3.2).
@@ -217,6 +219,7 @@ pub(crate) fn parse(bytes: &[u8]) -> TcpInfo {
         send_window: raw.bytes(228),
         recv_window: raw.bytes(232),
         timeouts: array(bytes, 240).map(u16::from_ne_bytes),
+        received_marked: raw.u32(248),
     }
 }
 
@@ -353,6 +356,7 @@ mod tests {
         let info = parse(&bytes);
         assert_eq!((info.cwnd_bytes, info.retransmits), (Bytes(14_480), 3));
         assert_eq!((info.slow_start_threshold, info.bytes_acked, info.timeouts), (None, None, None));
+        assert_eq!(info.received_marked, None);
     }
 
     #[test]
@@ -360,6 +364,7 @@ mod tests {
         for len in 0..LARGEST {
             let info = parse(&vec![0xff; len]);
             assert_eq!(info.timeouts.is_some(), len >= 242);
+            assert_eq!(info.received_marked.is_some(), len >= 252);
         }
     }
 

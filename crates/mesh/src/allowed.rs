@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::net::IpAddr;
 
-/// The rules of an agent, schema `pathmeter/agent-rules/1`. Only ever extended.
+/// The rules of an agent, schema `pathmeter/agent-rules/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Allowed {

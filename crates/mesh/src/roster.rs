@@ -13,7 +13,7 @@ use report::document::{Block, Column, Csv, Document, Head, Table, indented_json,
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The document, schema `pathmeter/agents/1`. Only ever extended.
+/// The document, schema `pathmeter/agents/1`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Roster {

@@ -12,7 +12,7 @@ use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The document of a plan, schema `pathmeter/experiment/1`. Only ever extended.
+/// The document of a plan, schema `pathmeter/experiment/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Experiment {
@@ -239,7 +239,7 @@ fn rank(judgement: Judgement) -> u8 {
 /// Name and version of the document's schema.
 pub const SCHEMA: &str = "pathmeter/experiment/1";
 
-/// The steps of a plan, schema `pathmeter/experiment-plan/1`. Only ever extended.
+/// The steps of a plan, schema `pathmeter/experiment-plan/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Outline {

@@ -115,7 +115,9 @@ pub enum Status {
     Ok,
     /// Works, with a warning.
     Degraded,
-    /// Something is broken.
+    /// The figures are not as the user expects (`--expect`).
+    Broken,
+    /// Something does not work.
     Problem,
     /// The numbers must not be used.
     Void,
@@ -123,7 +125,8 @@ pub enum Status {
 
 impl Status {
     /// All of them, the best first.
-    pub const ALL: [Status; 4] = [Status::Ok, Status::Degraded, Status::Problem, Status::Void];
+    pub const ALL: [Status; 5] =
+        [Status::Ok, Status::Degraded, Status::Broken, Status::Problem, Status::Void];
 
     /// The one with this word.
     #[must_use]
@@ -137,6 +140,7 @@ impl Status {
         match self {
             Status::Ok => "ok",
             Status::Degraded => "degraded",
+            Status::Broken => "broken",
             Status::Problem => "problem",
             Status::Void => "void",
         }

@@ -169,7 +169,7 @@ impl Measured<'_> {
             }
             Measured::Lab(report) if report.is_void() => verdict(Status::Void, "no topology could be built"),
             Measured::Lab(report) if report.is_broken() => {
-                verdict(Status::Problem, "a topology is otherwise than expected")
+                verdict(Status::Broken, "a topology is otherwise than expected")
             }
             Measured::Lab(_) => verdict(Status::Ok, "every expectation held"),
         }

@@ -10,7 +10,7 @@ use crate::units::{BitRate, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The document of a mesh, schema `pathmeter/mesh/1`. Only ever extended.
+/// The document of a mesh, schema `pathmeter/mesh/1`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MeshReport {

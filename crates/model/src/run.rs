@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::expectation::Checked;
-use crate::finding::{Finding, Verdict};
+use crate::finding::{Finding, Status, Verdict};
 use crate::hops::HopsPlan;
 use crate::host::Host;
 use crate::latency::{LatencyPlan, LatencySample};
@@ -17,7 +17,7 @@ use crate::transfer::TransferPlan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The result document, schema `pathmeter/result/1`. Only ever extended.
+/// The result document, schema `pathmeter/result/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Run {
@@ -162,6 +162,14 @@ impl Run {
     /// The hops of a path are its subject.
     pub fn is_hops(&self) -> bool {
         self.hops.is_some() || self.kind == "hops"
+    }
+
+    /// Takes the expectations of the user: where one is broken, the verdict is at least [`Status::Broken`].
+    pub fn hold_against(&mut self, expectations: Vec<Checked>) {
+        if expectations.iter().any(|expected| !expected.held) {
+            self.verdict.status = self.verdict.status.max(Status::Broken);
+        }
+        self.expectations = expectations;
     }
 
     fn take(&mut self, event: &Event) {

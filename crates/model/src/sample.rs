@@ -183,6 +183,9 @@ pub struct TcpCounters {
     pub data_segments: u64,
     /// Payload of the data segments, counted at this end: a sender includes retransmissions, a receiver excludes duplicates.
     pub segment_bytes: Bytes,
+    /// Segments received with ECN's mark of congestion (CE). Absent: the connection has no ECN, or before Linux 6.18.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn_marks: Option<u64>,
     /// Time with data to send outstanding.
     #[serde(rename = "busy_ns")]
     pub busy: Nanos,
@@ -247,6 +250,9 @@ pub struct UdpCounters {
     pub transit: Option<Transit>,
     /// Highest sequence number sent or received; 0: none.
     pub last_sequence: u64,
+    /// Received with ECN's mark of congestion (CE). Absent: they were not sent as ECN-capable (`--tos`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn_marks: Option<u64>,
     /// The longest time without data (receiver, whole test), where it is worth a word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silence: Option<Silence>,

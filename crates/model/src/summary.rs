@@ -148,6 +148,9 @@ pub struct DirectionSummary {
     /// Those of them that the receiver had already (TCP, DSACK); absent where the sender's kernel does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spurious_retransmits: Option<u64>,
+    /// Packets that arrived with ECN's mark of congestion (CE), as the receiver counts them; absent: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn_marks: Option<u64>,
     /// Segments with payload and their mean size (TCP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments: Option<Segments>,
@@ -425,7 +428,11 @@ impl Summary {
             jitter: receiver.jitter(),
             one_way: self.one_way(direction, &receiver),
             retransmits: sender.tcp_sum(|t| t.retransmits),
-            spurious_retransmits: sender.spurious_retransmits(),
+            spurious_retransmits: sender.known_sum(|row| row.tcp.as_ref()?.spurious_retransmits),
+            ecn_marks: receiver.known_sum(|row| match (&row.tcp, &row.udp) {
+                (Some(tcp), _) => tcp.ecn_marks,
+                (None, udp) => udp.as_ref()?.ecn_marks,
+            }),
             segments: Segments::from_rows(&sender, &receiver),
             mss: payload,
             loaded_rtt: sender.mean_rtt(),
@@ -547,8 +554,8 @@ impl<'a> Rows<'a> {
     }
 
     /// Sum over all streams, where each of them has the count.
-    fn spurious_retransmits(&self) -> Option<u64> {
-        let counts = self.rows.iter().filter_map(|row| row.tcp.as_ref()).map(|tcp| tcp.spurious_retransmits);
+    fn known_sum(&self, field: impl Fn(&StreamResult) -> Option<u64>) -> Option<u64> {
+        let counts = self.rows.iter().map(|row| field(row));
         let sum = counts.reduce(|sum, count| Some(sum?.saturating_add(count?)));
         sum.flatten()
     }

@@ -1,13 +1,49 @@
-//! How a run ends: the text of an error, and the panic that becomes code 70.
+//! How a run ends: the text of an error, its document for programs, and the panic that becomes code 70.
 
 pub(crate) use cli::exit::Exit;
 
-use engine::error::Error;
+use engine::error::{Context, Error, Result};
 use model::secret::without_passwords;
+use report::document::ErrorBody;
 use report::format::Style;
 use report::harmless;
 use std::fmt::{Display, Formatter};
 use std::io;
+
+/// The error as documents have it.
+pub(crate) fn body(error: &Error) -> ErrorBody {
+    let exit = Exit::from_error(error);
+    let advice = error.advice().map(str::to_owned);
+    let hint = advice.or_else(|| (exit == Exit::Fault).then(|| REPORT_IT.into()));
+    ErrorBody { code: exit.word(), text: without_passwords(&format!("{error:#}")), hint }
+}
+
+/// Writes help on standard output, or what clap refuses on standard error, and gives the exit code.
+///
+/// # Errors
+/// Standard output does not take the help.
+pub(crate) fn refuse(error: &clap::Error) -> Result<u8> {
+    match error.print().and_then(|()| io::Write::flush(&mut io::stdout())) {
+        Err(failed) if !error.use_stderr() && failed.kind() != io::ErrorKind::BrokenPipe => {
+            Err(failed).context("write standard output")
+        }
+        _ => Ok(error.exit_code().try_into().unwrap_or(Exit::Usage.code())),
+    }
+}
+
+/// The parts of clap's text: the refusal comes first, then perhaps a tip, the usage, and where to read more.
+pub(crate) fn refusal(text: &str) -> ErrorBody {
+    let text = without_passwords(text);
+    let parts: Vec<String> =
+        text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let refused = parts.first().map(String::as_str).unwrap_or_default();
+    let tip = parts.iter().find_map(|part| part.strip_prefix("tip: ").map(str::to_owned));
+    ErrorBody {
+        code: Exit::Usage.word(),
+        text: refused.strip_prefix("error: ").unwrap_or(refused).into(),
+        hint: tip.or_else(|| parts.get(1..)?.last().cloned()),
+    }
+}
 
 /// Writes an error on standard error: on a terminal broken at its width, elsewhere each message on one line, for logs and
 /// `grep`.
@@ -98,6 +134,20 @@ mod tests {
         assert!(panics("stream 0", "in a thread of its own").is_err(), "the others go on");
         // A test does not run on the main thread, but the hook decides by the thread's name.
         panics("main", "on purpose").ok();
+    }
+
+    #[test]
+    fn a_refusal_of_clap_has_a_text_and_a_hint() {
+        let tip = "error: unexpected argument '--nonsens' found\n\n  tip: a similar argument exists: '--omit'\n\nUsage: \
+                   pathmeter\n\nFor more information, try '--help'.\n";
+        let body = refusal(tip);
+        assert_eq!(body.text, "unexpected argument '--nonsens' found");
+        assert_eq!(body.hint.as_deref(), Some("a similar argument exists: '--omit'"));
+        let missing = "error: the following required arguments were not provided:\n  <HOST>\n\nUsage: pathmeter\n\nFor more \
+                       information, try '--help'.\n";
+        let body = refusal(missing);
+        assert_eq!(body.text, "the following required arguments were not provided: <HOST>");
+        assert_eq!(body.hint.as_deref(), Some("For more information, try '--help'."));
     }
 
     #[test]

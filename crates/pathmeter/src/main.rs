@@ -5,8 +5,9 @@ mod exit;
 mod signals;
 
 use cli::config::Config;
-use cli::{Cli, Command};
-use engine::error::Result;
+use cli::{Cli, Command, Unread};
+use commands::output::deliver_error;
+use engine::error::{Error, Result};
 use exit::Exit;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -20,13 +21,33 @@ fn main() -> ExitCode {
     if let Some(ended) = lab::vm::guest::run(&argv) {
         return ended;
     }
-    let ended = commands::dialect::called_as(&argv)
-        .unwrap_or_else(|| cli::read(argv).and_then(|(cli, config)| run(&cli, &config)));
-    let exit = ended.unwrap_or_else(|error| {
-        exit::report(&error);
-        Exit::from_error(&error)
-    });
-    exit.into()
+    if let Some(ended) = commands::dialect::called_as(&argv) {
+        return ended.unwrap_or_else(|error| fail(&error, false)).into();
+    }
+    let is_json = cli::is_json_requested(&argv);
+    match cli::read(argv) {
+        Ok((cli, config)) => {
+            let is_json = cli.common.format().name == "json";
+            run(&cli, &config).unwrap_or_else(|error| fail(&error, is_json)).into()
+        }
+        Err(Unread::Clap(error)) => {
+            let code = exit::refuse(&error);
+            if is_json && error.use_stderr() {
+                deliver_error(exit::refusal(&error.to_string()));
+            }
+            code.map_or_else(|error| fail(&error, false).into(), ExitCode::from)
+        }
+        Err(Unread::Error(error)) => fail(&error, is_json).into(),
+    }
+}
+
+/// Ends with an error: a sentence on standard error, and with `is_json` its document on standard output.
+fn fail(error: &Error, is_json: bool) -> Exit {
+    exit::report(error);
+    if is_json {
+        deliver_error(exit::body(error));
+    }
+    Exit::from_error(error)
 }
 
 /// One sub-command, one function.

@@ -16,6 +16,7 @@ mod native {
     mod lab;
     mod lies;
     mod loaded;
+    mod marks;
     #[cfg(feature = "fleet")]
     mod mesh;
     #[cfg(feature = "web")]

@@ -12,7 +12,7 @@ use model::history::Entry;
 use model::line_rate::LineRate;
 use model::mesh::MeshReport;
 use model::{lab::LabReport, plan::Plan, run::Run};
-use report::document::{Published, PublishedEvent, PublishedPlan, UNITS};
+use report::document::{ErrorDocument, Published, PublishedEvent, PublishedPlan, UNITS};
 use report::format::compared::Compared;
 use report::format::rfc2544::StreamLine;
 use report::format::trend::Trends;
@@ -38,6 +38,7 @@ fn published_schemas_are_those_of_the_code() {
         ("history", schema_for!(Vec<Published<Entry>>)),
         ("trend", schema_for!(Trends)),
         ("doctor", schema_for!(Vec<Check>)),
+        ("error", schema_for!(ErrorDocument)),
         ("linerate", schema_for!(LineRate)),
         #[cfg(feature = "lab")]
         ("lab-list", schema_for!(Vec<TopologyRow>)),

@@ -5,12 +5,16 @@
 
 mod block;
 mod csv;
+mod failure;
+mod figures;
 mod published;
 mod style;
 mod table;
 
 pub use block::{Block, Chart, Conclusion, Expectation, Item, Judgement};
 pub use csv::Csv;
+pub use failure::{ErrorBody, ErrorDocument};
+pub use figures::{FigureRow, FigureTable};
 pub use published::{Published, PublishedEvent, PublishedPlan, UNITS, with_units};
 pub use style::{Paint, Style};
 pub(crate) use table::Cell;

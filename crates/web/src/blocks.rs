@@ -42,6 +42,7 @@ fn value(block: &Block) -> Value {
         }
         Block::List(items) => json!({ "type": "list", "items": items.iter().map(item).collect::<Vec<_>>() }),
         Block::Table(one) => table(one),
+        Block::Figures(one) => table(&one.plain()),
         Block::Chart(chart) => {
             json!({ "type": "chart", "title": chart.title(), "svg": chart.drawing().svg(), "is_single": is_single(chart) })
         }
@@ -77,8 +78,8 @@ fn table(table: &Table) -> Value {
 }
 
 fn conclusion(conclusion: &Conclusion) -> Value {
-    let Conclusion { of, status, answer, text, broken, .. } = conclusion;
-    json!({ "type": "conclusion", "of": of, "status": word(*status), "answer": answer, "text": text, "broken": broken })
+    let Conclusion { of, status, answer, text, .. } = conclusion;
+    json!({ "type": "conclusion", "of": of, "status": word(*status), "answer": answer, "text": text })
 }
 
 /// The word of a verdict, in small letters.

@@ -1,6 +1,6 @@
 // What the server sends; openapi.json describes it.
 
-export type Status = 'ok' | 'degraded' | 'problem' | 'void'
+export type Status = 'ok' | 'degraded' | 'broken' | 'problem' | 'void'
 
 export interface Figure {
   name: string
@@ -44,7 +44,7 @@ export type Block =
   | { type: 'table'; title: string; columns: Column[]; rows: string[][]; notes: string[] }
   | { type: 'chart'; title: string; svg: string; is_single: boolean }
   | { type: 'findings'; findings: Finding[] }
-  | { type: 'conclusion'; of: string; status: Status; answer: string; text: string; broken: boolean }
+  | { type: 'conclusion'; of: string; status: Status; answer: string; text: string }
   | { type: 'details'; title: string; blocks: Block[] }
 
 export interface Expectation {
@@ -207,6 +207,7 @@ export interface Limit {
   place?: { first: number; last: number }
   confidence: string
   cause?: string
+  fix?: string
 }
 
 export interface Overlaid {

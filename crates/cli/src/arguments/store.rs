@@ -53,7 +53,7 @@ pub struct FilterArgs {
     #[arg(long, value_name = "LABEL")]
     pub label: Option<String>,
     /// Runs with this verdict only
-    #[arg(long, value_name = "WORD", value_parser = ["ok", "degraded", "problem", "void"])]
+    #[arg(long, value_name = "WORD", value_parser = ["ok", "degraded", "broken", "problem", "void"])]
     pub verdict: Option<String>,
     /// Runs since then: a date, a time (RFC 3339) or how long ago
     #[arg(long, value_name = "TIME")]

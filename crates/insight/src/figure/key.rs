@@ -74,6 +74,29 @@ impl Key {
         of_every_run().into_iter().filter(|key| !key.figure.quantity.is_word()).collect()
     }
 
+    /// Every key that may name a figure of this run, those of streams with their transport and without.
+    pub(super) fn all_of(run: &Run) -> impl Iterator<Item = Key> {
+        run_figures().flat_map(move |figure| {
+            let with_part = |part| Key { part, ..Key::of_run(figure) };
+            match figure.source {
+                Source::Labelled(_) => {
+                    let labels = run.summary.egress_paths.iter().map(|egress| egress.label.clone());
+                    labels.map(|label| with_part(Part::Egress(label))).collect()
+                }
+                Source::Loaded(_) => PHASES.map(|(_, load)| with_part(Part::Loaded(load))).into(),
+                Source::Finding => {
+                    let ids = run.findings.iter().filter(|finding| rule_named(&finding.id).is_some());
+                    ids.map(|finding| with_part(Part::Finding(finding.id.clone()))).collect()
+                }
+                _ => {
+                    let keys = keys_of_figure(figure);
+                    let of_any = keys.iter().map(|key| Key { transport: None, ..key.clone() });
+                    of_any.chain(keys.iter().cloned()).collect::<Vec<_>>()
+                }
+            }
+        })
+    }
+
     const fn of_run(figure: &'static Figure) -> Key {
         Key { figure, part: Part::Run, transport: None, direction: None }
     }

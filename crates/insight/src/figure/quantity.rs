@@ -1,5 +1,6 @@
 //! The kinds of value a figure can have, read and printed.
 
+use model::finding::Status;
 use model::limit::LimitKind;
 use model::units::{BitRate, Bytes, Nanos, PacketRate, grouped, percent};
 
@@ -18,7 +19,7 @@ pub enum Quantity {
     Size,
     /// Nanoseconds.
     Time,
-    /// From 0, ok, to 3, void.
+    /// A status, by its place among all.
     Verdict,
     /// A kind of limit, by its place among all.
     Limit,
@@ -48,7 +49,7 @@ impl Quantity {
             Quantity::Count => text.parse::<u64>().ok().map(|count| count as f64),
             Quantity::Size => text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64),
             Quantity::Time => text.parse::<Nanos>().ok().map(|time| time.0 as f64),
-            Quantity::Verdict => STATUSES.iter().position(|status| *status == text).map(|place| place as f64),
+            Quantity::Verdict => Status::named(text).map(|status| f64::from(status as u8)),
             Quantity::Limit => {
                 LimitKind::ALL.iter().position(|kind| kind.word() == text).map(|place| place as f64)
             }
@@ -67,7 +68,9 @@ impl Quantity {
             Quantity::Count => grouped(whole),
             Quantity::Size => size(whole),
             Quantity::Time => Nanos(whole).to_string(),
-            Quantity::Verdict => STATUSES.get(whole as usize).copied().unwrap_or("unknown").into(),
+            Quantity::Verdict => {
+                Status::ALL.get(whole as usize).map_or("unknown", |status| status.word()).into()
+            }
             Quantity::Limit => {
                 LimitKind::ALL.get(whole as usize).map_or("unknown", |kind| kind.word()).into()
             }
@@ -89,7 +92,7 @@ impl Quantity {
         units.iter().find(|(_, size)| most >= *size).or(units.last()).copied().unwrap_or(("", 1.0))
     }
 
-    /// The end of a name in Prometheus, and how many of ours its unit is.
+    /// The end of a name in Prometheus, and how many of ours its unit is; figures of JSON have the same unit.
     #[must_use]
     pub fn base_unit(self) -> (&'static str, f64) {
         match self {
@@ -112,7 +115,7 @@ impl Quantity {
             Quantity::Count => "a whole number",
             Quantity::Size => "an amount of bytes",
             Quantity::Time => "a time with its unit",
-            Quantity::Verdict => "one of ok, degraded, problem and void",
+            Quantity::Verdict => "one of ok, degraded, broken, problem and void",
             Quantity::Limit => "a kind of limit",
             Quantity::Confidence => "one of low, medium and high",
         }
@@ -135,16 +138,14 @@ impl Quantity {
     }
 }
 
-/// In the order of [`model::finding::Status`].
-const STATUSES: [&str; 4] = ["ok", "degraded", "problem", "void"];
 /// In the order of [`model::limit::Confidence`].
 const SURE: [&str; 3] = ["low", "medium", "high"];
 
-/// A size of packets is written as it is set, an amount of data in groups of thousands.
+/// A size of packets is written as it is set, an amount of data with its unit.
 fn size(bytes: u64) -> String {
     match bytes <= LARGEST_PACKET {
         true => format!("{bytes} bytes"),
-        false => format!("{} bytes", grouped(bytes)),
+        false => Bytes(bytes).to_string(),
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) static RUN: &[Figure] = &[
     whole(("warnings", "warnings"), Count, |r| findings(r, Severity::Warning), "findings that are warnings").lower(),
     whole(("findings", "findings"), Count, |r| Some(r.findings.len() as f64), "findings of any severity").lower(),
     whole(("verdict", "verdict"), Verdict, |r| Some(f64::from(r.verdict.status as u8)),
-        "`ok`, `degraded`, `problem` or `void`, in this order").lower(),
+        "`ok`, `degraded`, `broken`, `problem` or `void`, in this order").lower(),
     figure((key::FINDING, "findings of an id"), Count, Source::Finding,
         "findings of this id, such as `finding.path-loss`").lower(),
     whole(("pairs.up.goodput", "sum of the pairs, up"), Rate, |r| pairs(r, |sum| sum.up),
@@ -81,13 +81,14 @@ fn time(run: &Run, of: fn(&Distribution) -> Option<Nanos>) -> Option<f64> {
 }
 
 /// A percentile of a latency run takes so many round trips; in `measure`, which has few, the longest stands for what they cannot
-/// carry.
+/// carry. One that messages without a reply reach is a bound alone.
 fn percentile(run: &Run, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
     match run.summary.egress_paths.is_empty() {
         true => run
             .summary
             .rtt
-            .filter(|rtt| rtt.count > 0 && rtt.standing(percent) != Standing::NotGiven)
+            .filter(|rtt| rtt.count > 0)
+            .filter(|rtt| matches!(rtt.standing(percent), Standing::Known | Standing::TooFew))
             .map(|rtt| nanos(of(&rtt))),
         false => match run.summary.egress_paths.as_slice() {
             [egress] => latency::of_path(egress, percent, of),

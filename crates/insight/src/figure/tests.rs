@@ -2,8 +2,9 @@
 
 mod run;
 
-use super::{Figure, Key, Source, run_figures};
-use model::units::{grouped, percent};
+use super::{Figure, Key, Source, numbers, run_figures};
+use model::plan::Transport;
+use model::units::{Nanos, grouped, percent};
 use std::collections::BTreeMap;
 
 /// A figure's value: a number of this unit.
@@ -40,6 +41,7 @@ impl Value {
 fn of_a_direction(at: u32) -> Vec<(&'static str, Value)> {
     vec![
         ("goodput", Mbits(at + 1)),
+        ("offered", Mbits(at + 49)),
         ("wire", Mbits(at + 2)),
         ("packets_per_second", Kpps(at + 3)),
         ("line_rate_share", Share(at + 4)),
@@ -50,6 +52,8 @@ fn of_a_direction(at: u32) -> Vec<(&'static str, Value)> {
         ("loss.sender", Count(at + 9)),
         ("reordered", Count(at + 10)),
         ("duplicates", Count(at + 11)),
+        ("late", Count(at + 12)),
+        ("ecn_marks", Count(at + 45)),
         ("jitter", Micros(at + 13)),
         ("jitter.p50", Micros(at + 17)),
         ("jitter.p99", Micros(at + 19)),
@@ -57,6 +61,17 @@ fn of_a_direction(at: u32) -> Vec<(&'static str, Value)> {
         ("one_way.min", Micros(at + 23)),
         ("one_way.mean", Micros(at + 24)),
         ("one_way.max", Micros(at + 25)),
+        ("one_way.error", Micros(at + 26)),
+        ("segments.sent", Count(at + 46)),
+        ("segments.received", Count(at + 47)),
+        ("segments.payload", Bytes(at + 48)),
+        ("retransmits.spurious", Count(at + 43)),
+        ("stream.min", Mbits(at + 16)),
+        ("stream.max", Mbits(at + 18)),
+        ("cpu.sender.thread", Share(at + 20)),
+        ("cpu.receiver.thread", Share(at + 21)),
+        ("cpu.sender.softirq", Share(at + 33)),
+        ("cpu.receiver.softirq", Share(at + 44)),
         ("retransmits", Count(at + 27)),
         ("loaded_rtt", Micros(at + 28)),
         ("mss", Bytes(at + 29)),
@@ -222,6 +237,55 @@ fn every_figure_is_the_one_of_its_name() {
 }
 
 #[test]
+fn a_number_is_the_figure_in_its_base_unit_under_each_of_its_names() {
+    let mut run = run::of_different_figures();
+    run.findings[0].id = "host-noise".into();
+    let numbers = numbers(&run);
+    for (key, value) in figures_of_numbers().flat_map(named) {
+        let number = match value {
+            Mbits(n) => f64::from(n) * 1e6,
+            Kpps(n) => f64::from(n) * 1e3,
+            Share(n) => f64::from(n) / 1e3,
+            Count(n) | Bytes(n) => f64::from(n),
+            Micros(n) => f64::from(n * 1_000) / 1e9,
+            Word(_) => {
+                assert_eq!(numbers.get(&key), None, "{key} is a word");
+                continue;
+            }
+        };
+        assert_eq!(numbers.get(&key), Some(&number), "{key}");
+    }
+    for (name, number) in &numbers {
+        let key = Key::named(name).unwrap_or_else(|| panic!("{name} is no public name"));
+        let (_, units) = key.figure.quantity.base_unit();
+        assert_eq!(key.measured(&run).map(|value| value / units), Some(*number), "{name}");
+    }
+    // The run is of UDP in each direction.
+    assert_eq!(numbers.get("udp.up.goodput"), numbers.get("up.goodput"));
+    assert_eq!((numbers.get("tcp.up.goodput"), numbers.get("up.retransmits")), (None, Some(&127.0)));
+    assert_eq!(numbers.get("finding.host-noise"), Some(&1.0));
+}
+
+/// Of a percentile that messages without a reply reach no more is known than a bound.
+#[test]
+fn a_bound_is_no_number() {
+    use model::event::{Event, Probe};
+    use model::stats::distribution::Distribution;
+    let run = |missing: u64| {
+        let (p50, p90) = (Nanos::from_micros(50), Nanos::from_micros(90));
+        let rtt = Distribution { count: 100, missing, p50, p90, ..Distribution::default() };
+        let probe = Probe::IdleRtt { transport: Transport::Udp, rtt, lost: missing };
+        crate::run_of_events("id", "measure", &[Event::Probe(probe)])
+    };
+    let whole = numbers(&run(0));
+    assert_eq!((whole.get("rtt.p50"), whole.get("rtt.p90")), (Some(&5e-5), Some(&9e-5)));
+    let lossy = run(30);
+    let known = numbers(&lossy);
+    assert_eq!((known.get("rtt.p50"), known.get("rtt.p90")), (Some(&5e-5), None), "{known:?}");
+    assert_eq!(Key::named("rtt.p90").unwrap().least(&lossy), Some(9e4));
+}
+
+#[test]
 fn no_value_is_known_of_a_figure_that_is_not_there() {
     let keys: Vec<String> = figures_of_numbers().flat_map(named).map(|(key, _)| key).collect();
     for (prefix, values) in figures_of_numbers().flat_map(|figure| places(figure.source)) {
@@ -239,7 +303,7 @@ fn figures_of_numbers() -> impl Iterator<Item = &'static Figure> {
 #[test]
 fn a_limit_is_named_by_its_word_and_figures() {
     use model::limit::{Confidence, Limit, LimitKind, LimitPlace};
-    use model::units::{BitRate, Nanos, PacketRate};
+    use model::units::{BitRate, PacketRate};
     let mut run = run::of_different_figures();
     let limit = Limit {
         kind: LimitKind::LineRate,

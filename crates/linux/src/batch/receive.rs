@@ -16,7 +16,8 @@ use units::time::WallTime;
 /// Buffers for eight messages of up to 64 KiB; receiving allocates nothing.
 ///
 /// The content of a [`Message`] depends on the options that are on for the socket: `set_udp_gro` and
-/// `set_receive_fragment_size` of [`crate::options`], and `set_receive_time` or `set_timestamping` of [`crate::timestamp`].
+/// `set_receive_fragment_size` of [`crate::options`], `set_receive_notes` of [`crate::message`], and `set_receive_time` or
+/// `set_timestamping` of [`crate::timestamp`].
 #[derive(Debug)]
 pub struct BatchReceiver {
     data: PageBuffer,
@@ -46,6 +47,8 @@ pub struct Message<'a> {
     pub nic_time: Option<NicTime>,
     /// The largest IP fragment it came in, in bytes with header; `None` when it was not fragmented.
     pub fragment_size: Option<u32>,
+    /// The traffic class of its datagrams, DSCP and ECN: the kernel joins only those of one class.
+    pub class: Option<u8>,
     /// The message was longer than the buffer and has been cut.
     pub truncated: bool,
 }
@@ -100,6 +103,7 @@ impl BatchReceiver {
             kernel_time: None,
             nic_time: None,
             fragment_size: None,
+            class: None,
             truncated: filled.truncated,
         };
         ControlMessages::new(&self.control[index].0[..filled.control_len]).for_each(|note| {
@@ -107,6 +111,10 @@ impl BatchReceiver {
                 (libc::SOL_UDP, libc::UDP_GRO) => message.segment_size = note.word().unwrap_or(0) as usize,
                 (libc::SOL_IP, IP_RECVFRAGSIZE) | (libc::SOL_IPV6, IPV6_RECVFRAGSIZE) => {
                     message.fragment_size = note.word().filter(|&size| size > 0);
+                }
+                // One byte of IPv4, a word of IPv6.
+                (libc::SOL_IP, libc::IP_TOS) | (libc::SOL_IPV6, libc::IPV6_TCLASS) => {
+                    message.class = note.data.first().copied();
                 }
                 _ => {
                     if let Some(times) = packet_times(&note) {

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 /// The schema of the document.
 pub const SCHEMA: &str = "pathmeter/rfc2544/1";
 
-/// The results of `pathmeter rfc2544`, schema `pathmeter/rfc2544/1`. Only ever extended. Rates are in frames per second, for each
+/// The results of `pathmeter rfc2544`, schema `pathmeter/rfc2544/1`. Rates are in frames per second, for each
 /// port and direction where no other unit is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]

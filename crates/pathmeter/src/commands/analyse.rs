@@ -15,21 +15,19 @@ use std::path::Path;
 /// Prints the analysis of every output of every file, and of every kept run that is named. One that cannot be read does not keep
 /// the others from it.
 pub(crate) fn run(args: &AnalyseArgs, global: &Common) -> Result<Exit> {
-    let (mut runs, mut worst) = (Vec::new(), Exit::Done);
+    let (mut runs, mut last) = (Vec::new(), None);
     for file in &args.outputs.files {
         match read(file, args) {
             Ok(found) => runs.extend(found),
-            Err(error) => {
-                exit::report(&error);
-                worst = Exit::from_error(&error);
-            }
+            Err(error) => last.replace(error).iter().for_each(exit::report),
         }
     }
     if runs.is_empty() {
-        return Ok(worst);
+        return last.map_or(Ok(Exit::Done), Err);
     }
+    last.iter().for_each(exit::report);
     write(&[&of_runs(&runs, args)], global)?;
-    Ok(worst)
+    Ok(last.map_or(Exit::Done, |error| Exit::from_error(&error)))
 }
 
 /// A run, the file or set it is of, and its line or place there.

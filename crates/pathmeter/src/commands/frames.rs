@@ -2,14 +2,13 @@
 
 use super::keep::Keep;
 use super::live::carry_out;
-use super::session::{conclude, print_plan, security};
+use super::session::{conclude_all, print_plan, security};
 use crate::exit::Exit;
 use crate::signals;
 use cli::request::{self, answered, expectations};
 use cli::{Common, FramesArgs};
 use engine::error::Result;
 use engine::run::Options;
-use model::history::Measured;
 
 /// Runs the command.
 pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
@@ -22,10 +21,6 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
     }
     let mut keep = Keep::open(&args.keep, "frames", &args.target.host.to_string())?;
     let options = Options { security, stop: signals::interrupt()?, ..Options::default() };
-    let mut ended = carry_out(&plan, options, &mut keep, global)?;
-    let exit = conclude(&mut ended.run, false, &expected, global);
-    let kept = keep.finish(Measured::Run(&ended.run));
-    let exit = exit?;
-    ended.error.map_or(Ok(()), Err)?;
-    kept.map(|()| exit)
+    let ended = carry_out(&plan, options, &mut keep, global)?;
+    conclude_all(ended, false, &expected, keep, global)
 }

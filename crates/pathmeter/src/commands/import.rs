@@ -27,20 +27,30 @@ use std::io::Write;
 /// Prints every output of every file. A file that holds none does not keep the others from being read.
 pub(crate) fn run(args: &ImportArgs, global: &Common) -> Result<Exit> {
     let mut import = Import::new(args, global)?;
-    let mut worst = Exit::Done;
+    let mut last = None;
     for file in &args.outputs.files {
         let read = Texts::open(file).and_then(|texts| import.file(texts));
         if let Err(error) = read {
-            exit::report(&error);
-            worst = Exit::from_error(&error);
+            last.replace(error).iter().for_each(exit::report);
         }
         if let Some(error) = import.failed.take() {
+            last.iter().for_each(exit::report);
             return Err(error);
         }
     }
     let is_void = import.is_void;
-    import.end()?;
-    Ok(if worst == Exit::Done && is_void { Exit::Void } else { worst })
+    match last {
+        Some(error) if import.is_empty => Err(error),
+        last => {
+            last.iter().for_each(exit::report);
+            import.end()?;
+            Ok(match last {
+                Some(error) => Exit::from_error(&error),
+                None if is_void => Exit::Void,
+                None => Exit::Done,
+            })
+        }
+    }
 }
 
 /// Files that are read, and the place where results go.
@@ -54,6 +64,8 @@ struct Import<'a> {
     #[cfg(feature = "store")]
     keeper: Option<keep::Keeper<'a>>,
     is_void: bool,
+    /// No file has held a result.
+    is_empty: bool,
     /// The error of the store or file that the results go to.
     failed: Option<engine::error::Error>,
 }
@@ -80,6 +92,7 @@ impl<'a> Import<'a> {
             #[cfg(feature = "store")]
             keeper: args.save.then(|| keep::Keeper::open(args)).transpose()?,
             is_void: false,
+            is_empty: true,
             failed: None,
         })
     }
@@ -139,6 +152,7 @@ impl<'a> Import<'a> {
 
     fn take(&mut self, done: Done) -> Result<()> {
         self.is_void |= done.is_void;
+        self.is_empty &= done.count == 0;
         if let Some((joined, writer)) = &mut self.out {
             for text in done.texts {
                 writer.write(joined.push(text).as_bytes())?;

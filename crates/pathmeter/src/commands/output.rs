@@ -4,9 +4,10 @@ use super::chart;
 use cli::written::{self, Writing};
 use cli::{Colour, Common};
 use engine::error::{Context, Result};
-use report::document::Document;
+use report::document::{Document, ErrorBody};
 use report::format::Style;
-use std::io::{BufWriter, ErrorKind, IsTerminal, Stdout, Write, stdout};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Stdout, StdoutLock, Write, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Writes documents in the requested format, and then draws them where requested, too.
 ///
@@ -18,13 +19,30 @@ pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> 
     chart::write(documents, global)
 }
 
+/// Writes the document of an error on standard output, unless a part of a result stands there: two documents are no JSON.
+pub(crate) fn deliver_error(error: ErrorBody) {
+    if !IS_BEGUN.load(Ordering::Relaxed) {
+        let mut out = std::io::stdout().lock();
+        let _ = out.write_all(error.document().as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// A part of a result is on standard output.
+static IS_BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// Standard output, for a part of a result.
+fn begun() -> StdoutLock<'static> {
+    IS_BEGUN.store(true, Ordering::Relaxed);
+    std::io::stdout().lock()
+}
+
 /// Writes the whole text. A closed pipe (`| head`) is no error.
 ///
 /// # Errors
 /// When the file or standard output takes no more: a full disk, no permission.
 pub(crate) fn deliver(global: &Common, text: &[u8]) -> Result<()> {
     let Some(path) = &global.output else {
-        let mut out = std::io::stdout().lock();
+        let mut out = begun();
         return match out.write_all(text).and_then(|()| out.flush()) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             written => written.context("write standard output"),
@@ -32,7 +50,7 @@ pub(crate) fn deliver(global: &Common, text: &[u8]) -> Result<()> {
     };
     let Err(error) = written::write(path, text) else { return Ok(()) };
     // The result must not be lost with the file.
-    let mut out = std::io::stdout().lock();
+    let mut out = begun();
     out.write_all(text).and_then(|()| out.flush()).ok();
     let note = "the result went to standard output instead";
     Err(error).with_context(|| format!("write {}: {note}", path.display()))
@@ -71,7 +89,10 @@ impl Writer {
     /// When the file or standard output takes no more.
     pub(crate) fn write(&mut self, text: &[u8]) -> Result<()> {
         let done = match &mut self.to {
-            To::Out(out) => out.write_all(text),
+            To::Out(out) => {
+                IS_BEGUN.fetch_or(!text.is_empty(), Ordering::Relaxed);
+                out.write_all(text)
+            }
             To::File(file) => file.write_all(text),
             To::Closed => Ok(()),
         };

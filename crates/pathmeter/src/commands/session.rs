@@ -2,7 +2,7 @@
 
 use super::keep::Keep;
 use super::output::{deliver, write};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use cli::files;
 use cli::{Common, IdentityArgs};
 use engine::error::{Error, Failure, Result, fault};
@@ -82,7 +82,7 @@ pub(crate) fn conclude_all(
         ended.error.is_some() && is_void && global.format().live == Live::Rows && global.output.is_none();
     let concluded = match is_said {
         true => Ok(Exit::Void),
-        false => conclude(&mut ended.run, live, expected, global),
+        false => conclude(&mut ended.run, ended.error.as_ref(), live, expected, global),
     };
     // A result that could not be written is kept all the same.
     let kept = keep.finish(history::Measured::Run(&ended.run));
@@ -91,11 +91,19 @@ pub(crate) fn conclude_all(
     kept.map(|()| exit)
 }
 
-/// Writes the result of a run and returns how it went. `live`: intervals have already been shown on standard output.
-pub(crate) fn conclude(run: &mut Run, live: bool, expected: &[Expectation], global: &Common) -> Result<Exit> {
-    run.expectations = expected.iter().map(|expectation| expectation.check(run)).collect();
+/// Writes the result of a run and returns how it went. `error`: the cause of an early end; `live`: intervals have already been shown on
+/// standard output.
+pub(crate) fn conclude(
+    run: &mut Run,
+    error: Option<&Error>,
+    live: bool,
+    expected: &[Expectation],
+    global: &Common,
+) -> Result<Exit> {
+    run.hold_against(expected.iter().map(|expectation| expectation.check(run)).collect());
     let shown = live && global.output.is_none();
-    write(&[&RunDocument { run, shown }], global)?;
+    let error = error.map(exit::body);
+    write(&[&RunDocument { run, shown, error: error.as_ref() }], global)?;
     let broken = broken(&run.expectations);
     let lasting = run.findings.iter().filter(|finding| is_lasting(finding)).count();
     // Where several egress paths were measured side by side, one of them is no reason to give the others up.

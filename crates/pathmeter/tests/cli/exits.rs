@@ -77,6 +77,63 @@ fn what_cannot_be_asked_is_2() {
     }
 }
 
+/// A program that reads JSON finds the reason where the result would stand; people read it where they always did.
+#[test]
+fn an_error_with_json_is_a_document() {
+    let reason = |line: &str| {
+        let (json, text) = (run(&format!("{line} --json")), run(line));
+        let first = |ended: &super::Ended| ended.stderr.lines().next().unwrap_or_default().to_owned();
+        assert_eq!((json.code, first(&json)), (text.code, first(&text)), "{line}");
+        let document: serde_json::Value = serde_json::from_str(&json.stdout).expect(line);
+        assert_eq!(document.as_object().map(|keys| keys.len()), Some(1), "{line}: {document}");
+        let error = &document["error"];
+        let word = |key: &str| error[key].as_str().unwrap_or_default().to_owned();
+        (word("code"), word("text"), word("hint"))
+    };
+    for (line, code, text, hint) in [
+        ("throughput h --nonsense", "usage", "unexpected argument '--nonsense' found", "--help"),
+        ("throughput", "usage", "required arguments were not provided: <HOST", "--help"),
+        ("throughput h -P 0", "usage", "--parallel 0", "1 to 128 streams"),
+        (
+            "throughput h --reverse --bidir",
+            "usage",
+            "--reverse cannot be used with --bidir",
+            "drop one of them",
+        ),
+        ("throughput h --expect down.godput>=1G", "usage", "no figure `down.godput`", ""),
+        ("linerate", "usage", "--link", ""),
+        ("compare nosuch.json nosuch.json", "usage", "nosuch.json", ""),
+        ("import nosuch.json", "usage", "nosuch.json", ""),
+        ("plan run nosuch.toml", "usage", "nosuch.toml", ""),
+        ("rfc2544 --lab nosuch", "usage", "nosuch", ""),
+        ("lab show nosuch", "usage", "nosuch", ""),
+    ] {
+        let (is_code, is_text, is_hint) = reason(line);
+        assert_eq!(is_code, code, "{line}: {is_text}");
+        assert!(is_text.contains(text), "{line}: {is_text}");
+        assert!(is_hint.contains(hint), "{line}: {is_hint}");
+        assert!(!is_text.contains('\n') && !is_text.starts_with("error"), "{line}: {is_text}");
+    }
+    for command in ["throughput", "measure", "latency", "mtu", "hops", "frames"] {
+        let (code, text, _) = reason(&format!("{command} no-such-host.invalid"));
+        assert_eq!(code, "unreachable", "{command}");
+        assert!(text.contains("no-such-host.invalid"), "{command}: {text}");
+    }
+}
+
+/// Only who requests JSON gets it, and a result that cannot be written stands alone.
+#[test]
+fn no_error_document_beside_another_text() {
+    for line in ["throughput h -P 0", "throughput h --format csv --json", "throughput h -P 0 --format ndjson"]
+    {
+        assert_eq!(run(line).stdout, "", "{line}");
+    }
+    let ended = run("linerate --link 25G --json -o /nonexistent/directory/file");
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    let document: serde_json::Value = serde_json::from_str(&ended.stdout).expect("one document");
+    assert!(document["error"].is_object() != document["link_bps"].is_number(), "{document}");
+}
+
 #[test]
 fn help_is_a_command_too() {
     let (all, one) = (run("help"), run("help measure"));
@@ -157,7 +214,7 @@ fn a_full_disk_keeps_the_file_that_was_there() {
     let script = "mount -t tmpfs -o size=16k tmpfs \"$1\" || exit 99\n\
                   printf 'the old one' >\"$1/result\"\n\
                   head -c 99999 /dev/zero >\"$1/rest\" 2>/dev/null\n\
-                  \"$2\" linerate --link 25G --json -o \"$1/result\"\n\
+                  \"$2\" linerate --link 25G --format csv -o \"$1/result\"\n\
                   code=$?\n\
                   cat \"$1/result\"\n\
                   exit $code";

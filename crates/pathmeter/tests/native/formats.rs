@@ -115,7 +115,9 @@ fn a_file_gets_the_result_and_one_that_cannot_loses_nothing() {
     // Found before the test.
     for path in [&nowhere, "/proc/result.json", "/dev/full"] {
         let ended = server.throughput(&["-n", "1M", "--json", "-o", path]).code(2).says(path);
-        assert_eq!(ended.stdout, "", "{path}");
+        let document = ended.json();
+        Schema::named("error").accept(&document);
+        assert_eq!(document["error"]["code"], "usage", "{path}: {document:#}");
     }
     // A place that is gone when the test is over.
     let gone = scratch.file("gone", None);

@@ -1,6 +1,6 @@
 //! The blocks that documents are made of.
 
-use super::{Paint, Table};
+use super::{FigureTable, Paint, Table};
 use crate::plot::{BarChart, Drawing, LineChart};
 use insight::answer::Answer;
 use model::finding::{Finding, Status, Verdict};
@@ -21,6 +21,8 @@ pub enum Block {
     List(Vec<Item>),
     /// A table.
     Table(Table),
+    /// A table of figures.
+    Figures(FigureTable),
     /// A drawing, for formats that show pictures.
     Chart(Chart),
     /// The reasons behind the figures.
@@ -53,6 +55,7 @@ impl Block {
             Block::Sentences(sentences) => sentences.is_empty(),
             Block::List(items) => items.is_empty(),
             Block::Table(table) => table.rows.is_empty(),
+            Block::Figures(table) => table.rows.is_empty(),
             Block::Chart(_) => false,
             Block::Details(_, blocks) => blocks.iter().all(Block::is_empty),
             Block::Findings(findings) => findings.is_empty(),
@@ -118,8 +121,6 @@ pub struct Conclusion {
     pub text: String,
     /// The sentences say all of it, and text and Markdown leave the word out.
     pub wordless: bool,
-    /// Something that was expected is otherwise: the word says that too.
-    pub broken: bool,
 }
 
 impl Conclusion {
@@ -127,31 +128,26 @@ impl Conclusion {
     #[must_use]
     pub fn from_verdict(verdict: &Verdict) -> Conclusion {
         let Verdict { status, text } = verdict.clone();
-        Conclusion { of: String::new(), status, answer: String::new(), text, wordless: false, broken: false }
+        Conclusion { of: String::new(), status, answer: String::new(), text, wordless: false }
     }
 
-    /// The verdict of a run, and whether something that was expected of it is otherwise.
+    /// The verdict of a run, and the answer in a line.
     #[must_use]
     pub fn of_run(run: &Run) -> Conclusion {
-        let broken = run.expectations.iter().any(|expected| !expected.held);
         let Answer { line, action } = insight::answer::answer_of_run(run);
         let answer = if action.is_empty() { format!("{line}.") } else { format!("{line}. {action}") };
-        Conclusion { broken, answer, ..Conclusion::from_verdict(&run.verdict) }
+        Conclusion { answer, ..Conclusion::from_verdict(&run.verdict) }
     }
 
     /// The status in capitals, and how it is painted.
     #[must_use]
     pub fn word(&self) -> (String, Paint) {
-        let word = match (self.broken, self.status) {
-            (true, Status::Ok | Status::Degraded) => return ("BROKEN".into(), Paint::Problem),
-            (_, status) => status.word().to_uppercase(),
-        };
         let paint = match self.status {
             Status::Ok => Paint::Good,
             Status::Degraded => Paint::Warning,
-            Status::Problem | Status::Void => Paint::Problem,
+            Status::Broken | Status::Problem | Status::Void => Paint::Problem,
         };
-        (word, paint)
+        (self.status.word().to_uppercase(), paint)
     }
 }
 

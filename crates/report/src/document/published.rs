@@ -1,7 +1,8 @@
-//! What stands in a JSON document beside what was measured, so that any program can read it: times as text, and the units of
-//! keys that do not name them.
+//! What stands in a JSON document beside what was measured, so that any program can read it: every figure by its public name,
+//! times as text, and the units of keys that do not name them.
 
-use super::{indented, json_value, line};
+use super::{ErrorBody, indented, json_value, line};
+use insight::figure::{Numbers, device_numbers, numbers};
 use model::dut::DutReport;
 use model::event::Event;
 use model::experiment::Experiment;
@@ -27,6 +28,11 @@ use std::collections::BTreeMap;
 pub struct Published<T> {
     #[cfg_attr(feature = "schema", schemars(flatten))]
     document: T,
+    /// Every known figure as a number by the names of `--expect` (`docs/figures.md`): bits per second, packets per second, bytes,
+    /// seconds, shares of one, and counts. A figure that is not known, or of which only a bound is, is absent.
+    figures: Option<Numbers>,
+    /// The error that ended it early, below what was measured until then.
+    error: Option<ErrorBody>,
     /// Begin, as RFC 3339 in UTC.
     started_at: Option<String>,
     /// End, likewise.
@@ -38,14 +44,27 @@ pub struct Published<T> {
 impl<T: Serialize> Published<T> {
     fn new(document: T, started: Option<WallTime>, finished: Option<WallTime>) -> Published<T> {
         let text = |time: WallTime| time.to_string();
-        Published { document, started_at: started.map(text), finished_at: finished.map(text), units: None }
+        Published {
+            document,
+            figures: None,
+            error: None,
+            started_at: started.map(text),
+            finished_at: finished.map(text),
+            units: None,
+        }
     }
 
     /// As JSON: the keys of the document, then those that it has as a document alone.
     pub fn value(&self) -> Value {
-        let units = self.units.as_ref().map(json_value);
-        let times = [&self.started_at, &self.finished_at].map(|time| time.clone().map(Value::String));
-        let keys = ["started_at", "finished_at", "units"].into_iter().zip(times.into_iter().chain([units]));
+        let [started, finished] =
+            [&self.started_at, &self.finished_at].map(|time| time.clone().map(Value::String));
+        let keys = [
+            ("figures", self.figures.as_ref().map(plain)),
+            ("error", self.error.as_ref().map(json_value)),
+            ("started_at", started),
+            ("finished_at", finished),
+            ("units", self.units.as_ref().map(json_value)),
+        ];
         extended(json_value(&self.document), keys)
     }
 
@@ -64,7 +83,14 @@ impl<'a> Published<&'a Run> {
     /// A run.
     #[must_use]
     pub fn of_run(run: &'a Run) -> Published<&'a Run> {
-        Published { units: Some(UNITS.into()), ..Published::new(run, run.started, run.finished) }
+        let published = Published::new(run, run.started, run.finished);
+        Published { figures: Some(numbers(run)), units: Some(UNITS.into()), ..published }
+    }
+
+    /// The same with the error that ended it early.
+    #[must_use]
+    pub fn with_error(self, error: Option<ErrorBody>) -> Published<&'a Run> {
+        Published { error, ..self }
     }
 }
 
@@ -72,7 +98,8 @@ impl<'a> Published<&'a DutReport> {
     /// The report of devices.
     #[must_use]
     pub fn of_devices(report: &'a DutReport) -> Published<&'a DutReport> {
-        Published::new(report, report.started, report.finished)
+        let published = Published::new(report, report.started, report.finished);
+        Published { figures: Some(device_numbers(report)), ..published }
     }
 }
 
@@ -107,6 +134,18 @@ impl<'a> Published<&'a Entry> {
         Published::new(entry, Some(entry.started), entry.finished)
     }
 }
+
+/// Figures as numbers, whole ones without a fraction.
+fn plain(figures: &Numbers) -> Value {
+    let number = |value: f64| match value.fract() == 0.0 && (0.0..EXACT).contains(&value) {
+        true => Value::from(value as u64),
+        false => Value::from(value),
+    };
+    figures.iter().map(|(name, value)| (name.clone(), number(*value))).collect()
+}
+
+/// Whole numbers below it are exact in floating point: 2⁵³.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// An event as it is written.
 #[derive(Clone, Debug)]

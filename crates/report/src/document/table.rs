@@ -54,15 +54,6 @@ impl Table {
         (!of.is_empty()).then(|| Table { title: title.into(), ..Table::new(columns, rows) })
     }
 
-    /// The same without columns behind the first in which nothing stands.
-    pub(crate) fn without_empty_columns(self) -> Table {
-        let is_filled = |at: usize| at == 0 || self.rows.iter().any(|row| !row[at].is_empty());
-        let filled: Vec<usize> = (0..self.columns.len()).filter(|at| is_filled(*at)).collect();
-        let columns = filled.iter().map(|at| self.columns[*at].clone()).collect();
-        let rows = self.rows.iter().map(|row| filled.iter().map(|at| row[*at].clone()).collect()).collect();
-        Table { columns, rows, ..self }
-    }
-
     /// The same with this said below it.
     #[must_use]
     pub fn with_notes(self, notes: Vec<String>) -> Table {

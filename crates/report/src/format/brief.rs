@@ -8,6 +8,7 @@ pub(super) mod table;
 mod throughput;
 
 pub(super) use provenance::line as provenance;
+pub(super) use throughput::table as throughput_table;
 
 use super::text::{latency as latency_text, transfer};
 use super::{Paint, Style, text};
@@ -35,13 +36,11 @@ pub(super) fn brief_text(run: &Run, style: &Style) -> String {
 pub(super) fn answer(run: &Run) -> Answer {
     let answer = answer::answer_of_run(run);
     let broken = run.expectations.iter().filter(|expected| !expected.held).count();
-    match run.verdict.status {
-        Status::Ok | Status::Degraded if broken > 0 => {
-            let all = count(run.expectations.len() as u64, "expectation");
-            Answer { line: format!("{broken} of {all} broken: {}", answer.line), ..answer }
-        }
-        _ => answer,
+    if run.verdict.status != Status::Broken {
+        return answer;
     }
+    let all = count(run.expectations.len() as u64, "expectation");
+    Answer { line: format!("{broken} of {all} broken: {}", answer.line), ..answer }
 }
 
 /// The word, the answer and the two ends; below it what to do.

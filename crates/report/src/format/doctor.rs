@@ -67,7 +67,7 @@ fn conclusion(checks: &[Check]) -> Conclusion {
         _ => finding::Status::Problem,
     };
     let text = format!("{} checks: {failed} failed, {warned} with a warning.", checks.len());
-    Conclusion { of: String::new(), status, answer: String::new(), text, wordless: false, broken: false }
+    Conclusion { of: String::new(), status, answer: String::new(), text, wordless: false }
 }
 
 /// What is wrong, and the command that mends it.

@@ -88,7 +88,8 @@ fn status(report: &Experiment) -> Status {
     let is_worse = report.rows.iter().any(|row| row.judgement() == Some(Judgement::Worse));
     match () {
         () if report.is_void() => Status::Void,
-        () if report.is_broken() || report.failed().next().is_some() => Status::Problem,
+        () if report.failed().next().is_some() => Status::Problem,
+        () if report.is_broken() => Status::Broken,
         () if is_worse || !report.findings.is_empty() || report.rows.iter().any(Row::is_empty) => {
             Status::Degraded
         }
@@ -120,7 +121,6 @@ fn conclusion(report: &Experiment) -> Block {
         answer: String::new(),
         text: said.join(" "),
         wordless: false,
-        broken: report.is_broken(),
     })
 }
 

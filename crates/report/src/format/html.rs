@@ -51,7 +51,7 @@ fn verdict(conclusion: &Conclusion) -> String {
     let class = match conclusion.status {
         Status::Ok => "good",
         Status::Degraded => "warning",
-        Status::Problem | Status::Void => "problem",
+        Status::Broken | Status::Problem | Status::Void => "problem",
     };
     let of = match conclusion.of.as_str() {
         "" => String::new(),
@@ -111,6 +111,7 @@ fn shown(block: &Block) -> String {
         Block::Sentences(sentences) => list(sentences.iter()),
         Block::List(items) => format!("<ul>\n{}</ul>\n", items.iter().map(item).collect::<String>()),
         Block::Table(table) => titled(table),
+        Block::Figures(table) => titled(&table.plain()),
         Block::Chart(chart) => figure(chart),
         Block::Findings(found) => {
             let sentence = |one: &Finding| format!("{} <code>{}</code>", code(&one.title), escaped(&one.id));

@@ -18,7 +18,7 @@ use crate::document::{
     Block, Chart, Conclusion, Csv, Document, Expectation, Head, Item, Judgement, Published, Table,
 };
 use crate::plot::BarChart;
-use model::finding::Status;
+use model::finding::{Status, Verdict};
 use model::lab::{LabReport, Variant};
 
 impl Document for LabReport {
@@ -43,14 +43,7 @@ impl Document for LabReport {
         }
         let (status, text) = (status(self), sentences::verdict(self));
         let (of, answer) = (String::new(), String::new());
-        blocks.push(Block::Conclusion(Conclusion {
-            of,
-            status,
-            answer,
-            text,
-            wordless: true,
-            broken: false,
-        }));
+        blocks.push(Block::Conclusion(Conclusion { of, status, answer, text, wordless: true }));
         blocks
     }
 
@@ -121,7 +114,7 @@ fn expectation(variant: &Variant, one: &model::lab::Expectation) -> Expectation 
 fn status(report: &LabReport) -> Status {
     match (report.is_void(), report.is_broken()) {
         (true, _) => Status::Void,
-        (_, true) => Status::Problem,
+        (_, true) => Status::Broken,
         // What did not run may hold or not.
         _ if report.is_interrupted() => Status::Void,
         _ => Status::Ok,
@@ -130,14 +123,10 @@ fn status(report: &LabReport) -> Status {
 
 /// The verdict's word and sentences.
 fn verdict(report: &LabReport, style: &Style) -> String {
-    let (word, paint) = match status(report) {
-        Status::Void => ("VOID", Paint::Problem),
-        Status::Problem => ("BROKEN", Paint::Problem),
-        Status::Ok | Status::Degraded => ("OK", Paint::Good),
-    };
-    let lead = format!("{word}  ");
-    let lines = style.list(&[sentences::verdict(report)], &lead);
-    lines.replacen(word, &style.paint(paint, word), 1)
+    let verdict = Verdict { status: status(report), text: String::new() };
+    let (word, paint) = Conclusion::from_verdict(&verdict).word();
+    let lines = style.list(&[sentences::verdict(report)], &format!("{word}  "));
+    lines.replacen(&word, &style.paint(paint, &word), 1)
 }
 
 fn text(report: &LabReport, style: &Style) -> String {

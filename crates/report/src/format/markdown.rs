@@ -49,6 +49,7 @@ fn shown(block: &Block) -> String {
         Block::Sentences(sentences) => list(sentences.iter().map(String::as_str)),
         Block::List(items) => list(items.iter().map(|item| item.line.as_str())),
         Block::Table(table) => titled(table),
+        Block::Figures(table) => titled(&table.plain()),
         Block::Findings(found) => findings(found),
         Block::Conclusion(Conclusion { wordless: true, text, .. }) => format!("**{}**\n", escaped(text)),
         Block::Conclusion(conclusion) => {

@@ -162,7 +162,6 @@ fn conclusion(report: &MeshReport) -> Block {
         answer: String::new(),
         text: said.join(" "),
         wordless: false,
-        broken: false,
     })
 }
 

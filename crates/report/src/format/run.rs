@@ -13,7 +13,7 @@ pub use series::{LivePoint, Series, SeriesLine, SeriesMark, live_points, series,
 
 use super::brief::provenance;
 use super::{Style, ndjson, text};
-use crate::document::{Block, Csv, Document, Expectation, Head, Judgement, Published};
+use crate::document::{Block, Csv, Document, ErrorBody, Expectation, Head, Judgement, Published};
 use crate::expect::{Checked, entry};
 use model::history::{Entry, Measured};
 use model::run::Run;
@@ -25,13 +25,15 @@ pub struct RunDocument<'a> {
     pub run: &'a Run,
     /// Its intervals have been shown while it ran, by a format that does so.
     pub shown: bool,
+    /// The error that ended it early.
+    pub error: Option<&'a ErrorBody>,
 }
 
 impl RunDocument<'_> {
     /// A run that was not shown while it ran.
     #[must_use]
     pub fn from_run(run: &Run) -> RunDocument<'_> {
-        RunDocument { run, shown: false }
+        RunDocument { run, shown: false, error: None }
     }
 }
 
@@ -76,7 +78,7 @@ impl Document for RunDocument<'_> {
     }
 
     fn json(&self) -> String {
-        Published::of_run(self.run).indented()
+        Published::of_run(self.run).with_error(self.error.cloned()).indented()
     }
 
     fn ndjson(&self) -> String {

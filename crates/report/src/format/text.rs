@@ -21,9 +21,9 @@ pub(super) use heading::host_line;
 pub(super) use intervals::{Gauges, gauges as interval_gauges, rate as interval_rate};
 pub(super) use intervals::{rates as interval_rates, senders as interval_senders};
 pub use live::LiveRows;
-pub(super) use measure::{path_facts, test_rows};
+pub(super) use measure::path_facts;
 pub(super) use pairs::{facts as pair_facts, table as pair_table};
-pub(super) use result::{data_paths, ended, fact, facts as direction_facts, segments, stream_table};
+pub(super) use result::{data_paths, ended, fact, stream_table};
 
 use super::{Style, brief, frames};
 use model::event::Started;

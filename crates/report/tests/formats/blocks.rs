@@ -47,7 +47,6 @@ impl Document for Everything {
                 status: Status::Degraded,
                 text: "It works, but slowly.".into(),
                 wordless: false,
-                broken: false,
             }),
             Block::Details("Behind it".into(), vec![Block::Paragraph("For those who look for it.".into())]),
         ]

@@ -1,6 +1,6 @@
 //! The page of figures is that of the table. `UPDATE_DOCS=1 cargo test -p pathmeter-report --test formats figures` writes it anew.
 
-use insight::figure::{Better, DEVICE_FIGURES, Figure, Level, Scope, run_figures};
+use insight::figure::{Better, DEVICE_FIGURES, Figure, Quantity, Scope, run_figures};
 use model::plan::Transport;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,13 +10,18 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/figures.md")
 
 const HEAD: &str = "# Figures
 
-Every figure of a result, by its public name: the one of `--expect`, `history`, `compare`, `trend`, Prometheus and wide CSV.
+Every figure of a result, by its public name: the one of `--expect`, `--json`, `history`, `compare`, `trend`, Prometheus and wide CSV.
 A test makes this page from the table in `crates/insight/src/figure.rs`.
 
 **Listed** figures are in lists, comparisons, trends, Prometheus and wide CSV, in the order of their numbers; the others are for
-`--expect` alone. Figures of streams are listed with transport and direction, such as `tcp.up.goodput`. In Prometheus the points of a
-name are `_` and its unit is at the end: `pathmeter_goodput_bits_per_second{transport=\"tcp\",direction=\"up\"}`. A figure of TCP or UDP
-alone is marked so. A value is written with its unit, as the examples are.
+`--expect` and `--json`. Figures of streams are listed with transport and direction, such as `tcp.up.goodput`. In Prometheus the points
+of a name are `_` and its unit is at the end: `pathmeter_goodput_bits_per_second{transport=\"tcp\",direction=\"up\"}`. A figure of TCP or
+UDP alone is marked so. `--expect` takes a value with its unit, as the examples are.
+
+`--json` has every known figure in one flat object, `figures`, by each name that `--expect` takes: `.figures[\"up.goodput\"]`. Its values
+are plain numbers in the unit of the table; without one they are counts, and a share is of 1 (0.001 is 0.1 %).
+A figure that is not known, that too few values carry or of which only a bound is known is absent, and so is one whose value is a word;
+it is never 0 or `null` instead. Findings that were not raised are absent, too.
 ";
 
 /// The sections in their order: the scope, a title, and what stands before the names.
@@ -69,7 +74,7 @@ fn page() -> String {
             let _ = writeln!(page, "{about}\n");
         }
         page.push_str(
-            "| figure | label | such as | better | listed | meaning |\n|---|---|---|---|---|---|\n",
+            "| figure | label | such as | unit | better | listed | meaning |\n|---|---|---|---|---|---|---|\n",
         );
         figures().filter(|figure| figure.scope == scope).for_each(|figure| page.push_str(&row(figure)));
     }
@@ -82,10 +87,7 @@ fn row(figure: &Figure) -> String {
         Better::Lower => "lower",
         Better::Neither => "",
     };
-    let listed = match figure.level {
-        Level::Answer(place) => place.to_string(),
-        Level::Data => String::new(),
-    };
+    let listed = figure.place.map(|place| place.to_string()).unwrap_or_default();
     let only = match figure.transport {
         Some(Transport::Tcp) => " (TCP)",
         Some(Transport::Udp) => " (UDP)",
@@ -93,9 +95,25 @@ fn row(figure: &Figure) -> String {
     };
     let example = figure.quantity.example().split(' ').next().expect("an example");
     format!(
-        "| `{}` | {} | `{example}` | {better} | {listed} | {}{only} |\n",
-        figure.name, figure.label, figure.note
+        "| `{}` | {} | `{example}` | {} | {better} | {listed} | {}{only} |\n",
+        figure.name,
+        figure.label,
+        unit(figure.quantity),
+        figure.note
     )
+}
+
+/// The unit of its number in JSON.
+fn unit(quantity: Quantity) -> &'static str {
+    match quantity.base_unit().0 {
+        "_bits_per_second" => "bit/s",
+        "_packets_per_second" => "packets/s",
+        "_ratio" => "share",
+        "_bytes" => "bytes",
+        "_seconds" => "s",
+        _ if quantity.is_word() => "word",
+        _ => "",
+    }
 }
 
 #[test]
@@ -120,7 +138,7 @@ fn every_row_is_complete_and_every_name_is_one() {
         assert!(!figure.label.is_empty() && !figure.note.is_empty(), "{scope} {name}");
         assert!(!figure.note.contains('|') && !figure.note.ends_with('.'), "{scope} {name}: {}", figure.note);
         assert!(names.insert((scope.clone(), name)), "{scope} {name} stands twice");
-        if let Level::Answer(place) = figure.level {
+        if let Some(place) = figure.place {
             // Paths and devices have lists of their own.
             let list = Some(scope).filter(|_| matches!(figure.scope, Scope::Egress | Scope::Device));
             assert!(places.insert((list, place)), "{name}: place {place} is taken");

@@ -19,6 +19,7 @@ mod paths;
 mod reach;
 mod rfc2544;
 mod runs;
+mod same;
 mod spread;
 mod throughput;
 mod transfers;

@@ -198,7 +198,7 @@ fn spoil(value: &mut serde_json::Value, with: &str) {
 fn expectations_are_test_cases() {
     let mut run = runs::tcp_up();
     let expected = ["up.goodput>=1Gbit/s", "up.goodput>=99Gbit/s", "down.goodput>=1bit/s"];
-    run.expectations = expected.map(|text| text.parse::<Expectation>().expect(text).check(&run)).into();
+    run.hold_against(expected.map(|text| text.parse::<Expectation>().expect(text).check(&run)).into());
     let document = RunDocument::from_run(&run);
     insta::assert_snapshot!("expected.markdown", written(&document, "markdown"));
     let text = written(&document, "text");

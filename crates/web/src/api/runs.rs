@@ -44,8 +44,9 @@ impl Wanted {
         let unended = status.as_deref() == Some(UNENDED);
         let is_known = |word: &str| unended || Status::ALL.iter().any(|one| one.word() == word);
         if let Some(word) = status.as_deref().filter(|word| !is_known(word)) {
-            return Err(Failed::bad(format!("no verdict is called `{word}`"))
-                .advised(format!("a verdict is ok, degraded, problem or void; {UNENDED}: it has none yet")));
+            return Err(Failed::bad(format!("no verdict is called `{word}`")).advised(format!(
+                "a verdict is ok, degraded, broken, problem or void; {UNENDED}: it has none yet"
+            )));
         }
         if self.after.as_ref().is_some_and(|after| after.chars().count() > LONGEST_NAME) {
             return Err(Failed::bad(format!(

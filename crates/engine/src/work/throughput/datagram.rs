@@ -9,6 +9,7 @@ use crate::work::throughput::shared::{Budget, Counters, StreamControl, StreamFac
 use linux::batch::{BatchReceiver, GsoSender, Wait};
 use linux::clock::{mono_now, sleep_until};
 use linux::error_queue::{self, Origin, QueueEntry};
+use linux::message::set_receive_notes;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use std::io::{self, ErrorKind};
@@ -118,6 +119,10 @@ pub(crate) fn receive<D: Datagram>(
 ) -> Result<(), String> {
     let mut batch = BatchReceiver::new();
     let gro = linux::options::udp_gro(socket).unwrap_or(false);
+    // Control messages cost time: the class is read where the test sends datagrams that routers may mark.
+    if linux::options::tos(socket).is_ok_and(|tos| tos & ECN > 0) {
+        set_receive_notes(socket).ok();
+    }
     let spins = rest == IdleMode::Spin;
     let facts = StreamFacts { gro, receiver: Some("recvmmsg"), spins, ..StreamFacts::default() };
     counters.facts.set(facts).ok();
@@ -181,9 +186,18 @@ fn take_batch<D: Datagram>(
     now: MonoTime,
     state: &mut UdpReceive,
 ) -> u64 {
-    let segments = (0..messages).map(|index| batch.message(index).segments());
-    segments.map(|segments| take_message(segments, header, now, state)).sum()
+    let take = |index| {
+        let message = batch.message(index);
+        if let Some(class) = message.class {
+            state.mark(class & ECN == ECN, message.segment_count() as u64);
+        }
+        take_message(message.segments(), header, now, state)
+    };
+    (0..messages).map(take).sum()
 }
+
+/// The ECN field of a traffic class; all of it set is the mark of congestion (CE, RFC 3168).
+const ECN: u8 = 0b11;
 
 /// Accounts for the datagrams of one message; returns how many new payload bytes came.
 fn take_message<'a, D: Datagram>(

@@ -75,6 +75,8 @@ pub(crate) struct UdpReceive {
     pub(crate) timed: Option<Timed>,
     /// Messages the kernel handed over; with GRO each may hold many datagrams.
     pub(crate) messages: u64,
+    /// Datagrams with ECN's mark of congestion; absent: the class of none is known.
+    marked: Option<u64>,
     /// Datagrams that were none of this test's.
     pub(crate) strays: u64,
     /// The first datagram that marks the end of the flow (iPerf2).
@@ -96,6 +98,7 @@ impl UdpReceive {
             recent: None,
             timed: None,
             messages: 0,
+            marked: None,
             strays: 0,
             end: None,
         }
@@ -133,6 +136,11 @@ impl UdpReceive {
         }
     }
 
+    /// Takes the marks of so many datagrams, of which all or none have one.
+    pub(crate) fn mark(&mut self, is_marked: bool, count: u64) {
+        *self.marked.get_or_insert(0) += if is_marked { count } else { 0 };
+    }
+
     /// Different datagrams so far.
     pub(crate) fn received(&self) -> u64 {
         self.tracker.received()
@@ -166,6 +174,7 @@ impl UdpReceive {
             reordered: observed.reordered,
             jitter: self.jitter.estimate(),
             last_sequence: last.unwrap_or(0),
+            ecn_marks: self.marked,
             ..UdpCounters::default()
         }
     }

@@ -163,6 +163,7 @@ fn udp_between(earlier: Option<&UdpCounters>, now: &UdpCounters) -> UdpCounters 
         send_drops: now.send_drops.saturating_sub(then.send_drops),
         jitter: now.jitter,
         last_sequence: now.last_sequence,
+        ecn_marks: now.ecn_marks.map(|marks| marks.saturating_sub(then.ecn_marks.unwrap_or(0))),
         ..UdpCounters::default()
     }
 }
@@ -199,6 +200,10 @@ fn tcp_between(earlier: Option<&TcpInfo>, now: &TcpInfo) -> TcpCounters {
         busy: Nanos(since(|i| i.busy.unwrap_or_default().0)),
         receive_window_limited: Nanos(since(|i| i.window_limited.unwrap_or_default().0)),
         send_buffer_limited: Nanos(since(|i| i.buffer_limited.unwrap_or_default().0)),
+        ecn_marks: now
+            .received_marked
+            .filter(|_| now.options.ecn)
+            .map(|_| since(|i| i.received_marked.unwrap_or(0).into())),
         timestamps: now.options.timestamps,
         window_scaling: Some(now.options.window_scale.is_some()),
         silence: None,

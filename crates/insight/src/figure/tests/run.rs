@@ -15,7 +15,7 @@ use model::run::Run;
 use model::sample::{CpuUse, OneWayDelay};
 use model::stats::distribution::Distribution;
 use model::stats::responsiveness::{Band, Confidence, Responsiveness};
-use model::summary::{Amount, CpuPair, DirectionSummary, Jitter, Loss};
+use model::summary::{Amount, CpuPair, DirectionSummary, Jitter, Loss, Segments, StreamSummary};
 use model::transfer::{Spread, TransferResult, TransferRow};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 use model::wire_rate::WireRate;
@@ -67,11 +67,21 @@ pub(super) fn of_different_figures() -> Run {
 }
 
 fn direction(at: u32) -> DirectionSummary {
-    let cpu = |n| Some(CpuUse { process: share(at + n), busiest_thread: 0.9, ..CpuUse::default() });
+    let cpu = |process, thread, softirq| {
+        let [process, busiest_thread, softirq] = [process, thread, softirq].map(|n| share(at + n));
+        Some(CpuUse { process, busiest_thread, softirq, ..CpuUse::default() })
+    };
+    let stream = |n| StreamSummary {
+        stream: n,
+        bytes: Bytes(1),
+        goodput: megabits(at + n),
+        retransmits: None,
+        lost: None,
+    };
     DirectionSummary {
         transport: Transport::Udp,
-        sent: Amount { bytes: Bytes(count(at + 32)), datagrams: count(at + 33) },
-        received: Amount { bytes: Bytes(count(at + 5)), datagrams: count(at + 44) },
+        sent: Amount { bytes: Bytes(u64::from(at + 49) * 1_250_000), datagrams: 1 },
+        received: Amount { bytes: Bytes(count(at + 5)), datagrams: 1 },
         elapsed: Nanos::from_secs(10),
         goodput: megabits(at + 1),
         receiver_unknown: false,
@@ -98,15 +108,20 @@ fn direction(at: u32) -> DirectionSummary {
             max: micros(at + 25),
             error: micros(at + 26),
         }),
-        spurious_retransmits: None,
+        ecn_marks: Some(count(at + 45)),
+        spurious_retransmits: Some(count(at + 43)),
         retransmits: Some(count(at + 27)),
-        segments: None,
+        segments: Some(Segments {
+            sent: Some(count(at + 46)),
+            received: Some(count(at + 47)),
+            mean_payload: Some(f64::from(at + 48)),
+        }),
         mss: Some(at + 29),
         limit: None,
         loaded_rtt: Some(micros(at + 28)),
         congestion: None,
-        streams: Vec::new(),
-        cpu: CpuPair { sender: cpu(30), receiver: cpu(31) },
+        streams: vec![stream(16), stream(18)],
+        cpu: CpuPair { sender: cpu(30, 20, 33), receiver: cpu(31, 21, 44) },
     }
 }
 

@@ -5,7 +5,7 @@ use super::super::text::latency::{
 };
 use super::super::{Paint, Style};
 use super::grouped;
-use super::table::{Row, Table};
+use crate::document::{FigureRow, FigureTable};
 use model::latency::EgressResult;
 use model::run::Run;
 use model::units::Nanos;
@@ -70,15 +70,19 @@ fn percentiles(egress: &EgressResult, unit: Unit, style: &Style) -> String {
         digits => digits.to_owned(),
     };
     let sure = half.map(|half| format!("median ± {} {} (95 % CI)", shown(half), unit.name));
-    let across =
-        Table { heads: heads.clone(), rows: vec![Row::new("", values.clone()).with_note(unit.name.into())] };
+    let across = FigureTable {
+        heads: heads.clone(),
+        rows: vec![FigureRow::new("", values.clone()).with_note(unit.name.into())],
+    };
     let wide = Style { width: usize::MAX, ..*style };
     let mut text = across.text(&wide);
     let uncoloured = across.text(&Style { colour: false, ..wide });
     if uncoloured.lines().any(|line| line.chars().count() > style.width) {
-        let down =
-            heads.iter().zip(values).map(|(head, value)| Row::new(head, [value]).with_note(unit.name.into()));
-        text = Table { heads: vec![String::new()], rows: down.collect() }.text(style);
+        let down = heads
+            .iter()
+            .zip(values)
+            .map(|(head, value)| FigureRow::new(head, [value]).with_note(unit.name.into()));
+        text = FigureTable { heads: vec![String::new()], rows: down.collect() }.text(style);
     }
     text + &style.list(&sure.into_iter().collect::<Vec<_>>(), "  ")
 }

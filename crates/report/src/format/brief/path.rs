@@ -3,7 +3,7 @@
 use super::super::Style;
 use super::super::text::path::{bound, fate_word, service, unknown};
 use super::plain;
-use super::table::{Row, Table};
+use crate::document::{FigureRow, FigureTable};
 use model::path::advice::{Advice, Setting};
 use model::path::{Discovery, FragmentDelivery, PathDirection, PathResult};
 use model::plan::Direction;
@@ -18,7 +18,7 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
         .filter(|direction| found.in_direction(*direction).is_some())
         .collect();
     let heads = directions.iter().map(ToString::to_string).collect();
-    let mut table = Table { heads, rows: Vec::new() };
+    let mut table = FigureTable { heads, rows: Vec::new() };
     rows(found, &directions).into_iter().for_each(|row| table.push(row));
     details(found, &directions).into_iter().for_each(|row| table.push(row));
     let mut text = table.text(style);
@@ -39,7 +39,7 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
 }
 
 /// Path MTU, payload and fragments.
-pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
+pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<FigureRow> {
     let cells = |of: fn(&PathDirection) -> Option<String>| {
         directions
             .iter()
@@ -60,19 +60,22 @@ pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
         }
     };
     vec![
-        Row::new("path MTU", cells(|one_way| Some(bound(one_way)))),
-        Row::new("UDP payload", cells(|one_way| one_way.max_udp_payload.map(|payload| payload.to_string()))),
-        Row::new(
+        FigureRow::new("path MTU", cells(|one_way| Some(bound(one_way)))),
+        FigureRow::new(
+            "UDP payload",
+            cells(|one_way| one_way.max_udp_payload.map(|payload| payload.to_string())),
+        ),
+        FigureRow::new(
             "black hole",
             cells(|one_way| one_way.black_hole.map(|hole| format!("{} to {}", hole.first, hole.last))),
         )
         .with_note("bytes: packets that vanish".into()),
-        Row::new("fragments", cells(|one_way| delivery(one_way.fragments.delivery))).with_note(note),
+        FigureRow::new("fragments", cells(|one_way| delivery(one_way.fragments.delivery))).with_note(note),
     ]
 }
 
 /// What else `mtu` finds out.
-fn details(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
+fn details(found: &PathResult, directions: &[Direction]) -> Vec<FigureRow> {
     let cells = |of: fn(&PathDirection) -> Option<String>| {
         directions
             .iter()
@@ -88,14 +91,17 @@ fn details(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
         .filter_map(|direction| found.in_direction(*direction)?.limiting_hop.as_ref()?.address);
     let hops: Vec<String> = hops.map(|address| address.to_string()).collect();
     vec![
-        Row::new("interface MTU", cells(|one_way| one_way.interface_mtu.map(|mtu| mtu.to_string()))),
-        Row::new("limited by", cells(hop)).with_note(hops.join(", ")),
-        Row::new(
+        FigureRow::new("interface MTU", cells(|one_way| one_way.interface_mtu.map(|mtu| mtu.to_string()))),
+        FigureRow::new("limited by", cells(hop)).with_note(hops.join(", ")),
+        FigureRow::new(
             "senders are notified",
             cells(|one_way| discovery_note(one_way.discovery).map(String::from)),
         ),
-        Row::new("TCP MSS", cells(|one_way| one_way.tcp.as_ref()?.mss_received.map(|mss| mss.to_string()))),
-        Row::new(
+        FigureRow::new(
+            "TCP MSS",
+            cells(|one_way| one_way.tcp.as_ref()?.mss_received.map(|mss| mss.to_string())),
+        ),
+        FigureRow::new(
             "loss of large",
             cells(|one_way| one_way.size_dependent_loss.map(|loss| percent(loss.large))),
         ),

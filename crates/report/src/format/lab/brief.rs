@@ -4,11 +4,10 @@
 use super::sections::{self, LIMIT, OWN};
 use super::sentences;
 use super::sweeps;
-use crate::document::{Judgement, Table as DocumentTable};
+use crate::document::{FigureRow, FigureTable, Judgement, Table};
 use crate::format::brief::findings::{hanging, mark};
 use crate::format::brief::grouped;
 use crate::format::brief::provenance::{date, kernel};
-use crate::format::brief::table::{Row, Table};
 use crate::format::table::whole;
 use crate::format::text::phrases;
 use crate::format::{Paint, Style};
@@ -35,7 +34,7 @@ pub(super) fn brief_text(report: &LabReport, style: &Style) -> String {
         &compared.iter().map(|table| headed(table, style)).collect::<Vec<_>>(),
         style,
     ));
-    let is_open = |table: &DocumentTable| table.rows.iter().flatten().any(|cell| cell.ends_with(" ?"));
+    let is_open = |table: &Table| table.rows.iter().flatten().any(|cell| cell.ends_with(" ?"));
     if compared.iter().any(is_open) {
         text.push_str(&format!("\n  ?: {}\n", why_open(report)));
     }
@@ -66,7 +65,7 @@ fn why_open(report: &LabReport) -> String {
 }
 
 /// The table with its title as the head of the first column, a line less for each, where the screen has room for that.
-fn headed(table: &DocumentTable, style: &Style) -> DocumentTable {
+fn headed(table: &Table, style: &Style) -> Table {
     let mut headed = table.clone();
     if let Some(first) = headed.columns.first_mut() {
         first.heading = std::mem::take(&mut headed.title);
@@ -105,7 +104,7 @@ fn figures(variant: &Variant, limit: &str, style: &Style) -> String {
     }
 }
 
-fn table(variant: &Variant, limit: &str, families: &[Network]) -> Table {
+fn table(variant: &Variant, limit: &str, families: &[Network]) -> FigureTable {
     let has = |place: &Place| variant.series.iter().any(|one| (one.family, one.direction) == *place);
     let family = |family| {
         let directions = [Direction::Up, Direction::Down].map(|one_way| (family, Some(one_way))).into_iter();
@@ -121,7 +120,7 @@ fn table(variant: &Variant, limit: &str, families: &[Network]) -> Table {
         Some(one_way) => format!("{} {one_way}", place.0),
         None => place.0.to_string(),
     };
-    let mut table = Table { heads: places.iter().map(head).collect(), rows: Vec::new() };
+    let mut table = FigureTable { heads: places.iter().map(head).collect(), rows: Vec::new() };
     for (tool, test) in tests(variant) {
         let of = |family, one_way| {
             let same = |one: &&Series| (one.tool.as_str(), one.test) == (tool, test);
@@ -146,16 +145,16 @@ fn table(variant: &Variant, limit: &str, families: &[Network]) -> Table {
         let rows = match test {
             LabTest::Latency => {
                 vec![
-                    Row::new("RTT", trips(|one| median(one.rtt?.median))),
-                    Row::new("p99", trips(p99)).below(),
+                    FigureRow::new("RTT", trips(|one| median(one.rtt?.median))),
+                    FigureRow::new("p99", trips(p99)).below(),
                 ]
             }
-            LabTest::Mtu => vec![Row::new("path MTU", directed(|one| Some(one.path_mtu?.to_string())))],
-            LabTest::Loss => vec![Row::new("loss, paced", directed(lost))],
+            LabTest::Mtu => vec![FigureRow::new("path MTU", directed(|one| Some(one.path_mtu?.to_string())))],
+            LabTest::Loss => vec![FigureRow::new("loss, paced", directed(lost))],
             _ => vec![
-                Row::new(&name, directed(|one| Some(BitRate(one.goodput?.median as u64).to_string()))),
-                Row::new(limit, directed(|one| one.share_of_limit.map(percent))).below(),
-                Row::new("lost", directed(lost)).below(),
+                FigureRow::new(&name, directed(|one| Some(BitRate(one.goodput?.median as u64).to_string()))),
+                FigureRow::new(limit, directed(|one| one.share_of_limit.map(percent))).below(),
+                FigureRow::new("lost", directed(lost)).below(),
             ],
         };
         rows.into_iter().filter(has_figure).for_each(|row| table.push(row));
@@ -175,7 +174,7 @@ fn tests(variant: &Variant) -> Vec<(&str, LabTest)> {
     tests
 }
 
-fn has_figure(row: &Row) -> bool {
+fn has_figure(row: &FigureRow) -> bool {
     row.cells.iter().any(|cell| !cell.is_empty() && cell != "-")
 }
 

@@ -2,18 +2,15 @@
 
 use super::{charts, details};
 use crate::document::{Block, Column, Conclusion, Table};
-use crate::format::brief::provenance;
-use crate::format::text::{
-    latency, packets, pair_facts, path, path_facts, phrases, segments, test_rows, transfer,
-};
+use crate::format::brief::{self, provenance};
+use crate::format::text::{latency, packets, pair_facts, pair_table, path, path_facts, phrases, transfer};
 use crate::format::{frames, hops};
 use model::latency::EgressResult;
 use model::path::PathResult;
 use model::path::advice::Advice;
 use model::plan::Direction;
 use model::run::Run;
-use model::summary::{DirectionSummary, Loss, Summary};
-use model::units::{Nanos, count, grouped, percent};
+use model::units::{Nanos, count, grouped};
 
 /// All of it: results, findings, verdict, and what stands behind them.
 pub(super) fn run_blocks(run: &Run) -> Vec<Block> {
@@ -35,17 +32,13 @@ pub(super) fn run_blocks(run: &Run) -> Vec<Block> {
 
 /// Tests of throughput: one, several pairs, or those of a `measure` run. The intervals stay in JSON and CSV.
 fn of_throughput(run: &Run) -> Vec<Block> {
-    let (first, rows) = match run.tests.is_empty() {
-        true => ("Figure", figures(&run.summary)),
-        false => ("Test", nested(test_rows(run))),
+    let pairs = run.summary.pairs.as_deref();
+    let facts = path_facts(run).into_iter().chain(pairs.into_iter().flat_map(pair_facts));
+    let table = match pairs {
+        Some(_) => Block::Table(pair_table(run)),
+        None => Block::Figures(brief::throughput_table(run)),
     };
-    let columns = [Column::left(first), Column::right("Up"), Column::right("Down")];
-    let pairs = run.summary.pairs.iter().flat_map(|pairs| pair_facts(pairs));
-    let facts = path_facts(run).into_iter().chain(pairs);
-    // A test of one direction has no column of the other.
-    let table = Table::new(columns.into(), rows).without_empty_columns();
-    let mut blocks = vec![Block::facts(facts), Block::Table(table)];
-    blocks.push(Block::facts(limits(run)));
+    let mut blocks = vec![Block::facts(facts), table, Block::facts(limits(run))];
     blocks.extend(charts::totals(run));
     blocks.extend(charts::rates(run));
     blocks.extend(run.summary.path.iter().flat_map(charts::packet_sizes));
@@ -223,16 +216,6 @@ fn one_way(run: &Run, egress: &EgressResult) -> Block {
     ))
 }
 
-/// Markdown and HTML drop the spaces that indent a detail under its test.
-fn nested(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
-    for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
-        if let Some(detail) = name.strip_prefix("  ") {
-            *name = format!("– {detail}");
-        }
-    }
-    rows
-}
-
 /// What was measured, and of whom.
 pub(in crate::format) fn title(run: &Run) -> String {
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
@@ -260,42 +243,4 @@ fn latency_title(run: &Run) -> String {
         plan.egress_paths.iter().map(|egress| format!("`{}`", egress.target.host)).collect();
     hosts.dedup();
     format!("Latency to {}: {}", hosts.join(", "), latency::phrase(plan))
-}
-
-type Cell = fn(&DirectionSummary) -> Option<String>;
-
-fn figures(summary: &Summary) -> Vec<Vec<String>> {
-    let directions = [Direction::Up, Direction::Down].map(|direction| summary.direction(direction));
-    let rows: [(&str, Cell); 13] = [
-        ("Goodput", |this_direction| Some(this_direction.goodput.to_string())),
-        ("On the wire", |this_direction| this_direction.wire.rate.map(|rate| rate.to_string())),
-        ("Packets", |this_direction| this_direction.wire.packets_per_second.map(|rate| rate.to_string())),
-        ("Share of line rate", |this_direction| this_direction.wire.line_rate_share.map(percent)),
-        ("Received", |this_direction| {
-            Some(format!("{} in {}", this_direction.received.bytes, this_direction.elapsed))
-        }),
-        ("Lost", |this_direction| this_direction.loss.map(|loss| percent(loss.share))),
-        ("Lost on the path, in the receiving socket, at the sender", |this_direction| {
-            let lost = |loss: Loss| [loss.path, loss.receiver, loss.sender].map(grouped).join(", ");
-            this_direction.loss.map(lost)
-        }),
-        ("Jitter (RFC 3550)", |this_direction| {
-            this_direction.jitter.map(|jitter| jitter.rfc3550.to_string())
-        }),
-        ("One-way delay", |this_direction| {
-            this_direction.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))
-        }),
-        ("Segments", segments),
-        ("Retransmits", |this_direction| this_direction.retransmits.map(grouped)),
-        ("RTT under load", |this_direction| this_direction.loaded_rtt.map(|rtt| rtt.to_string())),
-        ("Congestion control", |this_direction| this_direction.congestion.clone()),
-    ];
-    rows.into_iter()
-        .map(|(name, cell)| (name, directions.map(|this_direction| this_direction.and_then(cell))))
-        .filter(|(_, cells)| cells.iter().any(Option::is_some))
-        .map(|(name, cells)| {
-            let [up, down] = cells.map(|cell| cell.unwrap_or_default());
-            vec![name.into(), up, down]
-        })
-        .collect()
 }

@@ -3,16 +3,13 @@
 use super::method;
 use crate::document::Block;
 use crate::format::fingerprint;
-use crate::format::text::{data_paths, direction_facts, ended, host_line, pair_table, phrases, stream_table};
+use crate::format::text::{data_paths, ended, host_line, phrases, stream_table};
 use model::plan::Direction;
 use model::run::Run;
 
 /// Every part that there is something to say in.
 pub(super) fn detail_blocks(run: &Run) -> Vec<Block> {
     let mut parts = directions(run);
-    if run.summary.pairs.is_some() {
-        parts.push(("Pairs".into(), vec![Block::Table(pair_table(run))]));
-    }
     parts.extend(
         run.plan.as_ref().map(|plan| ("How it ran".into(), vec![Block::facts(data_paths(run, plan))])),
     );
@@ -29,13 +26,12 @@ pub(super) fn detail_blocks(run: &Run) -> Vec<Block> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// Each direction of a single test.
+/// The streams of each direction of a single test.
 fn directions(run: &Run) -> Vec<(String, Vec<Block>)> {
     let known = [Direction::Up, Direction::Down].into_iter().filter_map(|direction| {
         let one_way = run.summary.direction(direction).filter(|_| run.tests.is_empty())?;
-        let mut blocks = vec![Block::facts(direction_facts(one_way, &run.summary))];
-        blocks.extend(stream_table(one_way).map(Block::Table));
-        Some((format!("{}: {}", phrases::direction_word(direction), one_way.goodput), blocks))
+        let blocks = stream_table(one_way).map(Block::Table).into_iter().collect();
+        Some((format!("Streams {}", phrases::direction_word(direction).to_lowercase()), blocks))
     });
     known.collect()
 }

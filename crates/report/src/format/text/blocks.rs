@@ -49,6 +49,7 @@ fn block_text(block: &Block, style: &Style) -> String {
             style.list(&lines, "  - ")
         }
         Block::Table(table) => titled(table, style),
+        Block::Figures(table) => table.text(style),
         Block::Findings(found) => format!("\n{}", brief::findings::list(found, String::new(), style)),
         Block::Conclusion(conclusion) => findings::conclusion(conclusion, style),
         Block::Preformatted(text) => format!("\n{text}"),

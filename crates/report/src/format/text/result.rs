@@ -1,43 +1,27 @@
-//! The result of one test: a block per direction, the streams, and how it ran.
+//! What stands behind the table of one test: the streams, and how it ran.
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
-use super::phrases;
 use crate::document::{Column, Table};
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport, Wait};
 use model::run::Run;
-use model::sample::{CpuUse, DataPath, Role, SideResult};
+use model::sample::{DataPath, Role, SideResult};
 use model::summary::{DirectionSummary, Summary};
-use model::units::{count, grouped, percent, significant};
+use model::units::{grouped, percent, significant};
 
 /// Everything between the intervals and the findings.
 pub(super) fn result_text(run: &Run, style: &Style) -> String {
     let mut text = String::new();
     for direction in [Direction::Up, Direction::Down] {
         if let Some(summary) = run.summary.direction(direction) {
-            text.push('\n');
-            text.push_str(&block(direction, summary, &run.summary, style));
+            text.push_str(&streams(direction, summary, style));
         }
     }
     if let Some(plan) = &run.plan {
         text.push_str(&how_it_ran(run, plan, style));
     }
     text.push_str(&outcome(&run.summary, style));
-    text
-}
-
-fn block(direction: Direction, summary: &DirectionSummary, all: &Summary, style: &Style) -> String {
-    let title = format!("{}: {}", phrases::direction_word(direction), summary.goodput);
-    let what = match summary.receiver_unknown {
-        true => "acknowledged by the receiver, whose own figures are missing",
-        false => "of payload received",
-    };
-    let mut text = format!("{} {what}\n", style.paint(Paint::Bold, &title));
-    for (name, value) in facts(summary, all) {
-        text.push_str(&fact(name, &value, style));
-    }
-    text.push_str(&streams(summary, style));
     text
 }
 
@@ -51,127 +35,21 @@ pub(in crate::format) fn fact(name: &str, value: &str, style: &Style) -> String 
     text
 }
 
-/// The figures of a direction, by name.
-pub(in crate::format) fn facts(summary: &DirectionSummary, all: &Summary) -> Vec<(&'static str, String)> {
-    let mut facts = Vec::new();
-    if let Some(wire) = on_the_wire(summary, all) {
-        facts.push(("on the wire", wire));
-    }
-    let name = if summary.receiver_unknown { "acknowledged" } else { "received" };
-    facts.push((name, received(summary)));
-    if let Some(loss) = &summary.loss {
-        let lost = loss.path + loss.receiver + loss.sender;
-        let places = format!(
-            "{} ({}): {} on the path, {} in the receiving socket, {} at the sender",
-            percent(loss.share),
-            count(lost, "datagram"),
-            grouped(loss.path),
-            grouped(loss.receiver),
-            grouped(loss.sender)
-        );
-        facts.push(("lost", if lost == 0 { "nothing".into() } else { places }));
-    }
-    let disorder = [
-        (summary.reordered, "out of order"),
-        (summary.duplicates, "twice"),
-        (summary.late, "too late to be separated from duplicates"),
-    ];
-    if disorder.iter().any(|(count, _)| count.is_some_and(|count| count > 0)) {
-        let known =
-            disorder.iter().filter_map(|(count, what)| Some(format!("{} {what}", grouped((*count)?))));
-        facts.push(("disorder", known.collect::<Vec<_>>().join(", ")));
-    }
-    if let Some(jitter) = &summary.jitter {
-        let more =
-            jitter.distribution.map(|d| format!("; {}", phrases::distribution(&d))).unwrap_or_default();
-        facts.push(("jitter", format!("{} at the end (RFC 3550){more}", jitter.rfc3550)));
-    }
-    if let Some(delay) = &summary.one_way {
-        let text = format!("{} to {}, mean {}, each ± {}", delay.min, delay.max, delay.mean, delay.error);
-        facts.push(("one-way delay", text));
-    }
-    if let Some(segments) = segments(summary) {
-        facts.push(("segments", segments));
-    }
-    if let Some(resent) = summary.retransmits {
-        let spurious = summary.spurious_retransmits.filter(|count| *count > 0);
-        let of_which = spurious.map(|count| format!(", {} of data that had arrived", grouped(count)));
-        facts.push(("retransmits", format!("{}{}", grouped(resent), of_which.unwrap_or_default())));
-    }
-    if let Some(rtt) = summary.loaded_rtt {
-        facts.push(("RTT under load", rtt.to_string()));
-    }
-    facts.extend(cpu(summary).map(|text| ("CPU", text)));
-    facts
-}
-
-pub(super) fn on_the_wire(summary: &DirectionSummary, all: &Summary) -> Option<String> {
-    let mut parts = vec![summary.wire.rate?.to_string()];
-    if let Some(packets) = summary.wire.packets_per_second {
-        let frames =
-            summary.wire.frame.map(|frame| format!(" in frames of {frame} bytes")).unwrap_or_default();
-        parts.push(format!("{packets}{frames}"));
-    }
-    if let Some(frames) = summary.wire.frames_per_packet.filter(|frames| *frames > 1) {
-        parts.push(format!("{frames} fragments to a datagram"));
-    }
-    if let Some(share) = summary.wire.line_rate_share {
-        let link = all.link.as_ref().map(|link| format!(" of {}", link.rate)).unwrap_or_default();
-        parts.push(format!("{} of the line rate{link}", percent(share)));
-    }
-    Some(parts.join(", "))
-}
-
-/// Segments that crossed, which offloads hide from most tools.
-pub(in crate::format) fn segments(summary: &DirectionSummary) -> Option<String> {
-    let segments = summary.segments?;
-    let sent = segments.sent.map(|count| format!("{} sent", grouped(count)));
-    let received = segments.received.map(|count| format!("{} received", grouped(count)));
-    let mean = segments.mean_payload.map(|mean| format!("{mean:.1} bytes of payload each on average"));
-    Some([sent, received, mean].into_iter().flatten().collect::<Vec<_>>().join(", "))
-}
-
-fn received(summary: &DirectionSummary) -> String {
-    let datagrams = match summary.transport {
-        Transport::Udp => format!(" in {}", count(summary.received.datagrams, "datagram")),
-        Transport::Tcp => String::new(),
-    };
-    let segment = match (summary.transport, summary.mss) {
-        (Transport::Tcp, Some(mss)) => format!(", segments of {mss} bytes"),
-        _ => String::new(),
-    };
-    format!("{}{datagrams} over {}{segment}", summary.received.bytes, summary.elapsed)
-}
-
-fn cpu(summary: &DirectionSummary) -> Option<String> {
-    let one = |name: &str, cpu: &Option<CpuUse>| {
-        let cpu = cpu.as_ref()?;
-        let mut text = format!("{name} {} of one CPU", percent(cpu.process));
-        if cpu.busiest_thread > 0.0 {
-            text.push_str(&format!(" (busiest thread {})", percent(cpu.busiest_thread)));
-        }
-        if cpu.softirq > 0.0 {
-            text.push_str(&format!(", softirq {}", percent(cpu.softirq)));
-        }
-        Some(text)
-    };
-    let ends = [one("sender", &summary.cpu.sender), one("receiver", &summary.cpu.receiver)];
-    let text: Vec<String> = ends.into_iter().flatten().collect();
-    (!text.is_empty()).then(|| text.join("; "))
-}
-
 /// Each stream, when there are several, and how equal they are.
-fn streams(summary: &DirectionSummary, style: &Style) -> String {
+fn streams(direction: Direction, summary: &DirectionSummary, style: &Style) -> String {
     let Some(table) = stream_table(summary) else { return String::new() };
+    let title = format!("Streams {direction}");
     let rows = &summary.streams;
     let hidden = rows.len().saturating_sub(MOST_STREAMS);
     let more =
         if hidden > 0 { format!("  … and {hidden} more, all of them in --json\n") } else { String::new() };
-    let slowest = rows.iter().map(|row| row.goodput).min().unwrap_or_default();
-    let fastest = rows.iter().map(|row| row.goodput).max().unwrap_or_default();
     let index = jain(&rows.iter().map(|row| row.goodput.0 as f64).collect::<Vec<_>>());
-    let spread = format!("slowest {slowest}, fastest {fastest}, fairness {} of 1", significant(index));
-    format!("{}{more}{}", plain(&table.columns, &table.rows, style), fact("spread", &spread, style))
+    format!(
+        "\n{}\n{}{more}{}",
+        style.paint(Paint::Bold, &title),
+        plain(&table.columns, &table.rows, style),
+        fact("fairness", &format!("{} of 1", significant(index)), style)
+    )
 }
 
 /// The first streams of a direction, when there are several.

@@ -34,7 +34,7 @@ impl Pairs<'_> {
     pub(super) fn run(&self, plan: MeshPlan, expected: &[Expected], global: &Common) -> Result<Exit> {
         let mut run = self.keep(self.measure(plan)?)?;
         let expected: Vec<_> = expected.iter().map(|one| one.written.clone()).collect();
-        conclude(&mut run, false, &expected, global)
+        conclude(&mut run, None, false, &expected, global)
     }
 
     fn measure(&self, plan: MeshPlan) -> Result<Run> {

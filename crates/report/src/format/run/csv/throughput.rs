@@ -2,6 +2,7 @@
 
 use super::{Place, Start, outcome, rounded, seconds};
 use crate::document::Csv;
+use insight::figure::{Figure, Level, table_figures};
 use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::sample::{IntervalSample, Role, Side, StreamSample};
@@ -41,13 +42,33 @@ pub(super) fn rows(test: &Run, place: &Place) -> Csv {
         let row = |row: &StreamSample| (place.start("interval", row.direction), interval(test, sample, row));
         sample.streams.iter().map(row).collect()
     };
+    let directions = [Direction::Up, Direction::Down];
     let total = |direction| {
         let found = test.summary.direction(direction)?;
         Some((place.start("summary", direction), total(test, found)))
     };
-    let totals = [Direction::Up, Direction::Down].into_iter().filter_map(total);
-    Csv::from_rows(test.intervals.iter().flat_map(of).chain(totals))
+    let intervals: Vec<(Start, Stream)> = test.intervals.iter().flat_map(of).collect();
+    let count = intervals.len();
+    let mut csv = Csv::from_rows(intervals.into_iter().chain(directions.into_iter().filter_map(total)));
+    let found: Vec<_> =
+        directions.into_iter().filter_map(|direction| test.summary.direction(direction)).collect();
+    for figure in added() {
+        csv.columns.push(figure.name.replace('.', "_"));
+        let value = |at: usize| figure.in_direction(found.get(at.checked_sub(count)?)?);
+        for (at, row) in csv.rows.iter_mut().enumerate() {
+            row.push(value(at).map(|value| value.to_string()).unwrap_or_default());
+        }
+    }
+    csv
 }
+
+/// Counts of a direction as a whole that have no column among those of intervals.
+fn added() -> impl Iterator<Item = &'static Figure> {
+    table_figures().filter(|figure| figure.level == Level::AboveZero && !OF_INTERVALS.contains(&figure.name))
+}
+
+/// Counts whose columns intervals have, too.
+const OF_INTERVALS: [&str; 2] = ["reordered", "duplicates"];
 
 fn interval(test: &Run, sample: &IntervalSample, row: &StreamSample) -> Stream {
     let length = sample.end.saturating_sub(sample.start);

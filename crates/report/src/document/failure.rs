@@ -1,0 +1,37 @@
+//! An error as a document, for programs that read JSON.
+
+use super::indented_json;
+use crate::harmless;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The document in the place of a result: why there is none.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Error"))]
+pub struct ErrorDocument {
+    /// The error.
+    pub error: ErrorBody,
+}
+
+/// An error.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct ErrorBody {
+    /// A stable word: `usage`, `unreachable`, `void` or `internal`. The exit code follows from it.
+    pub code: &'static str,
+    /// The error with its causes, on one line.
+    pub text: String,
+    /// What to do; absent: nothing is known to help.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl ErrorBody {
+    /// The document, indented, with a line feed at its end.
+    #[must_use]
+    pub fn document(self) -> String {
+        harmless::json(&indented_json(&ErrorDocument { error: self })).into_owned()
+    }
+}
