@@ -28,7 +28,8 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     let client_again = line.starts_with("Connecting to host") && (is_other || is_idle);
     let version_again = lines::is_version(line) && (is_idle || reading.failed && reading.unconnected);
     let server_again = begins && reading.rows && (!reading.nested || reading.ended);
-    let error_again = line.starts_with("iperf3: ") && (reading.ended || reading.rows && reading.failed);
+    let is_over = reading.ended || reading.failed && (reading.rows || reading.unconnected);
+    let error_again = line.starts_with("iperf3: ") && is_over;
     match () {
         () if client_again || server_again || version_again || error_again => Mark::First,
         () if begins || lines::is_part(line) => Mark::Part,
