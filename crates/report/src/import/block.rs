@@ -121,7 +121,7 @@ impl Block {
 impl Reading {
     fn take(&mut self, line: &str) {
         if line.starts_with('[') {
-            self.rows |= line.contains(" sec ");
+            self.rows = self.rows || line.contains(" sec ");
             return;
         }
         self.listening |= line.starts_with("Server listening") || line.starts_with("Accepted connection");
