@@ -175,89 +175,7 @@ fn sockperf_s_dropped_messages_are_of_those_that_wanted_a_reply() {
 /// Nothing was measured, and the reason stands in the output.
 #[test]
 fn reasons_of_every_tool() {
-    let netperf = "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 192.0.2.1 () port 0 AF_INET : demo\n\
-         send_omni: connect_data_socket failed: Connection timed out\n";
-    let joined = "------------------------------------------------------------\nClient connecting to 192.0.2.1, TCP port 1\n\
-         TCP window size: 16.0 KByte (default)tcp connect failed: Connection refused\n\n\
-         ------------------------------------------------------------\n[  1] local 0.0.0.0 port 0 connected with 192.0.2.1 port 1\n";
-    for (tool, text, host, reason) in [
-        (Tool::Iperf2, "nosuch.invalid: Unknown host\n", "nosuch.invalid", "name of the host is not known"),
-        (
-            Tool::Iperf2,
-            "user@host:~$ iperf -c nosuch.invalid\nnosuch.invalid: Unknown host\n",
-            "nosuch.invalid",
-            "not known",
-        ),
-        (
-            Tool::Iperf2,
-            "ERROR: failed to find an ip address for host 'nosuch.invalid'\n",
-            "nosuch.invalid",
-            "not known",
-        ),
-        (Tool::Iperf2, "error: Name or service not known\n", "", "name of the host is not known"),
-        (Tool::Iperf2, "bind failed: Address already in use\n", "", "unable to bind: Address already in use"),
-        (
-            Tool::Iperf2,
-            "tcp connect failed: Connection timed out\n",
-            "",
-            "unable to connect: Connection timed out",
-        ),
-        (Tool::Iperf2, joined, "192.0.2.1", "unable to connect: Connection refused"),
-        (
-            Tool::Iperf3,
-            "iperf3: error - unable to connect to server: No route to host\n",
-            "",
-            "No route to host",
-        ),
-        (
-            Tool::Iperf3,
-            "iperf3: error - the server is busy running a test. try again later\n",
-            "",
-            "the server is busy",
-        ),
-        (
-            Tool::Iperf3,
-            "iperf3: unrecognized option '--bandwith'\n\nUsage: iperf3 [-s|-c host]\n",
-            "",
-            "--bandwith",
-        ),
-        (
-            Tool::Sockperf,
-            "sockperf: '-i' Invalid address: nosuch.invalid\n",
-            "",
-            "Invalid address: nosuch.invalid",
-        ),
-        (
-            Tool::Sockperf,
-            "sockperf: ERROR: Can`t connect socket (errno=111 Connection refused)\n",
-            "",
-            "Connection refused",
-        ),
-        (Tool::Qperf, "tcp_bw:\n192.0.2.1: failed to connect\n", "", "failed to connect"),
-        (Tool::Netperf, netperf, "192.0.2.1", "connect_data_socket failed: Connection timed out"),
-        (
-            Tool::Netperf,
-            "establish_control: control socket connect failed: Connection refused\n\
-             Are you sure there is a netserver running on 192.0.2.1 at port 12865?\n",
-            "192.0.2.1",
-            "no netserver answers at 192.0.2.1 port 12865",
-        ),
-        (
-            Tool::Ping,
-            "ping: nosuch.invalid: Der Name oder der Dienst ist nicht bekannt\n",
-            "",
-            "Der Name oder der Dienst ist nicht bekannt",
-        ),
-        (Tool::Ping, "ping: connect: Le réseau n'est pas accessible\n", "", "Le réseau n'est pas accessible"),
-        (Tool::Ping, "ping: socket: Operation not permitted\n", "", "Operation not permitted"),
-        (Tool::Ping, "ping: permission denied (are you root?)\n", "", "permission denied"),
-        (
-            Tool::Ping,
-            "Ping-Anforderung konnte Host \"nosuch.invalid\" nicht finden. Überprüfen Sie den Namen, und versuchen Sie es erneut.\n",
-            "",
-            "nosuch.invalid",
-        ),
-    ] {
+    for (tool, text, host, reason) in REASONS.iter().copied() {
         let imported = only(text);
         let verdict = &imported.run.verdict;
         assert_eq!((imported.tool, verdict.status), (tool, Status::Void), "{text}");
@@ -267,6 +185,86 @@ fn reasons_of_every_tool() {
         assert_eq!(inner.run.verdict.text, verdict.text, "as a string of JSON");
     }
 }
+
+/// The tool, its output, the host where it is named, and the reason.
+const REASONS: &[(Tool, &str, &str, &str)] = &[
+    (Tool::Iperf2, "nosuch.invalid: Unknown host\n", "nosuch.invalid", "name of the host is not known"),
+    (
+        Tool::Iperf2,
+        "user@host:~$ iperf -c nosuch.invalid\nnosuch.invalid: Unknown host\n",
+        "nosuch.invalid",
+        "not known",
+    ),
+    (
+        Tool::Iperf2,
+        "ERROR: failed to find an ip address for host 'nosuch.invalid'\n",
+        "nosuch.invalid",
+        "not known",
+    ),
+    (Tool::Iperf2, "error: Name or service not known\n", "", "name of the host is not known"),
+    (Tool::Iperf2, "bind failed: Address already in use\n", "", "unable to bind: Address already in use"),
+    (
+        Tool::Iperf2,
+        "tcp connect failed: Connection timed out\n",
+        "",
+        "unable to connect: Connection timed out",
+    ),
+    (Tool::Iperf2, JOINED, "192.0.2.1", "unable to connect: Connection refused"),
+    (Tool::Iperf3, "iperf3: error - unable to connect to server: No route to host\n", "", "No route to host"),
+    (
+        Tool::Iperf3,
+        "iperf3: error - the server is busy running a test. try again later\n",
+        "",
+        "the server is busy",
+    ),
+    (
+        Tool::Iperf3,
+        "iperf3: unrecognized option '--bandwith'\n\nUsage: iperf3 [-s|-c host]\n",
+        "",
+        "--bandwith",
+    ),
+    (
+        Tool::Sockperf,
+        "sockperf: '-i' Invalid address: nosuch.invalid\n",
+        "",
+        "Invalid address: nosuch.invalid",
+    ),
+    (
+        Tool::Sockperf,
+        "sockperf: ERROR: Can`t connect socket (errno=111 Connection refused)\n",
+        "",
+        "Connection refused",
+    ),
+    (Tool::Qperf, "tcp_bw:\n192.0.2.1: failed to connect\n", "", "failed to connect"),
+    (Tool::Netperf, NETPERF, "192.0.2.1", "connect_data_socket failed: Connection timed out"),
+    (
+        Tool::Netperf,
+        "establish_control: control socket connect failed: Connection refused\n\
+             Are you sure there is a netserver running on 192.0.2.1 at port 12865?\n",
+        "192.0.2.1",
+        "no netserver answers at 192.0.2.1 port 12865",
+    ),
+    (
+        Tool::Ping,
+        "ping: nosuch.invalid: Der Name oder der Dienst ist nicht bekannt\n",
+        "",
+        "Der Name oder der Dienst ist nicht bekannt",
+    ),
+    (Tool::Ping, "ping: connect: Le réseau n'est pas accessible\n", "", "Le réseau n'est pas accessible"),
+    (Tool::Ping, "ping: socket: Operation not permitted\n", "", "Operation not permitted"),
+    (Tool::Ping, "ping: permission denied (are you root?)\n", "", "permission denied"),
+    (
+        Tool::Ping,
+        "Ping-Anforderung konnte Host \"nosuch.invalid\" nicht finden. Überprüfen Sie den Namen, und versuchen Sie es erneut.\n",
+        "",
+        "nosuch.invalid",
+    ),
+];
+const NETPERF: &str = "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 192.0.2.1 () port 0 AF_INET : demo\n\
+         send_omni: connect_data_socket failed: Connection timed out\n";
+const JOINED: &str = "------------------------------------------------------------\nClient connecting to 192.0.2.1, TCP port 1\n\
+         TCP window size: 16.0 KByte (default)tcp connect failed: Connection refused\n\n\
+         ------------------------------------------------------------\n[  1] local 0.0.0.0 port 0 connected with 192.0.2.1 port 1\n";
 
 #[test]
 fn attempts_that_follow_each_other_are_apart() {
