@@ -197,6 +197,8 @@ fn is_claimed(line: &str) -> bool {
         || iperf3::is_part(line)
         || iperf2::is_part(line)
         || ping::is_part(line)
+        || netperf::is_part(line)
+        || qperf::is_part(line)
 }
 
 /// Earlier times are those of a day without a date.

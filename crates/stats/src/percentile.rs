@@ -50,6 +50,12 @@ impl Distribution {
         }
     }
 
+    /// The median, where messages without a reply do not reach it either: one that others can be compared with.
+    #[must_use]
+    pub fn known_median(&self) -> Option<Nanos> {
+        self.median().filter(|_| self.standing(50.0) != Standing::AtLeast)
+    }
+
     /// A known percentile; `None` where there are too few times for it, or missing ones reach it.
     #[must_use]
     pub fn known(&self, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<Nanos> {

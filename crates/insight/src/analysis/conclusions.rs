@@ -5,7 +5,7 @@ use model::pairs::{PairsDirection, Together};
 use model::path::Bound;
 use model::plan::Direction;
 use model::stats::compare::{Judgement, NEEDED_RUNS};
-use model::units::{change, percent, significant};
+use model::units::{Nanos, change, percent, significant};
 
 pub(super) fn conclusions(analysis: &Analysis) -> Vec<String> {
     let mut sentences: Vec<String> = analysis.flows.iter().filter_map(near_line_rate).collect();
@@ -45,20 +45,23 @@ fn unfair(flow: &Flow) -> Option<String> {
 }
 
 fn medians(trips: &[Trips]) -> Option<String> {
-    let least = trips.iter().min_by_key(|one| one.rtt.p50)?;
-    let most = trips.iter().max_by_key(|one| one.rtt.p50)?;
-    if trips.len() < 2 || least.rtt.p50.0 == 0 {
+    let known: Vec<(Nanos, &Trips)> =
+        trips.iter().filter_map(|one| Some((one.rtt.known_median()?, one))).collect();
+    let (least, shortest) = known.iter().min_by_key(|(median, _)| *median)?;
+    let (most, longest) = known.iter().max_by_key(|(median, _)| *median)?;
+    if known.len() < 2 || least.0 == 0 {
         return None;
     }
     // Within so much: rounded up.
-    let apart = ((most.rtt.p50.0 as f64 / least.rtt.p50.0 as f64 - 1.0) * 1000.0).ceil() / 10.0;
+    let apart = ((most.0 as f64 / least.0 as f64 - 1.0) * 1000.0).ceil() / 10.0;
+    let all = if known.len() == trips.len() {
+        format!("all {}", known.len())
+    } else {
+        format!("the {} of {} that are known", known.len(), trips.len())
+    };
     Some(format!(
-        "The medians of all {} lie within {apart:.1} %: the shortest is {:.3} ({}), the longest {:.3} ({}).",
-        trips.len(),
-        least.rtt.p50,
-        least.run,
-        most.rtt.p50,
-        most.run
+        "The medians of {all} lie within {apart:.1} %: the shortest is {least:.3} ({}), the longest {most:.3} ({}).",
+        shortest.run, longest.run
     ))
 }
 

@@ -20,23 +20,22 @@ pub struct Trips {
     pub sent: Option<u64>,
     /// Messages without an answer.
     pub lost: u64,
-    /// The longest as a multiple of the median; absent of a median of zero.
+    /// The longest as a multiple of the median; absent where one of them is not known, and of a median of zero.
     pub max_over_median: Option<f64>,
     /// A round trip lies far off the others, as in the finding `rtt-outliers`.
     pub far: bool,
-    /// The median against the lowest one, percent; absent of that one.
+    /// The median against the lowest one, percent; absent of that one, and where the median is not known.
     pub change_percent: Option<f64>,
 }
 
 /// Every run and egress path with round trips.
 pub(super) fn trips(subjects: &[Subject<'_>]) -> Vec<Trips> {
     let mut all: Vec<Trips> = subjects.iter().flat_map(|subject| of_run(subject.name, subject.run)).collect();
-    let Some(base) = all.iter().enumerate().min_by_key(|(_, one)| one.rtt.p50).map(|(base, _)| base) else {
-        return all;
-    };
-    let least = all[base].rtt.p50.0 as f64;
+    let medians = all.iter().enumerate().filter_map(|(index, one)| Some((one.rtt.known_median()?, index)));
+    let Some((least, base)) = medians.min() else { return all };
     for (_, one) in all.iter_mut().enumerate().filter(|(index, _)| *index != base) {
-        one.change_percent = change(least, one.rtt.p50.0 as f64);
+        one.change_percent =
+            one.rtt.known_median().and_then(|median| change(least.0 as f64, median.0 as f64));
     }
     all
 }
@@ -68,6 +67,8 @@ fn of_run(name: &str, run: &Run) -> Vec<Trips> {
 }
 
 fn trips_row(run: String, rtt: Distribution, sent: Option<u64>, lost: u64, far: bool) -> Trips {
-    let max_over_median = (rtt.p50.0 > 0).then(|| rtt.max.0 as f64 / rtt.p50.0 as f64);
-    Trips { run, rtt, sent, lost, max_over_median, far, change_percent: None }
+    let mut row = Trips { run, rtt, sent, lost, max_over_median: None, far, change_percent: None };
+    let known = rtt.known_median().filter(|median| median.0 > 0).zip(rtt.longest());
+    row.max_over_median = known.map(|(median, longest)| longest.0 as f64 / median.0 as f64);
+    row
 }

@@ -1,14 +1,14 @@
 //! The lines of one output.
 
-use super::Tool;
 use super::command::Command;
+use super::{Tool, iperf2};
 use model::time::WallTime;
 
 /// A line, cleaned and without its head.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) text: String,
-    /// When it was printed, where its head says so.
+    /// When it was printed, where its head has a time.
     pub(super) stamp: Option<WallTime>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Block {
     /// Number of the first, from 1.
     pub(super) line: usize,
     pub(super) lines: Vec<String>,
-    /// When each line was printed, where its head says so.
+    /// When each line was printed, where its head has a time.
     pub(super) stamps: Vec<Option<WallTime>>,
     /// The command line above it.
     pub(super) command: Option<Command>,
@@ -58,6 +58,8 @@ pub(super) struct Reading {
     pub(super) called: bool,
     /// It could not connect.
     pub(super) refused: bool,
+    /// The host that iPerf2 was to call has no address: nothing of it follows.
+    pub(super) unresolved: bool,
     /// The error is that of a client that did not get as far as a heading.
     pub(super) unconnected: bool,
 }
@@ -119,19 +121,23 @@ impl Block {
 impl Reading {
     fn take(&mut self, line: &str) {
         if line.starts_with('[') {
-            self.rows |= line.contains(" sec ");
+            self.rows = self.rows || line.contains(" sec ");
             return;
         }
         self.listening |= line.starts_with("Server listening") || line.starts_with("Accepted connection");
         self.headed |= line.starts_with("Connecting to host ");
         self.called |= line.starts_with("Client connecting to ");
         self.refused |= line.contains("connect failed: ");
+        self.unresolved |= iperf2::is_unresolved(line);
         self.failed |= line.starts_with("iperf3: ");
-        self.unconnected |= line.starts_with("iperf3: error - unable to connect");
+        self.unconnected |= UNCONNECTED.iter().any(|start| line.starts_with(start));
         self.nested |= line.starts_with("Server output");
         self.ended |= line.starts_with("iperf Done");
     }
 }
 
+/// Errors of iPerf3 before its client prints its heading.
+const UNCONNECTED: [&str; 3] =
+    ["iperf3: error - unable to connect", "iperf3: error - the server is busy", "iperf3: parameter error - "];
 /// Lines of others in a row behind which an output has ended.
 pub(super) const MOST_FOREIGN: usize = 20_000;

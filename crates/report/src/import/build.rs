@@ -94,7 +94,7 @@ impl ParsedRun {
         }
     }
 
-    /// Leaves out a figure of a direction, and says why.
+    /// Leaves out a figure of a direction, with the reason.
     pub(super) fn withhold(&mut self, direction: Direction, figure: Figure, why: &str) {
         self.unknown.push((direction, figure));
         self.warn("impossible-figure", why);
@@ -176,6 +176,7 @@ impl ParsedRun {
         standstill::find(&mut self);
         line_rate::say(&mut self);
         self.credit_senders();
+        self.no_time();
         let longest = self.longest();
         let mut run = Run::unjudged(&format!("{name}:{}", self.line), "throughput", &self.events());
         (run.started, run.finished) = (self.started, self.started.map(|from| from + longest));
@@ -197,6 +198,18 @@ impl ParsedRun {
             }
         }
         Imported { tool: self.tool, version: self.version, line: self.line, run: judge(run) }
+    }
+
+    /// Bytes that moved in no time: how long it took is not known, and so no rate is.
+    fn no_time(&mut self) {
+        let rows = self.at_client.streams.iter().chain(&self.at_server.streams);
+        let timeless = rows.filter(|row| row.bytes.0 > 0 && row.elapsed == Nanos::ZERO);
+        if let Some(row) = timeless.max_by_key(|row| row.bytes).cloned() {
+            self.contradict(format!(
+                "The output contradicts itself {}: {} in no time.",
+                row.direction, row.bytes
+            ));
+        }
     }
 
     /// Segments that the reader knows stand for those that the output does not tell.

@@ -1,5 +1,6 @@
 //! Outputs inside other JSON: in lists, in objects of other programs (Ansible, Kubernetes, log collectors), in strings.
 
+use super::is_claimed;
 use super::json::Document;
 use serde_json::Value;
 
@@ -26,7 +27,8 @@ impl Found {
         let logged = logged(&documents);
         for document in documents {
             let Document { line, value, repaired } = document;
-            found.take(line, value, repaired, Kinds { is_known, is_line }, 0);
+            let kinds = Kinds { is_known, is_line, is_log: logged.is_some() };
+            found.take(line, value, repaired, kinds, 0);
         }
         // A log of JSON lines has a line of text in each.
         if let Some((line, text)) = logged {
@@ -75,7 +77,9 @@ impl Found {
             && let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(trimmed)
         {
             self.take(line, value, false, kinds, depth);
-        } else if trimmed.contains('\n') && !self.texts.iter().any(|(_, known)| known.trim() == trimmed) {
+        } else if (trimmed.contains('\n') || !kinds.is_log && is_claimed(trimmed))
+            && !self.texts.iter().any(|(_, known)| known.trim() == trimmed)
+        {
             self.texts.push((line, text.to_owned()));
         }
     }
@@ -85,6 +89,8 @@ impl Found {
 struct Kinds {
     is_known: fn(&Value) -> bool,
     is_line: fn(&Value) -> bool,
+    /// Each document has a line of one text.
+    is_log: bool,
 }
 
 /// The lines of a log in JSON: objects that each hold a line under the same key (`{"log":"…\n","stream":"stdout"}` of Docker,
@@ -103,5 +109,17 @@ fn logged(documents: &[Document]) -> Option<(usize, String)> {
 }
 
 /// Keys under which collectors of logs keep a line.
-const KEYS: [&str; 5] = ["log", "MESSAGE", "message", "msg", "line"];
+const KEYS: [&str; 11] = [
+    "log",
+    "MESSAGE",
+    "message",
+    "@message",
+    "msg",
+    "line",
+    "textPayload",
+    "_raw",
+    "text",
+    "body",
+    "content",
+];
 const DEEPEST: usize = 24;

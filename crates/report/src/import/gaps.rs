@@ -5,7 +5,7 @@ use super::build::ParsedRun;
 use super::possible::Figure;
 use model::plan::Direction;
 use model::sample::{Role, SideResult, StreamResult, UdpCounters};
-use model::units::BitRate;
+use model::units::{BitRate, Bytes, Nanos};
 
 /// What the two ends' figures leave open, whatever they were printed as.
 pub(super) fn gaps(parsed: &mut ParsedRun) {
@@ -93,5 +93,23 @@ pub(super) fn compare(parsed: &mut ParsedRun, of_other: &StreamResult, of_itself
     }
 }
 
+/// Holds the summary of a stream against the sum of the intervals of the same end.
+pub(super) fn against_intervals(parsed: &mut ParsedRun, bytes: Bytes, elapsed: Nanos, sum: &StreamResult) {
+    let is_whole = sum.elapsed.0.abs_diff(elapsed.0) <= elapsed.0 / 20;
+    let off = bytes.0.abs_diff(sum.bytes.0) as f64 / bytes.0.max(1) as f64;
+    if is_whole && off > APART && sum.elapsed >= LONG_ENOUGH {
+        parsed.contradict(format!(
+            "The output contradicts itself {}: its summary has {}, its intervals {}.",
+            sum.direction,
+            BitRate::from_bytes(bytes, elapsed),
+            BitRate::from_bytes(sum.bytes, sum.elapsed)
+        ));
+    }
+}
+
+/// Sums of rounded rows are off by less, and the last row may lack a part of an interval.
+const APART: f64 = 0.15;
+/// Of shorter tests a part of an interval is too much of all.
+const LONG_ENOUGH: Nanos = Nanos::from_secs(2);
 /// Datagrams that may arrive between two counts.
 const A_FEW: u64 = 5;

@@ -3,7 +3,7 @@
 //! sources in one log are separated by what is in their heads beside the time.
 
 use super::block::Line;
-use super::{clean, date, is_claimed};
+use super::{clean, date, iperf2, is_claimed, qperf};
 use model::time::WallTime;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(super) struct Part<'a> {
     pub(super) text: Cow<'a, str>,
-    /// When each line was printed; empty where no head says so.
+    /// When each line was printed; empty where no head has a time.
     pub(super) stamps: Vec<Option<WallTime>>,
 }
 
@@ -38,7 +38,7 @@ impl Heads {
     pub(super) fn parts<'a>(&mut self, text: &'a str) -> Vec<Part<'a>> {
         self.learn(text);
         let shapes = self.shapes();
-        if shapes.is_empty() {
+        if shapes.is_empty() && !text.contains('\u{1b}') {
             return vec![Part { text: Cow::Borrowed(text), stamps: Vec::new() }];
         }
         let lines: Vec<(String, String, Option<WallTime>)> =
@@ -57,23 +57,31 @@ impl Heads {
         for line in clean::lines(text).take(lines) {
             self.looked += 1;
             let Some(head) = head(&line) else { continue };
+            // One row of CSV can be a whole output, and is like nothing else.
+            let weight = if iperf2::is_csv_row(&line[head.len()..]) { FEWEST } else { 1 };
             let blanks = head.len() - head.trim_end().len();
             let text = shape(head);
             let has_room = self.observed.len() < MOST_SHAPES;
             match self.observed.iter_mut().find(|known| known.text == text) {
-                Some(known) => (known.count, known.blanks) = (known.count + 1, known.blanks.min(blanks)),
+                Some(known) => (known.count, known.blanks) = (known.count + weight, known.blanks.min(blanks)),
                 None if has_room => {
-                    self.observed.push(Shape { text, blanks, count: 1 });
+                    self.observed.push(Shape { text, blanks, count: weight });
                 }
                 None => {}
             }
         }
     }
 
-    /// The shapes that several lines have, the most frequent first.
+    /// The shapes that several lines have, the most frequent first. Blanks are no part of a shape that was there without them, too.
     fn shapes(&self) -> Vec<Shape> {
-        let repeated = |shape: &&Shape| shape.count >= FEWEST && is_distinct(&shape.text);
-        let mut shapes: Vec<Shape> = self.observed.iter().filter(repeated).cloned().collect();
+        let bare = |shape: &Shape| {
+            let text = shape.text.strip_suffix(' ')?;
+            let known = self.observed.iter().find(|other| other.text == text)?;
+            Some(Shape { text: text.to_owned(), blanks: 0, count: shape.count + known.count })
+        };
+        let shapes = self.observed.iter().map(|shape| bare(shape).unwrap_or_else(|| shape.clone()));
+        let mut shapes: Vec<Shape> =
+            shapes.filter(|shape| shape.count >= FEWEST && is_distinct(&shape.text)).collect();
         shapes.sort_by_key(|shape| std::cmp::Reverse(shape.count));
         shapes
     }
@@ -125,8 +133,9 @@ fn head(line: &str) -> Option<&str> {
     let mut before = None;
     let mut tried = 0;
     for (at, character) in line.char_indices().take(LONGEST) {
-        let separated =
-            before.is_none_or(|last: char| last.is_whitespace() || matches!(last, '|' | ':' | '>' | ']'));
+        let separated = before
+            .is_none_or(|last: char| last.is_whitespace() || matches!(last, '|' | ':' | '>' | ']'))
+            || at == 1 && before == Some('+');
         before = Some(character);
         if at == 0 || !separated || character.is_whitespace() {
             continue;
@@ -137,7 +146,8 @@ fn head(line: &str) -> Option<&str> {
         }
         let indented = line[..at].trim().is_empty();
         if is_begin(&line[at..]) || !indented && is_json(&line[at..]) {
-            return Some(&line[..at]);
+            let end = at - own_blanks(&line[..at], &line[at..]);
+            return Some(&line[..end]).filter(|head| !head.is_empty());
         }
     }
     None
@@ -145,6 +155,12 @@ fn head(line: &str) -> Option<&str> {
 
 fn is_begin(rest: &str) -> bool {
     is_claimed(rest)
+}
+
+/// Blanks before a line that its tool prints there: they are of the line, not of its head.
+fn own_blanks(head: &str, rest: &str) -> usize {
+    let blanks = head.len() - head.trim_end_matches(' ').len();
+    if qperf::is_part(rest) { blanks.min(qperf::INDENTATION) } else { 0 }
 }
 
 /// A line of JSON as programs print it, its keys in quotes.
@@ -181,7 +197,8 @@ fn shape(head: &str) -> String {
 
 /// The name of the source of a line, the line without its head, and when it was printed.
 fn behead(line: &str, shapes: &[Shape]) -> (String, String, Option<WallTime>) {
-    if is_begin(line) && head_of(line, shapes).is_none_or(|(_, rest)| !is_begin(rest)) {
+    let goes_on = |rest: &str| is_begin(rest) || is_json(rest.trim_start());
+    if is_begin(line) && head_of(line, shapes).is_none_or(|(_, rest)| !goes_on(rest)) {
         return (String::new(), line.to_owned(), None);
     }
     match head_of(line, shapes) {
@@ -229,7 +246,7 @@ impl Shape {
     }
 }
 
-/// What a head says beside the time.
+/// The words of a head beside the time.
 fn source(head: &str) -> String {
     let is_time = |word: &&str| {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());

@@ -20,15 +20,20 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     }
     let begins = lines::begins(line);
     let Some(block) = block else {
-        let own = begins || row || lines::stream(line).is_some() || lines::is_refusal(line);
+        let own = begins || row || lines::stream(line).is_some() || lines::failure(line).is_some();
         return if own { Mark::First } else { Mark::No };
     };
     // A server goes on for the next client; a client that listens too (`-d`, `-r`) has no rows yet.
     let serves = || !block.lines.iter().any(|line| line.starts_with("Client connecting to "));
     let next_client = || lines::stream(line).is_some() && serves();
-    let is_new_attempt = block.reading.refused && block.reading.called && begins;
+    let reading = block.reading;
+    let fails = lines::failure(line).is_some();
+    let is_again = begins || lines::unresolved(line).is_some();
+    let is_new_attempt = (reading.unresolved || reading.refused && reading.called) && is_again;
+    // A server's connection back to its client (`-d`, `-r`) can fail behind rows.
+    let next_fails = fails && reading.rows && !reading.listening;
     match () {
-        () if block.reading.rows && (begins || next_client()) || is_new_attempt => Mark::First,
+        () if reading.rows && (begins || next_client()) || is_new_attempt || next_fails => Mark::First,
         () if is_csv(block) && (begins || row) => Mark::First,
         () if begins || row || lines::is_part(line) => Mark::Part,
         () => Mark::No,
@@ -38,6 +43,16 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
 /// A line that belongs to an output of iPerf2 and to nothing else.
 pub(super) fn is_part(line: &str) -> bool {
     lines::is_part(line)
+}
+
+/// A row of CSV, which is like nothing else.
+pub(super) fn is_csv_row(line: &str) -> bool {
+    csv::is_row(line)
+}
+
+/// A host without an address, of which nothing more is printed.
+pub(super) fn is_unresolved(line: &str) -> bool {
+    lines::unresolved(line).is_some()
 }
 
 /// Rows of CSV have no heading: a test ends where a stream begins anew that has ended.

@@ -11,24 +11,26 @@ use super::{Imported, Known};
 
 /// What a line is to iPerf3.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
-    let begins = lines::begins(line);
+    let is_row = line.starts_with('[');
     let Some(block) = block else {
-        let row = line.starts_with('[') && Row::padded(line).is_some_and(|padded| padded);
-        let own = begins || row || lines::is_header(line) || line.starts_with("iperf3: ");
+        let row = is_row && Row::padded(line).is_some_and(|padded| padded);
+        let own = row || lines::begins(line) || lines::is_header(line) || line.starts_with("iperf3: ");
         return if own { Mark::First } else { Mark::No };
     };
     let reading = block.reading;
     // Where iPerf3's intervals grow long their blanks go, as iPerf2's have none.
-    if line.starts_with('[') && !reading.ended && Row::padded(line).is_some() {
+    if is_row && !reading.ended && Row::padded(line).is_some() {
         return Mark::Part;
     }
+    let begins = lines::begins(line);
     // Standard error, written at once, stands before standard output where both go into a file.
     let is_other = reading.rows || reading.ended || reading.unconnected || reading.headed && reading.failed;
     let is_idle = reading.listening && !reading.nested && !reading.rows;
     let client_again = line.starts_with("Connecting to host") && (is_other || is_idle);
     let version_again = lines::is_version(line) && (is_idle || reading.failed && reading.unconnected);
     let server_again = begins && reading.rows && (!reading.nested || reading.ended);
-    let error_again = line.starts_with("iperf3: ") && (reading.ended || reading.rows && reading.failed);
+    let is_over = reading.ended || reading.failed && (reading.rows || reading.unconnected);
+    let error_again = line.starts_with("iperf3: ") && is_over;
     match () {
         () if client_again || server_again || version_again || error_again => Mark::First,
         () if begins || lines::is_part(line) => Mark::Part,

@@ -53,11 +53,12 @@ pub(super) fn split(text: &str, is_whole: bool) -> Split {
 
 /// Where in a text, of which this is the first line, a document may begin in that line.
 fn candidate(text: &str, line: &str) -> Option<usize> {
-    if !line.contains(['{', '[']) {
+    let is_text = line.starts_with('"') && line.contains("\\n");
+    if !is_text && !line.contains(['{', '[']) {
         return None;
     }
     let plain = text.trim_start_matches('\u{feff}').trim_start_matches([' ', '\t']);
-    if is_value(plain) {
+    if is_text || is_value(plain) {
         return Some(text.len() - plain.len());
     }
     line.contains('{').then(|| behind_words(line)).flatten()
@@ -73,7 +74,9 @@ fn is_value(text: &str) -> bool {
 /// A document that other words of its line stand before: `result: {"start": …`.
 fn behind_words(line: &str) -> Option<usize> {
     let starts = ["{\"start\"", "{ \"start\"", "{\"schema\"", "{\"event\""];
-    starts.iter().filter_map(|start| line.find(start)).min()
+    // `ok: [host] => {` of Ansible.
+    let arrow = line.find("] => {").map(|at| at + "] => ".len());
+    starts.iter().filter_map(|start| line.find(start)).chain(arrow).min()
 }
 
 /// What stands where an object may begin.
@@ -89,6 +92,8 @@ enum Object {
 fn first_object(text: &str, line: usize, is_whole: bool) -> Object {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let found = match values.next() {
+        // The name of a key, as a part of a document has it, is no text.
+        Some(Ok(Value::String(text))) if !text.contains('\n') => None,
         Some(Ok(value)) => Some((Document { line, value, repaired: false }, values.byte_offset())),
         Some(Err(error)) if error.is_eof() && !is_whole => return Object::Open,
         Some(Err(error)) if error.is_eof() => fix(text, text.len(), line),

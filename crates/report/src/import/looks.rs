@@ -24,6 +24,9 @@ pub(super) fn like(text: &str) -> String {
     match first {
         json if json.starts_with(['{', '[']) && is_json() => "JSON of another program".into(),
         json if json.starts_with("{\"") && json.ends_with('}') => "lines of JSON of another program".into(),
+        json if json.starts_with('{') && text.contains("\"iperf 3.") => {
+            "JSON of iPerf3 that is cut off before its first interval, or broken".into()
+        }
         json if json.starts_with('{') => "JSON that is cut off or broken".into(),
         xml if xml.starts_with("<?xml") || xml.starts_with('<') => "XML or HTML".into(),
         script if script.starts_with("#!") => "a script".into(),
@@ -52,6 +55,11 @@ static TOOLS: &[Unread] = &[
         nearest: PING,
     },
     Unread { name: "the output of fping", is: fping, nearest: PING },
+    Unread {
+        name: "a shell that does not find the tool; install it, or give its whole path",
+        is: not_found,
+        nearest: "",
+    },
     Unread {
         name: "the output of mtr",
         is: |text| text.contains("Loss%") && text.contains("Wrst") || text.contains("\"mtr\":"),
@@ -120,6 +128,16 @@ static TOOLS: &[Unread] = &[
         nearest: "",
     },
 ];
+
+/// `bash: iperf3: command not found`, `sh: 1: iperf3: not found`, and the same of Windows.
+fn not_found(text: &str) -> bool {
+    let last = text.lines().next_back().unwrap_or_default();
+    let is_shell = ["iperf", "ping", "sockperf", "netperf", "qperf"].iter().any(|tool| last.contains(tool));
+    is_shell
+        && (last.ends_with("not found")
+            || last.contains("is not recognized as")
+            || last.contains("No such file or directory"))
+}
 
 /// `host : xmt/rcv/%loss = …`, `host : 0.69 0.05 -`, `host : [0], 64 bytes, 0.690 ms (…)`, `host is alive (0.040 ms)`.
 fn fping(text: &str) -> bool {

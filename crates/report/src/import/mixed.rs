@@ -8,15 +8,19 @@ use model::event::Outcome;
 use model::plan::{ProtocolName, TestSpec, Transport};
 use std::net::IpAddr;
 
-/// The runs of a block: its own, those of the outputs mixed in it, or one that says why there is none.
+/// The runs of a block: its own, those of the outputs mixed in it, or one with the reason why there is none.
 pub(super) fn read(
     name: &str,
     block: &Block,
     known: Known,
     read: fn(&str, &Block, Known) -> Option<Imported>,
 ) -> Vec<Imported> {
+    let clients = clients_of_server(block);
+    if !clients.is_empty() {
+        return clients.iter().filter_map(|block| read(name, block, known)).collect();
+    }
     let headings: Vec<&String> = block.lines.iter().filter(|line| host(line).is_some()).collect();
-    // A server that connects back (-d, -r) says so too.
+    // A server that connects back (-d, -r) has such a line, too.
     let serves = block.lines.iter().any(|line| line.starts_with("Server listening on "));
     let iperf = matches!(block.tool, Tool::Iperf2 | Tool::Iperf3);
     if !iperf || serves || headings.len() < 2 {
@@ -26,6 +30,46 @@ pub(super) fn read(
         Some(blocks) => blocks.iter().filter_map(|block| read(name, block, known)).collect(),
         None => vec![refused(name, block, &headings, known)],
     }
+}
+
+/// A block for each client, where several hosts measured with one server of iPerf2 at the same time; none of one client. Their sums are
+/// left out.
+fn clients_of_server(block: &Block) -> Vec<Block> {
+    let serves = block.tool == Tool::Iperf2 && !block.lines.iter().any(|line| host(line).is_some());
+    let mut owners: Vec<(String, IpAddr)> = Vec::new();
+    for (id, remote) in block.lines.iter().filter(|_| serves).filter_map(|line| connection(line)) {
+        match owners.iter().find(|(known, _)| *known == id) {
+            Some((_, known)) if *known != remote => return Vec::new(),
+            Some(_) => {}
+            None => owners.push((id, remote)),
+        }
+    }
+    let mut clients: Vec<IpAddr> = Vec::new();
+    for (_, client) in &owners {
+        if !clients.contains(client) {
+            clients.push(*client);
+        }
+    }
+    if clients.len() < 2 {
+        return Vec::new();
+    }
+    clients.iter().map(|client| block_of_client(block, *client, &owners)).collect()
+}
+
+/// The lines of one client of a server, and those of none.
+fn block_of_client(block: &Block, client: IpAddr, owners: &[(String, IpAddr)]) -> Block {
+    let owner = |line: &str| id(line).and_then(|id| owners.iter().find(|(known, _)| *known == id));
+    let is_own = |line: &&String| match owner(line) {
+        Some((_, owner)) => *owner == client,
+        None => !line.starts_with("[SUM"),
+    };
+    let first = block.lines.iter().position(|line| owner(line).is_some_and(|(_, owner)| *owner == client));
+    let mut lines = block.lines.iter().filter(is_own);
+    let heading = lines.next().cloned().unwrap_or_default();
+    let mut own = Block::new(block.tool, block.line + first.unwrap_or_default(), heading.into());
+    own.command.clone_from(&block.command);
+    lines.for_each(|line| own.push(line.clone().into()));
+    own
 }
 
 /// A block for each heading: the connections to its host, and the rows of their numbers. Sums, and what has no number,

@@ -18,9 +18,22 @@ use std::net::{IpAddr, SocketAddr};
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     match block {
         _ if Heading::from_line(line).is_some() || unconnected(line).is_some() => Mark::First,
-        Some(_) if numbers(line).len() >= FEWEST => Mark::Part,
+        Some(_) if numbers(line).len() >= FEWEST || failure(line).is_some() => Mark::Part,
         _ => Mark::No,
     }
+}
+
+/// A line that belongs to netperf and to nothing else: names and units of columns, or omni's names.
+pub(super) fn is_part(line: &str) -> bool {
+    let is_short = line.len() <= LONGEST_NAMES && line.starts_with(|c: char| c.is_ascii_alphabetic());
+    is_short && (omni::has_names(line) || are_columns(line))
+}
+
+/// `Socket Socket  Message  Elapsed`.
+fn are_columns(line: &str) -> bool {
+    let mut tokens = line.split_whitespace();
+    line.starts_with("Local /Remote")
+        || tokens.clone().count() > 2 && tokens.all(|token| COLUMNS.contains(&token))
 }
 
 /// The run of a block; `None` of a heading without figures.
@@ -35,29 +48,52 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> 
     let heading = Heading::from_line(block.lines.first()?)?;
     let lines: Vec<String> =
         block.lines[1..].iter().filter(|line| !line.trim().is_empty()).cloned().collect();
-    if let Some(figures) = omni::Figures::from_lines(&lines) {
-        return figures.read(&heading, block, known, name);
-    }
+    let figures = match omni::Figures::from_lines(&lines) {
+        Some(figures) => figures.read(&heading, block, known, name),
+        None => of_rows(&heading, name, block, known),
+    };
+    figures.or_else(|| {
+        let reason = lines.iter().find_map(|line| failure(line))?;
+        let mut parsed = heading.parse_block(block, Directions::Up, Nanos::ZERO, known);
+        parsed.outcome = Outcome::Failed { reason };
+        Some(parsed.imported(name))
+    })
+}
+
+/// The run of rows of figures below the names of their columns.
+fn of_rows(heading: &Heading, name: &str, block: &Block, known: Known) -> Option<Imported> {
     let rows: Vec<Vec<&str>> =
         block.lines.iter().map(|line| numbers(line)).filter(|row| row.len() >= FEWEST).collect();
     let unit = block.lines.iter().find_map(|line| unit(line));
     match heading.kind {
         Kind::Stream | Kind::Maerts => {
-            stream(&heading, block, &rows, unit?, known).map(|parsed| parsed.imported(name))
+            stream(heading, block, &rows, unit?, known).map(|parsed| parsed.imported(name))
         }
-        Kind::Datagrams => {
-            datagrams(&heading, block, &rows, unit?, known).map(|parsed| parsed.imported(name))
-        }
-        Kind::Request | Kind::Connect => request(&heading, block, &rows).map(|parsed| parsed.imported(name)),
+        Kind::Datagrams => datagrams(heading, block, &rows, unit?, known).map(|parsed| parsed.imported(name)),
+        Kind::Request | Kind::Connect => request(heading, block, &rows).map(|parsed| parsed.imported(name)),
     }
 }
 
-/// `establish control: are you sure there is a netserver listening on 192.0.2.1 at port 12865?`: the host, and what failed.
+/// `establish control: are you sure there is a netserver listening on 192.0.2.1 at port 12865?`, and 2.4 `Are you sure there is a
+/// netserver running on 192.0.2.1 at port 12865?`: the host, and what failed.
 fn unconnected(line: &str) -> Option<(&str, String)> {
-    let far =
-        line.trim().strip_prefix("establish control: are you sure there is a netserver listening on ")?;
+    let line = line.trim();
+    let far = line
+        .strip_prefix("establish control: are you sure there is a netserver listening on ")
+        .or_else(|| line.strip_prefix("Are you sure there is a netserver running on "))?;
     let (host, port) = far.trim_end_matches('?').split_once(" at port ")?;
     Some((host, format!("no netserver answers at {host} port {port}")))
+}
+
+/// Why a test that had begun has no figures: `send_omni: connect_data_socket failed: Connection timed out`.
+fn failure(line: &str) -> Option<String> {
+    let (function, reason) = line.trim().split_once(": ")?;
+    let is_function = function.contains('_')
+        && function.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_' || byte.is_ascii_digit());
+    let fails = ["failed", "no response received", "error", "partial response", "unable to"]
+        .iter()
+        .any(|word| reason.contains(word));
+    (is_function && fails).then(|| reason.to_owned())
 }
 
 /// `MIGRATED TCP STREAM TEST from 0.0.0.0 () port 0 AF_INET to host (10.0.0.2) port 0 AF_INET : demo`.
@@ -250,6 +286,52 @@ fn result(direction: Direction, role: Role, elapsed: Nanos, rate: f64) -> Stream
     StreamResult { stream: 0, direction, role, elapsed, bytes, total_bytes: bytes, tcp: None, udp: None }
 }
 
+/// Words of the names and units of columns, without those of the CPU.
+const COLUMNS: [&str; 41] = [
+    "Recv",
+    "Send",
+    "Socket",
+    "Size",
+    "size",
+    "Message",
+    "Messages",
+    "Elapsed",
+    "Time",
+    "Throughput",
+    "bytes",
+    "Bytes",
+    "secs.",
+    "secs",
+    "10^9bits/sec",
+    "10^6bits/sec",
+    "10^3bits/sec",
+    "10^9bits/s",
+    "10^6bits/s",
+    "10^3bits/s",
+    "GBytes/sec",
+    "MBytes/sec",
+    "KBytes/sec",
+    "Okay",
+    "Errors",
+    "#",
+    "Request",
+    "Resp.",
+    "Trans.",
+    "Rate",
+    "per",
+    "sec",
+    "Utilization",
+    "Service",
+    "Demand",
+    "CPU",
+    "S.dem",
+    "local",
+    "remote",
+    "%",
+    "S",
+];
+/// Lines of names are no longer, but for those of CSV.
+const LONGEST_NAMES: usize = 2000;
 /// Half of the last place of a time, and a little for that of a rate: nanoseconds.
 const ROUNDING: f64 = 6e6;
 /// The receiver's row of UDP has the fewest figures.

@@ -13,13 +13,36 @@ pub(super) struct Printed {
 impl Printed {
     /// Reads `1.02`, `1,02` (a locale's comma) or `-3`; nothing else, so neither `nan` nor `1e9`.
     pub(super) fn from_text(text: &str) -> Option<Printed> {
-        let point = text.contains(',').then(|| text.replace(',', "."));
-        let text = point.as_deref().unwrap_or(text);
         let digits = text.strip_prefix('-').unwrap_or(text);
-        let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let value: f64 = text.parse().ok().filter(|_| plain && digits.len() <= LONGEST)?;
-        let decimals = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len());
-        Some(Printed { value, half: 0.5 * 0.1_f64.powi(decimals as i32) })
+        if digits.len() > LONGEST {
+            return None;
+        }
+        let (mut mantissa, mut places, mut decimals) = (0_u64, 0_usize, None);
+        for byte in digits.bytes() {
+            match byte {
+                b'0'..=b'9' => {
+                    mantissa = mantissa * 10 + u64::from(byte - b'0');
+                    places += 1;
+                    decimals = decimals.map(|count: i32| count + 1);
+                }
+                b'.' | b',' if decimals.is_none() => decimals = Some(0),
+                _ => return None,
+            }
+        }
+        let decimals = decimals.unwrap_or_default();
+        let value = match places {
+            0 => return None,
+            // A quotient of exact numbers is rounded once, as the standard library rounds a decimal number.
+            1..=EXACT_DIGITS => mantissa as f64 / 10_f64.powi(decimals),
+            _ => digits.replace(',', ".").parse().ok()?,
+        };
+        let value = if digits.len() < text.len() { -value } else { value };
+        Some(Printed { value, half: 0.5 * 0.1_f64.powi(decimals) })
+    }
+
+    /// The figure as seconds of a test.
+    pub(super) fn seconds(self) -> Option<Nanos> {
+        (0.0..MOST_SECONDS).contains(&self.value).then(|| Nanos((self.value * 1e9).round() as u64))
     }
 
     fn times(self, factor: f64) -> Printed {
@@ -97,8 +120,7 @@ pub(super) fn refined(bytes: Printed, rate: Option<Printed>, elapsed: Nanos) -> 
 
 /// A time of `10.17` seconds.
 pub(super) fn seconds(text: &str) -> Option<Nanos> {
-    let printed = Printed::from_text(text).filter(|printed| (0.0..MOST_SECONDS).contains(&printed.value))?;
-    Some(Nanos((printed.value * 1e9).round() as u64))
+    Printed::from_text(text)?.seconds()
 }
 
 /// The size of each datagram, from what is known of amounts and counts: the sizes that fit all of them, and of these one
@@ -129,6 +151,8 @@ fn power(prefix: &str, base: f64) -> Option<f64> {
 }
 
 const LONGEST: usize = 18;
+/// Numbers of so many digits are exact.
+const EXACT_DIGITS: usize = 15;
 const MOST_SECONDS: f64 = 1e9;
 const SLACK: f64 = 0.0002;
 /// Tools cut times where they print them, and some reckon a rate by another clock: less is no contradiction.
@@ -154,8 +178,27 @@ mod tests {
         assert_eq!(rate("9.41", "Gbits/sec"), Some(9.41e9));
         assert_eq!(rate("1.00", "MBytes/sec"), Some(8.0 * 1_048_576.0));
         assert_eq!(rate("1.00", "MBytes"), None);
-        for text in ["nan", "-nan", "inf", "", ".", "-", "1e9", "1.2.3", "99999999999999999999"] {
+        for text in ["nan", "-nan", "inf", "", ".", "-", "1e9", "1.2.3", "1,234,567", "99999999999999999999"]
+        {
             assert_eq!(Printed::from_text(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_standard_library() {
+        let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..20_000 {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            let (digits, decimals) = (seed % 10_u64.pow((seed % 17 + 1) as u32), (seed >> 40) as usize % 10);
+            let text = format!("{digits:0width$}", width = decimals + 1);
+            let (whole, fraction) = text.split_at(text.len() - decimals);
+            let sign = if seed & 1 == 0 { "-" } else { "" };
+            let text =
+                if decimals == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") };
+            let expected = text.parse::<f64>().ok().filter(|_| text.trim_start_matches('-').len() <= LONGEST);
+            assert_eq!(Printed::from_text(&text).map(|printed| printed.value), expected, "{text}");
         }
     }
 

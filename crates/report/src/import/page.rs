@@ -36,7 +36,7 @@ fn plain(text: &str) -> String {
     known.iter().fold(text.to_owned(), |text, (reference, character)| text.replace(reference, character))
 }
 
-/// Without the tags of pages, each of which that ends a line leaving one; other words in angle brackets stay.
+/// Without the tags of pages, each of which that ends a line or a cell leaving one, or a blank; other words in angle brackets stay.
 fn without_tags(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -50,7 +50,14 @@ fn without_tags(text: &str) -> String {
         match end.filter(|_| is_tag(&name) || rest.starts_with("<!")) {
             Some(end) => {
                 let ends_line = ENDING.contains(&name.as_str()) && (rest.starts_with("</") || name == "br");
-                kept.push_str(if ends_line { "\n" } else { "" });
+                let ends_cell = ["td", "th"].contains(&name.as_str()) && rest.starts_with("</");
+                kept.push_str(if ends_line {
+                    "\n"
+                } else if ends_cell {
+                    " "
+                } else {
+                    ""
+                });
                 rest = &rest[end + 1..];
             }
             None => {

@@ -69,6 +69,7 @@ pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported>
             "The output ends before its summary: what was sent is taken from the sequence numbers.",
         );
     }
+    contradiction(&mut parsed, &output);
     remarks(&mut parsed, &output);
     path(&mut parsed, &output);
     if parsed.failed.is_none() && parsed.counted.received == 0 {
@@ -85,6 +86,20 @@ fn counted(output: &Output) -> Counted {
     let sent = sent.saturating_sub(local).max(received);
     let lost = sent - received;
     Counted { sent, asked: sent, received, lost, duplicates: output.duplicates, ..Counted::default() }
+}
+
+/// More replies than packets, or more of them listed than counted. Windows counts those of routers otherwise.
+fn contradiction(parsed: &mut ParsedRun, output: &Output) {
+    let (Some(sent), Some(received)) = (output.transmitted, output.received) else { return };
+    let listed = (output.trips.len() as u64).saturating_add(output.untimed);
+    let text = match () {
+        () if received > sent => format!("{received} of {sent} packets were answered"),
+        () if listed > received && !output.windows => {
+            format!("{listed} replies are listed, and {received} counted")
+        }
+        () => return,
+    };
+    parsed.warn("contradictory-output", format!("The output contradicts itself: {text}."));
 }
 
 /// Above 100 ms the rows are in whole milliseconds: what the summary prints in thousandths is exact.

@@ -18,6 +18,12 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     }
 }
 
+/// A line that belongs to qperf and to nothing else, without the blanks that it begins with.
+pub(super) fn is_part(line: &str) -> bool {
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    figure(line).is_some_and(|(name, ..)| line.starts_with(&name) && is_name(&name))
+}
+
 /// The run of a block; `None` of a heading without figures.
 pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
     let (transport, what) = test(block.lines.first()?)?;
@@ -27,7 +33,8 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> 
         parsed.failed = Some(reason.to_owned());
         return Some(parsed.imported(name));
     }
-    let figures = Figures(block.lines.iter().skip(1).map_while(|line| figure(line)).collect());
+    let below = block.lines.iter().skip(1).filter(|line| !line.trim().is_empty());
+    let figures = Figures(below.map_while(|line| figure(line)).collect());
     match what {
         What::Bandwidth => bandwidth(transport, block, &figures, known).map(|parsed| parsed.imported(name)),
         What::Latency => round_trip(transport, block, &figures).map(|parsed| parsed.imported(name)),
@@ -53,7 +60,7 @@ fn test(line: &str) -> Option<(Transport, What)> {
 
 /// `    bw              =  1.96 GB/sec`: what, and how much of which unit.
 fn figure(line: &str) -> Option<(String, String, String)> {
-    let (name, value) = line.strip_prefix("  ")?.split_once(" = ")?;
+    let (name, value) = line.split_once(" =  ")?;
     let mut words = value.split_whitespace();
     let number = words.next().filter(|word| Printed::from_text(word).is_some() || whole(word).is_some())?;
     Some((name.trim().to_owned(), number.to_owned(), words.next().unwrap_or_default().to_owned()))
@@ -239,6 +246,8 @@ fn round_trip(transport: Transport, block: &Block, figures: &Figures) -> Option<
     Some(parsed)
 }
 
+/// Blanks before each figure.
+pub(super) const INDENTATION: usize = 4;
 /// `-t` where none is given.
 const DEFAULT_TIME: Nanos = Nanos::from_secs(2);
 /// `-m` of `udp_bw` where none is given.

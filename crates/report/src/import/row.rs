@@ -1,6 +1,6 @@
 //! A row of figures, as both iPerfs print it.
 
-use super::number::{Printed, seconds};
+use super::number::Printed;
 use super::possible;
 use model::units::Nanos;
 
@@ -47,15 +47,24 @@ impl Row {
     /// Reads a line that is one; `None` of any other.
     pub(super) fn from_line(line: &str) -> Option<Row> {
         let Head { id, role, start, end, half, bytes, padded, rest } = Head::from_line(line)?;
-        let mut rest: Vec<String> = rest.split_whitespace().map(str::to_owned).collect();
-        let rate = rest.get(1).and_then(|unit| Printed::rate(&rest[0], unit));
-        rest.drain(..if rest.get(1).is_some_and(|unit| unit.contains('/')) { 2 } else { 0 });
-        let omitted = take_last(&mut rest, "(omitted)");
+        let mut tokens = rest.split_whitespace();
+        let mut behind = tokens.clone();
+        let (number, unit) = (behind.next(), behind.next().filter(|unit| unit.contains('/')));
+        let rate = number.zip(unit).and_then(|(number, unit)| Printed::rate(number, unit));
+        if unit.is_some() {
+            tokens = behind;
+        }
+        let mut take_last = |word: &str| {
+            let is_last = tokens.clone().next_back() == Some(word);
+            is_last && tokens.next_back().is_some()
+        };
+        let omitted = take_last("(omitted)");
         let sender = match () {
-            () if take_last(&mut rest, "sender") => Some(true),
-            () if take_last(&mut rest, "receiver") => Some(false),
+            () if take_last("sender") => Some(true),
+            () if take_last("receiver") => Some(false),
             () => None,
         };
+        let rest = tokens.map(str::to_owned).collect();
         let role = role.map(str::to_owned);
         Some(Row { id, role, start, end, half, bytes, rate, rest, omitted, sender, padded })
     }
@@ -117,12 +126,15 @@ impl<'a> Head<'a> {
             // The mark of a return path of iPerf2.
             None => (starred.then_some("*"), behind),
         };
-        let (span, figures) = behind.split_once(" sec ")?;
-        let padded = span.ends_with(' ');
-        let (start, end) = span.split_once('-')?;
-        let (start, end) = (start.trim(), end.trim());
+        // Blanks stand before the end of an interval and behind it.
+        let (start, behind) = behind.split_once('-')?;
+        let behind = behind.trim_start();
+        let (end, behind) = behind.split_at(behind.find(' ')?);
+        let unit = behind.trim_start();
+        let (padded, figures) = (behind.len() - unit.len() > 1, unit.strip_prefix("sec ")?);
+        let (start, end) = (Printed::from_text(start.trim())?, Printed::from_text(end)?);
         let half = half(start).max(half(end));
-        let (start, end) = (seconds(start)?, seconds(end)?);
+        let (start, end) = (start.seconds()?, end.seconds()?);
         let (number, figures) = figures.trim_start().split_once(' ')?;
         let figures = figures.trim_start();
         let (unit, rest) = figures.split_once(' ').unwrap_or((figures, ""));
@@ -132,15 +144,8 @@ impl<'a> Head<'a> {
 }
 
 /// Half of the last digit of a printed time of a row, both ends of which are rounded.
-fn half(time: &str) -> Nanos {
-    let half = Printed::from_text(time).map_or(0.0, |printed| printed.half);
-    Nanos((half * 1e9).round() as u64)
-}
-
-fn take_last(words: &mut Vec<String>, word: &str) -> bool {
-    let there = words.last().is_some_and(|last| last == word);
-    words.truncate(words.len() - usize::from(there));
-    there
+fn half(time: Printed) -> Nanos {
+    Nanos((time.half * 1e9).round() as u64)
 }
 
 #[cfg(test)]

@@ -149,13 +149,14 @@ impl Utf16 {
     }
 }
 
-/// Whether every second byte is zero, the first of each pair (0) or the second (1), and hardly another is.
+/// Whether many a second byte is zero, the first of each pair (0) or the second (1), and hardly another is: digits, blanks and ends of
+/// lines are of ASCII in every language. No text in UTF-8 has a zero.
 fn zeros(start: &[u8]) -> Option<usize> {
     let pairs = start.len() / 2;
     let count =
         |place: usize| start.iter().skip(place).step_by(2).take(pairs).filter(|byte| **byte == 0).count();
     let counts = [count(0), count(1)];
-    (0..2).find(|place| pairs > 3 && counts[*place] * 10 >= pairs * 8 && counts[1 - place] * 50 <= pairs)
+    (0..2).find(|place| pairs > 3 && counts[*place] * 10 >= pairs * 2 && counts[1 - place] * 50 <= pairs)
 }
 
 /// The members of a zip by its central directory (APPNOTE 4.3): stored or deflated.

@@ -238,3 +238,15 @@ fn every_format_tells_it() {
 fn written(analysis: &Analysis, format: &str) -> String {
     render(analysis, by_name(format).expect(format), &Style::default())
 }
+
+/// qperf reports the mean alone: it is neither the shortest nor compared with medians.
+#[test]
+fn a_median_that_is_not_known_is_compared_with_none() {
+    let analysis = plain(&["cases/qperf-conf.txt", "cases/ping-openbsd.txt", "cases/ping-macos.txt"]);
+    let changes: Vec<Option<f64>> = analysis.trips.iter().map(|one| one.change_percent).collect();
+    assert_eq!((changes[0], changes[1]), (None, None));
+    near(changes[2].expect("a change"), 5.3, 0.02);
+    assert_eq!(analysis.trips[0].max_over_median, None);
+    let medians = analysis.conclusions.iter().find(|text| text.contains("medians")).expect("a sentence");
+    assert!(medians.contains("the 2 of 3 that are known") && !medians.contains("51"), "{medians}");
+}

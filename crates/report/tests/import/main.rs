@@ -20,6 +20,7 @@ mod qperf;
 mod recorded;
 mod sockperf;
 mod streamed;
+mod variants;
 
 use pathmeter_report::import::{Imported, Item, Known, Outputs, read};
 

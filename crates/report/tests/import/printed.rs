@@ -86,13 +86,13 @@ fn qperf_in_its_tests() {
             prefixed(sent, "B/sec"),
             prefixed(received, "B/sec")
         );
-        near(one_way(&only(&tcp), false).goodput.0 as f64, bits, 0.006);
-        let imported = only(&udp);
+        near(one_way(&only(&dressed(&tcp, &mut random)), false).goodput.0 as f64, bits, 0.006);
+        let imported = only(&dressed(&udp, &mut random));
         near(one_way(&imported, false).goodput.0 as f64, bits * (1.0 - lost), 0.006);
         let micros = random.within(101, 999_999) as f64 / 10.0;
         for name in ["tcp_lat", "udp_lat"] {
             let text = format!("{name}:\n    latency  =  {micros} us\n");
-            let run = only(&text).run;
+            let run = only(&dressed(&text, &mut random)).run;
             let path = &run.summary.egress_paths[0];
             near(path.rtt.expect("a mean").mean.0 as f64, micros * 2000.0, 1e-6);
         }
@@ -111,7 +111,7 @@ fn netperf_in_its_tests() {
                 "MIGRATED {test} {ends}\nRecv   Send    Send\nSocket Socket  Message  Elapsed\nSize   Size    Size     Time     Throughput\n\
                  bytes  bytes   bytes    secs.    10^6bits/sec\n\n131072  16384  16384    {seconds}.00     {mbits:.2}\n"
             );
-            let imported = only(&text);
+            let imported = only(&dressed(&text, &mut random));
             let figures = one_way(&imported, down);
             near(figures.goodput.0 as f64, mbits * 1e6, 0.02);
             near(figures.elapsed.as_secs_f64(), seconds as f64, 1e-9);
@@ -127,7 +127,7 @@ fn netperf_in_its_tests() {
             rate(sent),
             rate(received)
         );
-        let imported = only(&text);
+        let imported = only(&dressed(&text, &mut random));
         let figures = one_way(&imported, false);
         let loss = figures.loss.expect("loss").path;
         assert_eq!(
@@ -141,7 +141,7 @@ fn netperf_in_its_tests() {
              Send   Recv   Size     Size    Time     Rate\nbytes  Bytes  bytes    bytes   secs.    per sec\n\n\
              16384  131072 1        1       {seconds}.00     {transactions:.2}\n16384  131072\n"
         );
-        let run = only(&text).run;
+        let run = only(&dressed(&text, &mut random)).run;
         near(run.summary.egress_paths[0].rtt.expect("a mean").mean.0 as f64, 1e9 / transactions, 0.001);
     }
 }
@@ -174,6 +174,6 @@ fn iperf2_over_tcp_in_text_and_csv() {
         check(one_way(&imported, reverse), 0.006, &text);
         assert_eq!(imported.run.target(), host, "{text}");
         let csv = format!("20230701101500,192.0.2.7,41000,{host},5001,3,0.0-{seconds}.0,{bytes},{bits:.0}\n");
-        check(one_way(&only(&csv), false), 1e-4, &csv);
+        check(one_way(&only(&dressed(&csv, &mut random)), false), 1e-4, &csv);
     }
 }

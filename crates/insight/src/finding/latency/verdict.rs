@@ -10,9 +10,13 @@ use model::plan::Directions;
 use model::run::Run;
 use model::stats::percentile::Standing;
 
-/// Void when no egress path got a reply; else the round trips of each path, the worst reason, and how it ended.
+/// Void when no egress path got a reply, or the figures contradict each other; else the round trips of each path, the worst reason, and
+/// how it ended.
 pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
     let egress_paths = &run.summary.egress_paths;
+    if let Some(finding) = run.findings.iter().find(|finding| finding.id == "contradictory-figures") {
+        return Verdict { status: Status::Void, text: format!("{}.", finding.title) };
+    }
     let measured = egress_paths.iter().any(|egress| crossed(run, egress)) || phases(run).next().is_some();
     if !measured && let Some(text) = void(run) {
         return Verdict { status: Status::Void, text };

@@ -273,6 +273,9 @@ fn result(parsed: &mut ParsedRun, line: &Line, stream: u32, role: Role, whole: b
 
 /// The columns of every row, and what stands behind the rate. 2.2 with `-e` has a field for each end of the time.
 fn row(line: &str) -> Option<Line> {
+    if !line.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '+' || c == '-') {
+        return None;
+    }
     let fields: Vec<&str> = line.trim().split(',').map(str::trim).collect();
     let [zoned, host, port, far_host, far_port, id, rest @ ..] = fields.as_slice() else { return None };
     let (zone, date) = zoned.split_once(':').unwrap_or(("", zoned));

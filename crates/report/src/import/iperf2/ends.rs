@@ -238,6 +238,14 @@ impl Speaker<'_> {
             self.sent(row.id, stream, total);
             self.put(Side::Peer, result);
         }
+        let is_unreported =
+            |id: &Id| self.up.contains(id) && !self.output.reports.iter().any(|row| row.id == *id);
+        let unreported: Vec<Id> =
+            self.output.sent.iter().map(|(id, _)| Id::Stream(*id)).filter(is_unreported).collect();
+        for id in unreported {
+            let stream = self.number(id, Direction::Up);
+            self.sent(id, stream, None);
+        }
     }
 
     /// `Sent N datagrams` is exact, but for the last one of 2.1, which ends the test and carries nothing.

@@ -76,11 +76,38 @@ pub(super) fn begins(line: &str) -> bool {
     behind.is_some_and(|rest| rest.contains("TCP port ") || rest.contains("UDP port "))
 }
 
-/// `tcp connect failed: Connection refused`, of older versions without the protocol.
-pub(super) fn is_refusal(line: &str) -> bool {
-    ["", "tcp ", "udp "].iter().any(|transport| {
-        line.strip_prefix(transport).is_some_and(|rest| rest.starts_with("connect failed: "))
-    })
+/// Why an end did not begin: `tcp connect failed: Connection refused`, of older versions without the protocol, or joined to the line
+/// before; a port that is taken; a name that is none.
+pub(super) fn failure(line: &str) -> Option<String> {
+    let calls = [
+        ("connect failed: ", "unable to connect: "),
+        ("bind failed: ", "unable to bind: "),
+        ("listen failed: ", "unable to listen: "),
+    ];
+    let call = calls.iter().find_map(|(call, what)| {
+        let (before, reason) = line.split_once(call)?;
+        let is_own = ["", "tcp ", "udp "].contains(&before) || before.starts_with("TCP window size");
+        is_own.then(|| format!("{what}{}", reason.trim()))
+    });
+    call.or_else(|| unresolved(line).map(|_| "unable to connect: the name of the host is not known".into()))
+}
+
+/// The host, where it is named, that has no address: `nosuch.example: Unknown host`, `error: Name or service not known` of 2.0.
+pub(super) fn unresolved(line: &str) -> Option<Option<&str>> {
+    let line = line.trim_end();
+    let named = line
+        .strip_suffix(": Unknown host")
+        .or_else(|| line.strip_prefix("ERROR: failed to find an ip address for host '")?.strip_suffix('\''));
+    if let Some(host) = named.filter(|host| !host.contains(' ')) {
+        return Some(Some(host));
+    }
+    let reason = line.strip_prefix("error: ")?;
+    let known = [
+        "Name or service not known",
+        "Temporary failure in name resolution",
+        "nodename nor servname provided",
+    ];
+    known.iter().any(|known| reason.starts_with(known)).then_some(None)
 }
 
 /// A line that belongs to an output and to nothing else.
@@ -99,7 +126,7 @@ pub(super) fn is_part(line: &str) -> bool {
         "[FD",
     ];
     starts.iter().any(|start| line.starts_with(start))
-        || is_refusal(line)
+        || failure(line).is_some()
         || line.contains(" datagrams received out-of-order")
         || stream(line).is_some()
         || line.starts_with('[')
@@ -163,8 +190,9 @@ impl Output {
                 .split_once("] MSS size ")
                 .and_then(|(_, rest)| number(rest))
                 .and_then(|mss| u32::try_from(mss).ok());
-        } else if let Some((_, reason)) = line.split_once("connect failed: ") {
-            self.failed = Some(format!("unable to connect: {}", reason.trim()));
+        } else if let Some(reason) = failure(line) {
+            self.failed = Some(reason);
+            self.host = self.host.take().or_else(|| unresolved(line)?.map(str::to_owned));
         } else if line.contains("write failed: ") {
             self.failed = Some(line.trim().to_owned());
         } else if line.contains("did not receive ack") {

@@ -147,7 +147,7 @@ struct Speaker<'a> {
     impossible: Vec<(u32, Direction)>,
 }
 
-/// What a row says.
+/// The figures of a row.
 struct Figures {
     bytes: Bytes,
     elapsed: Nanos,
@@ -291,7 +291,7 @@ impl Speaker<'_> {
         self.parsed.withhold(direction, Figure::Loss, &text);
     }
 
-    /// What the row says against itself, and against the intervals that it sums up.
+    /// Contradictions within the row, and with the intervals that it sums up.
     fn contradictions(
         &mut self,
         row: &Row,
@@ -309,16 +309,7 @@ impl Speaker<'_> {
             ));
         }
         let Some(sum) = intervals.filter(|sum| sum.bytes.0 > 0 && row.losses().is_none()) else { return };
-        let is_whole = sum.elapsed.0.abs_diff(row.elapsed().0) <= row.elapsed().0 / 20;
-        let printed = row.bytes.value;
-        let off = (printed - sum.bytes.0 as f64).abs() / printed.max(1.0);
-        if is_whole && off > APART && sum.elapsed >= Nanos::from_secs(2) {
-            self.parsed.contradict(format!(
-                "The output contradicts itself {direction}: its summary says {}, its intervals {}.",
-                BitRate::from_bytes(Bytes(printed as u64), row.elapsed()),
-                BitRate::from_bytes(sum.bytes, sum.elapsed)
-            ));
-        }
+        gaps::against_intervals(self.parsed, Bytes(row.bytes.value as u64), row.elapsed(), sum);
     }
 
     fn rebuilt(&mut self, negative: bool, row: &Row) {
@@ -458,7 +449,5 @@ impl Ids {
 
 const ZERO_TOTAL: &str = "The tool's own total of 0.00 Bytes is a fault of the tool: the total is rebuilt from what else it counted.";
 
-/// Sums of rounded rows are off by less, and the last row may lack a part of an interval.
-const APART: f64 = 0.15;
 /// The payload that people choose when 8 KB gave trouble: the most that an Ethernet frame holds.
 const MOST_IN_ETHERNET: u32 = 1472;

@@ -32,7 +32,7 @@ pub(super) struct Output {
     pub(super) asked_mss: bool,
     /// An error behind the summary.
     pub(super) late_error: Option<String>,
-    /// Options as `-V` tells them.
+    /// Options as `-V` prints them.
     pub(super) options: Options,
     pub(super) extra: Extra,
 }
@@ -57,7 +57,7 @@ pub(super) struct Options {
     pub(super) tos: Option<u8>,
 }
 
-/// What `-V` tells of both ends.
+/// The figures of `-V` for both ends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extra {
     pub(super) started: Option<WallTime>,
@@ -150,10 +150,12 @@ impl Output {
             self.mss = mss.split_whitespace().next().and_then(|mss| mss.parse().ok());
         } else if let Some(rest) = line.strip_prefix("Starting Test: protocol: ") {
             self.starting(rest);
-        } else if let Some(error) =
-            line.strip_prefix("iperf3: error - ").or_else(|| line.strip_prefix("iperf3: parameter error - "))
+        } else if let Some(error) = line
+            .strip_prefix("iperf3: error - ")
+            .or_else(|| line.strip_prefix("iperf3: parameter error - "))
+            .or_else(|| unknown_option(line))
         {
-            self.failed = Some(Outcome::Failed { reason: error.to_owned() });
+            self.failed = Some(Outcome::Failed { reason: error.trim_end_matches([':', ' ']).to_owned() });
         } else if line.starts_with("iperf3: interrupt") || line.contains("the client has terminated") {
             self.failed = Some(Outcome::Interrupted);
         } else if let Some(stream) = stream(line) {
@@ -287,6 +289,19 @@ impl Part {
         let single: Vec<&Row> = rows.iter().filter(|row| row.id != Id::Sum).collect();
         if single.is_empty() { rows.iter().collect() } else { single }
     }
+}
+
+/// `iperf3: unrecognized option '--bandwith'`, as getopt prints it.
+fn unknown_option(line: &str) -> Option<&str> {
+    let reason = line.strip_prefix("iperf3: ")?;
+    let starts = [
+        "unrecognized option ",
+        "invalid option ",
+        "option requires an argument ",
+        "option '",
+        "unrecognised option ",
+    ];
+    starts.iter().any(|start| reason.starts_with(start)).then_some(reason)
 }
 
 /// `[SUM]  0.0- 2.0 sec  12 datagrams received out-of-order`.

@@ -208,6 +208,16 @@ impl Figures {
     }
 }
 
+/// A line of keys, of names between commas, or of the first words of names above columns; the words below them can begin with blanks.
+pub(super) fn has_names(line: &str) -> bool {
+    let is_key = |(name, _): (&str, &str)| NAMES.iter().any(|(key, _)| *key == name);
+    let begins_name = |word: &str| NAMES.iter().any(|(_, name)| name.split(' ').next() == Some(word));
+    let mut tokens = line.split_whitespace();
+    line.split_once('=').is_some_and(is_key)
+        || line.contains(',') && line.split(',').all(|name| key(name).is_some())
+        || tokens.clone().count() > 1 && tokens.all(begins_name)
+}
+
 /// `MEAN_LATENCY=42.61`.
 fn keys(lines: &[String]) -> Option<Vec<(&'static str, String)>> {
     let pairs = lines.iter().filter_map(|line| {

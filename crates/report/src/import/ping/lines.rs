@@ -40,7 +40,7 @@ pub(super) struct Output {
     pub(super) coarse: bool,
     /// When the first packet was sent.
     pub(super) started: Option<WallTime>,
-    windows: bool,
+    pub(super) windows: bool,
     /// Its heading is there.
     headed: bool,
     /// The clock went back before the next reply.
@@ -78,7 +78,7 @@ pub(super) fn is_rest(line: &str) -> bool {
 }
 
 impl Output {
-    /// `stamps`: when each line was printed, where its head says so.
+    /// `stamps`: when each line was printed, where its head has a time.
     pub(super) fn from_lines(lines: &[String], stamps: &[Option<WallTime>]) -> Output {
         let mut output = Output::default();
         for (index, line) in lines.iter().enumerate() {

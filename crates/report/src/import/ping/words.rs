@@ -27,14 +27,14 @@ pub(super) fn is_windows_heading(line: &str) -> bool {
     let line = line.trim();
     let mut behind = line.split_whitespace().skip_while(|word| address_in(word).is_none()).skip(1);
     line.ends_with(':')
-        && (line.to_ascii_lowercase().contains("ping")
-            || !line.is_ascii() && behind.any(|word| word.parse::<u32>().is_ok()))
-        && line.contains(|c: char| c.is_ascii_digit())
+        && (!line.is_ascii() || HEADINGS.iter().any(|word| line.to_ascii_lowercase().contains(word)))
         && !line.starts_with("PING")
         && !line.contains('=')
-        && address_in(line).is_some()
-        && line.split_whitespace().any(|word| word.parse::<u32>().is_ok())
+        && behind.any(|word| word.parse::<u32>().is_ok())
 }
+
+/// Words of the heading in small letters; Portuguese and Polish do not name ping.
+const HEADINGS: [&str; 3] = ["ping", "disparando", "badanie"];
 
 /// The first word that is an address.
 pub(super) fn address_in(line: &str) -> Option<IpAddr> {
@@ -65,11 +65,11 @@ pub(super) fn reply(line: &str) -> Option<Reply> {
     };
     let sequence = sequence(rest);
     let is_unix = sequence.is_some() && starts_with_size(rest);
-    let is_windows = sequence.is_none() && rest.contains("TTL=") && rest.contains(": ");
+    let is_windows = sequence.is_none() && rest.contains("TTL=") && is_from_address(rest);
     // IPv6 replies of Windows have no TTL.
     let is_windows = is_windows
         || sequence.is_none()
-            && rest.contains(": ")
+            && is_from_address(rest)
             && ends_with_time(rest)
             && address_in(rest).is_some_and(|address| address.is_ipv6());
     if !is_unix && !is_windows || is_unix && rest.contains("nreachable") {
@@ -79,11 +79,25 @@ pub(super) fn reply(line: &str) -> Option<Reply> {
     (rtt.is_some() || is_unix).then_some(Reply { stamp, sequence, rtt, coarse: coarse || is_windows })
 }
 
-/// `64 bytes from`, `64 Bytes von`, `64 octets de`.
+/// `64 bytes from 1.2.3.4: icmp_seq=`, `64 octets de 1.2.3.4 : icmp_seq=`, `16 bytes from fe80::1, icmp_seq=`: a number, and no other one.
 fn starts_with_size(rest: &str) -> bool {
-    let mut words = rest.split_whitespace();
-    let is_size = words.next().is_some_and(|size| size.parse::<u32>().is_ok());
-    is_size && words.next().is_some_and(|unit| unit.chars().all(char::is_alphabetic))
+    let Some(at) = ["icmp_seq", "icmp_req", "seq="].iter().find_map(|key| rest.find(key)) else {
+        return false;
+    };
+    let mut tokens = rest[..at].split_whitespace();
+    let is_number = |word: &str| word.parse::<u32>().is_ok();
+    // Some languages write without blanks: `64 比特，来自 192.0.2.1`.
+    tokens.next().is_some_and(is_number)
+        && tokens.next().is_some_and(|unit| unit.chars().all(|c| c.is_alphabetic() || !c.is_ascii()))
+        && rest[..at].trim_end().ends_with([':', ','])
+        && !tokens.any(is_number)
+}
+
+/// `Reply from 1.2.3.4: …`: an address and words of a language, and no other figure, as the head of a line would have.
+fn is_from_address(rest: &str) -> bool {
+    let Some((from, _)) = rest.split_once(": ") else { return false };
+    let has_figure = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
+    from.split_whitespace().filter(has_figure).count() == 1 && address_in(from).is_some()
 }
 
 fn ends_with_time(rest: &str) -> bool {
@@ -112,8 +126,8 @@ fn time(rest: &str) -> (Option<Nanos>, bool) {
     (None, false)
 }
 
-/// The unit of times, in Latin and in Cyrillic letters.
-const MILLISECONDS: [&str; 2] = ["ms", "мс"];
+/// The unit of times, in Latin and in Cyrillic letters, in Chinese and in Japanese.
+const MILLISECONDS: [&str; 4] = ["ms", "мс", "毫秒", "ミリ秒"];
 
 /// What ping counted: `4 packets transmitted, 4 received, +2 duplicates, 0% packet loss, time 3004ms`, in any language, and
 /// `Packets: Sent = 5, Received = 4, Lost = 1 (20% loss),`.
@@ -126,14 +140,13 @@ pub(super) struct Statistics {
 }
 
 pub(super) fn statistics(line: &str) -> Option<Statistics> {
-    if !line.contains('%') {
-        return None;
-    }
-    windows_statistics(line).or_else(|| unix_statistics(line))
+    windows_statistics(line).or_else(|| unix_statistics(line).filter(|_| line.contains('%')))
 }
 
 fn windows_statistics(line: &str) -> Option<Statistics> {
-    let (counts, _) = line.split_once('(')?;
+    // In German the share of the lost ones stands in the next line.
+    let is_counts = line.contains('%') || line.trim_end().ends_with(|c: char| c.is_ascii_digit());
+    let counts = line.split('(').next().filter(|_| is_counts)?;
     let numbers: Vec<u64> = counts.split('=').skip(1).filter_map(leading_number).collect();
     let [transmitted, received, lost] = numbers.as_slice() else { return None };
     (received.checked_add(*lost) == Some(*transmitted)).then_some(Statistics {
@@ -144,8 +157,11 @@ fn windows_statistics(line: &str) -> Option<Statistics> {
 }
 
 fn unix_statistics(line: &str) -> Option<Statistics> {
-    let parts: Vec<&str> = line.split([',', '،', '、']).map(str::trim).collect();
+    let parts: Vec<&str> = line.split([',', '،', '、', '，']).map(str::trim).collect();
     let [first, second, more @ ..] = parts.as_slice() else { return None };
+    if [first, second].iter().any(|part| part.contains('%')) {
+        return None;
+    }
     let (transmitted, received) = (any_number(first)?, any_number(second)?);
     // A row of CSV is none.
     let has_words = |part: &&&str| part.contains(char::is_alphabetic);
@@ -208,7 +224,7 @@ pub(super) fn statistics_heading(line: &str) -> Option<&str> {
     inside.to_ascii_lowercase().contains("ping").then_some(inside)
 }
 
-/// What a router, a host or this host says against a packet: whom it is from, and what it says.
+/// An objection of a router, a host or this host to a packet, and whom it is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) from: Option<IpAddr>,
@@ -246,29 +262,17 @@ fn find(text: &str, saying: &str) -> Option<usize> {
     text.to_ascii_lowercase().find(saying)
 }
 
-/// Why there was nothing to send to: a name that is none, no route.
+/// Why there was nothing to send to, in any language: a name that is none, no route, no permission.
 pub(super) fn failure(line: &str) -> Option<String> {
-    let rest = ["ping: ", "ping6: "].iter().find_map(|start| line.strip_prefix(start)).unwrap_or(line);
-    let is_known = [
-        "Name or service not known",
-        "Unknown host",
-        "nown host",
-        "Network is unreachable",
-        "No route to host",
-        "Temporary failure in name resolution",
-        "Do you want to ping broadcast",
-        "bad address",
-    ]
-    .iter()
-    .any(|reason| rest.contains(reason));
-    let is_ping = rest.len() < line.len()
-        && !line.contains("sendmsg")
-        && !line.contains("sendto")
-        && !line.contains("local error");
-    let windows = line.starts_with("Ping request could not find host ");
-    let old = line == "connect: Network is unreachable";
-    (is_ping && is_known || windows || old)
-        .then(|| rest.trim_end_matches('.').split(". ").next().unwrap_or(rest).to_owned())
+    let own = ["ping: ", "ping6: "].iter().find_map(|start| line.strip_prefix(start));
+    let lower = own.unwrap_or_default().to_ascii_lowercase();
+    let remarks = ["warning", "sendmsg", "sendto", "recvmsg", "local error"];
+    // `ping -v` prints its sockets: `ping: sock4.fd: 3 …`.
+    let is_remark = remarks.iter().any(|word| lower.starts_with(word)) || lower.contains(".fd: ");
+    let windows = NOT_FOUND.iter().any(|start| line.starts_with(start));
+    let rest = own.filter(|_| !is_remark);
+    let rest = rest.or_else(|| (windows || line == "connect: Network is unreachable").then_some(line))?;
+    Some(rest.trim_end_matches('.').split(". ").next().unwrap_or(rest).to_owned())
 }
 
 pub(super) fn milliseconds(text: &str) -> Option<Nanos> {
@@ -283,6 +287,14 @@ fn stamp_of(text: &str) -> Option<Nanos> {
     whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos).map(Nanos)
 }
 
+/// The words of Windows for a name without an address, in English, German, French, Spanish and Chinese.
+const NOT_FOUND: [&str; 5] = [
+    "Ping request could not find host ",
+    "Ping-Anforderung konnte Host ",
+    "La requête Ping n'a pas pu trouver l'hôte ",
+    "La solicitud de ping no pudo encontrar el host ",
+    "Ping 请求找不到主机 ",
+];
 /// How what is said begins, in small letters.
 const SAYINGS: [&str; 12] = [
     "destination host",

@@ -38,7 +38,7 @@ pub(super) struct Figures {
     pub(super) failure: Option<String>,
 }
 
-/// What the summary of `throughput` says.
+/// The figures in the summary of `throughput`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OneWay {
     /// `--mps`, where it was given.
@@ -138,6 +138,8 @@ impl Figures {
             one_way.bytes = one_way.bits.map(|bits| bits / 8.0);
         } else if line.starts_with("No messages were received")
             || line.starts_with("No valid observations found")
+            || line.starts_with("No messages were sent")
+            || line.contains("' Invalid address: ")
             || line.starts_with("ERROR: ")
         {
             self.failure = Some(line.trim_start_matches("ERROR: ").trim_end_matches('.').replace('`', "'"));

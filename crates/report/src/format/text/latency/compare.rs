@@ -12,7 +12,7 @@ use super::title;
 use crate::document::Column;
 use model::latency::{EgressResult, WireTimes};
 use model::run::Run;
-use model::stats::distribution::Distribution;
+use model::stats::distribution::{Centre, Distribution};
 use model::stats::percentile::samples_needed;
 use model::units::{Nanos, count, grouped, percent, significant};
 use std::net::SocketAddr;
@@ -158,13 +158,14 @@ pub(in crate::format) fn note(egress_paths: &[EgressResult]) -> Option<String> {
     (least < needed).then(|| format!("p99 takes {needed} round trips, {} more", needed - least))
 }
 
-/// A sentence for each path, the way with the shortest median being the measure.
+/// A sentence for each path, the one with the shortest median being the measure; where none is known, that with the shortest mean.
 pub(in crate::format) fn sentences(run: &Run) -> Vec<String> {
     let egress_paths = &run.summary.egress_paths;
-    let best = egress_paths
-        .iter()
-        .filter(|egress| egress.rtt.is_some())
-        .min_by_key(|egress| egress.rtt.map(|rtt| rtt.centre().time));
+    let shortest = |time: fn(&Distribution) -> Option<Nanos>| {
+        let known = egress_paths.iter().filter_map(|egress| Some((time(egress.rtt.as_ref()?)?, egress)));
+        known.min_by_key(|(time, _)| *time).map(|(_, egress)| egress)
+    };
+    let best = shortest(Distribution::known_median).or_else(|| shortest(|rtt| Some(rtt.mean)));
     egress_paths.iter().map(|egress| sentence(run, egress, best)).collect()
 }
 
@@ -213,11 +214,19 @@ fn silent(egress: &EgressResult) -> String {
 
 /// The median against the shortest one, and whether they differ beyond what chance makes.
 fn against(egress: &EgressResult, rtt: &Distribution, best: &EgressResult) -> String {
-    let centre = rtt.centre();
-    let shortest = best.rtt.map(|rtt| rtt.centre().time).unwrap_or_default();
+    let is_known = rtt.known_median().is_some();
+    let own = rtt
+        .known_median()
+        .map_or(Centre { time: rtt.mean, name: "mean" }, |time| Centre { time, name: "median" });
     if egress.label == best.label {
-        return format!("shortest {}, {}", centre.name, centre.time);
+        return format!("shortest {}, {}", own.name, own.time);
     }
+    let Some(measure) = best.rtt.filter(|best| best.known_median().is_some() == is_known) else {
+        let centre = rtt.centre();
+        let bound = if rtt.median().is_some() { "at least " } else { "" };
+        return format!("{} {bound}{}, with which no median is compared", centre.name, centre.time);
+    };
+    let (centre, shortest) = (own, if is_known { measure.p50 } else { measure.mean });
     let more = centre.time.saturating_sub(shortest);
     let percent = percent(share(more.0, shortest.0.max(1)));
     let same = match (median_bounds(egress), median_bounds(best)) {
