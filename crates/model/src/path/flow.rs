@@ -1,6 +1,6 @@
 //! Flows that were probed, their path MTUs, and the hops of a trace.
 
-use super::Bound;
+use super::{Bound, usual_least};
 use crate::plan::Transport;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -56,6 +56,14 @@ pub struct EchoHole {
     pub last: u32,
     /// Requests of these sizes reach the far end: what is lost is the reply.
     pub requests_arrive: bool,
+}
+
+impl EchoHole {
+    /// Paths of use carry more: a filter of large echo requests is likelier than a path so small.
+    #[must_use]
+    pub fn is_likely_filter(self, ipv6: bool) -> bool {
+        self.first <= usual_least(ipv6)
+    }
 }
 
 impl fmt::Display for Flow {

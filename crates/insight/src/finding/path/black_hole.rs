@@ -11,7 +11,9 @@ use model::run::Run;
 
 /// Packets above a size are lost and their sender is not told.
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
-    let echo = run.summary.path.as_ref().and_then(|path| path.echo_hole).map(by_echo);
+    let path = run.summary.path.as_ref();
+    let ipv6 = path.and_then(|path| path.up.as_ref()).is_some_and(|up| up.ipv6);
+    let echo = path.and_then(|path| path.echo_hole).map(|hole| by_echo(hole, ipv6));
     let directions = each_egress(run, |side| {
         let hole = side.one_way.black_hole.or_else(|| not_believed(side))?;
         // What the sender's own route keeps small never meets it: `route-mtu` names it.
@@ -29,7 +31,7 @@ fn not_believed(side: Side<'_>) -> Option<BlackHole> {
 }
 
 /// What echo alone shows: sizes without a reply, and not always in which direction they vanish.
-fn by_echo(hole: EchoHole) -> Finding {
+fn by_echo(hole: EchoHole, ipv6: bool) -> Finding {
     let (first, last) = (hole.first, hole.last);
     let fits = first.saturating_sub(1);
     let title = match hole.requests_arrive {
@@ -44,9 +46,14 @@ fn by_echo(hole: EchoHole) -> Finding {
     };
     let finding = Finding::new("mtu-black-hole", Severity::Warning, Direction::Down, title);
     let finding = if hole.requests_arrive { finding } else { finding.everywhere() };
+    let until_then = match hole.is_likely_filter(ipv6) {
+        true => format!(
+            "a path that carries no more than {fits} bytes would hardly be of use, so that a filter of large echo requests is likely"
+        ),
+        false => format!("until then keep to packets of {fits} bytes in both directions"),
+    };
     finding.with("first_lost_bytes", first).with("last_lost_bytes", last).advise(format!(
-        "Run `pathmeter serve` at the far host and look again, which shows the direction and the cause; until then keep to \
-         packets of {fits} bytes in both directions."
+        "Run `pathmeter serve` at the far host and look again, which shows the direction and the cause; {until_then}."
     ))
 }
 
@@ -94,6 +101,12 @@ fn reason(side: Side<'_>, hole: BlackHole) -> String {
                 "they are dropped even where they may be cut, so that the two ends of {link} disagree about its MTU"
             )
         }
+        BlackHoleCause::ReceiverFilter => {
+            format!(
+                "they reach {}, whose own kernel drops them, as a rule of its firewall does",
+                side.receiver()
+            )
+        }
         BlackHoleCause::Unknown if is_below_ipv6(side, hole) => {
             format!("{link} takes less than the {} bytes that IPv6 needs (RFC 8200)", least_mtu(true))
         }
@@ -104,7 +117,7 @@ fn reason(side: Side<'_>, hole: BlackHole) -> String {
 }
 
 fn is_below_ipv6(side: Side<'_>, hole: BlackHole) -> bool {
-    side.one_way.ipv6 && hole.first <= least_mtu(true)
+    side.one_way.ipv6 && hole.first <= least_mtu(true) && hole.cause != BlackHoleCause::ReceiverFilter
 }
 
 /// What mends a path that is too small for IPv6, whose hosts send packets of 1280 bytes whatever they are told.
@@ -158,6 +171,10 @@ fn cure(side: Side<'_>, hole: BlackHole) -> String {
     let fix = match hole.cause {
         BlackHoleCause::IcmpFiltered => let_through,
         BlackHoleCause::LinkMismatch => same,
+        BlackHoleCause::ReceiverFilter => format!(
+            "at {} find the rule that drops them by their length (`nft list ruleset`, `iptables-save`) and take it away",
+            side.receiver()
+        ),
         BlackHoleCause::Unknown => format!("{let_through}, or {same}"),
     };
     let payload = fits.saturating_sub(side.one_way.headers());
@@ -242,6 +259,7 @@ fn name(cause: BlackHoleCause) -> &'static str {
     match cause {
         BlackHoleCause::IcmpFiltered => "icmp_filtered",
         BlackHoleCause::LinkMismatch => "link_mismatch",
+        BlackHoleCause::ReceiverFilter => "receiver_filter",
         BlackHoleCause::Unknown => "unknown",
     }
 }

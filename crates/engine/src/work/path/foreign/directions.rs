@@ -306,8 +306,9 @@ fn set_down(down: &mut PathDirection, back: Option<&Back>, up: &PathDirection, e
     if let Some(echoed) =
         echoed.filter(|echoed| up.path_mtu > Some(*echoed) && back.path_mtu <= Some(*echoed))
     {
+        // A host that answers no echo requests so large looks the same, and is no limit of the path.
         down.path_mtu = Some(echoed);
-        down.bound = Bound::Exact;
+        down.bound = Bound::AtLeast;
     }
     down.max_udp_payload = down.path_mtu.map(|mtu| mtu.saturating_sub(down.headers()));
 }
