@@ -212,12 +212,12 @@ impl Counters {
     /// what its firewall drops counts here. Such a total is of use as a difference of two snapshots alone.
     #[must_use]
     pub fn undelivered(&self, ipv6: bool) -> Option<u64> {
-        let of = |counter| self.of_version(counter, ipv6);
-        let waiting = of(Counter::ReasmReqds)?.saturating_sub(of(Counter::ReasmOks)?);
+        let count = |counter| self.of_version(counter, ipv6);
+        let waiting = count(Counter::ReasmReqds)?.saturating_sub(count(Counter::ReasmOks)?);
         let explained = [Counter::IpForwDatagrams, Counter::IpInErrors, Counter::IpInDiscards];
-        let explained = explained.into_iter().filter_map(of).fold(waiting, u64::saturating_add);
-        let taken = of(Counter::IpInDelivers)?.saturating_add(explained);
-        Some(of(Counter::IpInReceives)?.saturating_sub(taken))
+        let explained = explained.into_iter().filter_map(count).fold(waiting, u64::saturating_add);
+        let taken = count(Counter::IpInDelivers)?.saturating_add(explained);
+        Some(count(Counter::IpInReceives)?.saturating_sub(taken))
     }
 
     /// The value under the kernel's own name: `Udp.RcvbufErrors`, `TcpExt.TCPTimeouts`, `Ip6ReasmFails`.

@@ -62,7 +62,7 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
                 begun.event(&event);
             }
         }
-        // Of messages without any reply the run has failed, and may have a reason that probes show.
+        // A run without any reply has failed, and may have a reason that probes show.
         explain::explain(&subject(&work.plan, egress), options, known, &mut |event| begun.event(event));
     }
     let known = run_of_events("", "latency", begun.events());

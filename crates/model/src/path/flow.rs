@@ -1,6 +1,6 @@
 //! Flows that were probed, their path MTUs, and the hops of a trace.
 
-use super::{Bound, usual_least};
+use super::{Bound, least_mtu};
 use crate::plan::Transport;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -59,10 +59,10 @@ pub struct EchoHole {
 }
 
 impl EchoHole {
-    /// Paths of use carry more: a filter of large echo requests is likelier than a path so small.
+    /// Nearly every path carries more: a filter of large echo requests is likelier than a path so small.
     #[must_use]
-    pub fn is_likely_filter(self, ipv6: bool) -> bool {
-        self.first <= usual_least(ipv6)
+    pub fn is_likely_filter(self) -> bool {
+        self.first <= least_mtu(true)
     }
 }
 

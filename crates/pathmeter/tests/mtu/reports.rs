@@ -35,7 +35,7 @@ fn a_router_that_reports_a_byte_too_many_is_wrong() {
 }
 
 /// linuxkit issue 2496: a container's 1500 in a network of 1460, behind address translation. And cilium issue 12968: the router's message
-/// is lost on its way back through that.
+/// is lost where it comes back through that.
 #[test]
 fn a_smaller_network_behind_address_translation_is_named_with_its_cause() {
     let Some(lab) = Lab::new("a_smaller_network_behind_translation") else { return };
@@ -124,7 +124,7 @@ fn a_hop_that_answers_in_the_far_ends_name_is_none() {
 
 /// cilium issue 19720: routers choose among equal paths by IPv6's flow label, and one of them is smaller.
 #[test]
-fn legs_that_are_chosen_by_the_flow_label_are_told_apart() {
+fn legs_that_are_chosen_by_the_flow_label_are_distinguished() {
     let Some(lab) = Lab::new("legs_by_flow_label") else { return };
     lab.legs();
     lab.sh(

@@ -302,7 +302,7 @@ impl DirectionSearch<'_> {
         Ok(after)
     }
 
-    /// What the receiver's kernel has counted once the fragments of a test are there, `sent` of them: where some are missing, a busy host
+    /// Totals of the receiver's kernel once the fragments of a test are there, `sent` of them: where some are missing, a busy host
     /// may not have counted them yet.
     fn counted_since(&mut self, before: Counted, sent: u64) -> Result<Counted> {
         let mut after = self.counted()?;

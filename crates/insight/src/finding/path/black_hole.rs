@@ -11,9 +11,7 @@ use model::run::Run;
 
 /// Packets above a size are lost and their sender is not told.
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
-    let path = run.summary.path.as_ref();
-    let ipv6 = path.and_then(|path| path.up.as_ref()).is_some_and(|up| up.ipv6);
-    let echo = path.and_then(|path| path.echo_hole).map(|hole| by_echo(hole, ipv6));
+    let echo = run.summary.path.as_ref().and_then(|path| path.echo_hole).map(by_echo);
     let directions = each_egress(run, |side| {
         let hole = side.one_way.black_hole.or_else(|| not_believed(side))?;
         // What the sender's own route keeps small never meets it: `route-mtu` names it.
@@ -31,7 +29,7 @@ fn not_believed(side: Side<'_>) -> Option<BlackHole> {
 }
 
 /// What echo alone shows: sizes without a reply, and not always in which direction they vanish.
-fn by_echo(hole: EchoHole, ipv6: bool) -> Finding {
+fn by_echo(hole: EchoHole) -> Finding {
     let (first, last) = (hole.first, hole.last);
     let fits = first.saturating_sub(1);
     let title = match hole.requests_arrive {
@@ -46,9 +44,9 @@ fn by_echo(hole: EchoHole, ipv6: bool) -> Finding {
     };
     let finding = Finding::new("mtu-black-hole", Severity::Warning, Direction::Down, title);
     let finding = if hole.requests_arrive { finding } else { finding.everywhere() };
-    let until_then = match hole.is_likely_filter(ipv6) {
+    let until_then = match hole.is_likely_filter() {
         true => format!(
-            "a path that carries no more than {fits} bytes would hardly be of use, so that a filter of large echo requests is likely"
+            "hardly a path carries no more than {fits} bytes, so that a filter of large echo requests is likely"
         ),
         false => format!("until then keep to packets of {fits} bytes in both directions"),
     };

@@ -307,8 +307,9 @@ fn set_down(down: &mut PathDirection, back: Option<&Back>, up: &PathDirection, e
         echoed.filter(|echoed| up.path_mtu > Some(*echoed) && back.path_mtu <= Some(*echoed))
     {
         // A host that answers no echo requests so large looks the same, and is no limit of the path.
+        let hole = EchoHole { first: echoed + 1, last: echoed + 1, requests_arrive: true };
         down.path_mtu = Some(echoed);
-        down.bound = Bound::AtLeast;
+        down.bound = if hole.is_likely_filter() { Bound::AtLeast } else { Bound::Exact };
     }
     down.max_udp_payload = down.path_mtu.map(|mtu| mtu.saturating_sub(down.headers()));
 }

@@ -44,7 +44,7 @@ pub(super) struct Ahead {
     trains: Vec<Done>,
     /// Sizes that went once each.
     swept: BTreeMap<u32, SizeProbe>,
-    /// What the receiver had counted before the tests of fragments, and after each group of them.
+    /// Totals of the receiver before the tests of fragments, and after each group of them.
     counted: VecDeque<Counted>,
     /// What the far end knew as the sender.
     far_sender: Option<PathObservation>,
@@ -75,7 +75,7 @@ impl Ahead {
         Some(self.trains.swap_remove(at).rows)
     }
 
-    /// What the receiver's host had delivered nowhere around the last look, if that went ahead; only once.
+    /// Packets that the receiver's host had delivered nowhere around the last look, if that went ahead; only once.
     pub(super) fn take_undelivered(&mut self) -> Option<[Option<u64>; 2]> {
         self.undelivered.take()
     }
@@ -190,7 +190,7 @@ impl DirectionSearch<'_> {
         }
     }
 
-    /// What the receiver's kernel has counted.
+    /// Totals of the receiver's kernel.
     pub(super) fn counted(&mut self) -> Result<Counted> {
         match self.ahead.counted.pop_front() {
             Some(counted) => Ok(counted),

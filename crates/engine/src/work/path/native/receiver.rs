@@ -97,13 +97,14 @@ impl DirectionSearch<'_> {
         // The firewall sees datagrams once they are put together, and drops those by their size, too: pieces of which no datagram becomes
         // show whether the path passes fragments.
         let fragments = &mut self.one_way.fragments;
-        let of = |shapes: [FragmentShape; 2]| {
+        let tests = |shapes: [FragmentShape; 2]| {
             fragments.tests.iter().filter(move |test| shapes.contains(&test.shape))
         };
-        let is_dropped = of([FragmentShape::FirstAlone, FragmentShape::RestAlone])
+        let is_dropped = tests([FragmentShape::FirstAlone, FragmentShape::RestAlone])
             .any(|test| test.pieces_received.is_some_and(|pieces| pieces < u64::from(test.sent)));
         if fragments.delivery.is_lossy() && !is_dropped {
-            let crosses = of([FragmentShape::InOrder, FragmentShape::ByKernel]).any(|test| test.received > 0);
+            let crosses =
+                tests([FragmentShape::InOrder, FragmentShape::ByKernel]).any(|test| test.received > 0);
             fragments.delivery = if crosses { FragmentDelivery::Pass } else { FragmentDelivery::Unknown };
         }
     }
