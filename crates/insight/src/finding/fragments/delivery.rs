@@ -59,10 +59,7 @@ pub(super) fn finding(
         FragmentDelivery::OutOfOrderDropped => (out_of_order(direction, one_way, cut), IN_ORDER),
     };
     let ordered = one_way.fragments.delivery == FragmentDelivery::OutOfOrderDropped;
-    let (title, cause) = match one_way.fragments_end_at_receiver {
-        true => at_receiver(direction, one_way, cut),
-        false => (title, cause),
-    };
+    let (title, cause) = at_receiver(direction, one_way, cut).unwrap_or((title, cause));
     // A run about packet sizes sends nothing that must arrive: fragments are not to be relied on (RFC 8900).
     let severity = if ordered || run.is_path() { Severity::Warning } else { Severity::Problem };
     let reversed = Tally::over_shapes(one_way, &[FragmentShape::Reversed]);
@@ -82,8 +79,11 @@ pub(super) fn finding(
     Some((whole(finding, one_way), cause))
 }
 
-/// They cross the path.
-fn at_receiver(direction: Direction, one_way: &PathDirection, cut: Tally) -> (String, &'static str) {
+/// They cross the path, where they end at the receiver.
+fn at_receiver(direction: Direction, one_way: &PathDirection, cut: Tally) -> Option<(String, &'static str)> {
+    if !one_way.fragments_end_at_receiver {
+        return None;
+    }
     let (host, cause) = match direction {
         Direction::Up => ("the far host", AT_FAR_HOST),
         Direction::Down => ("this host", AT_THIS_HOST),
@@ -93,7 +93,7 @@ fn at_receiver(direction: Direction, one_way: &PathDirection, cut: Tally) -> (St
          does: {}",
         cut.lost(one_way)
     );
-    (title, cause)
+    Some((title, cause))
 }
 
 /// What arrived of datagrams that were cut by hand into small pieces.
