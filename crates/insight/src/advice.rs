@@ -5,7 +5,7 @@ mod tunnel;
 
 use model::host::Host;
 use model::path::advice::{Advice, Setting};
-use model::path::{PathDirection, PathResult, least_mtu};
+use model::path::{Bound, PathDirection, PathResult, least_mtu};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -43,7 +43,15 @@ impl Path<'_> {
     fn directions(&self) -> impl Iterator<Item = (Direction, &PathDirection)> {
         let both_directions = [Direction::Up, Direction::Down]
             .map(|direction| (direction, self.result.in_direction(direction)));
-        both_directions.into_iter().filter_map(|(direction, one_way)| Some((direction, one_way?)))
+        let known =
+            both_directions.into_iter().filter_map(|(direction, one_way)| Some((direction, one_way?)));
+        known.filter(|(_, one_way)| !self.is_filtered(one_way))
+    }
+
+    /// What is known of a direction is likely a filter of large echo requests, by whose size nothing is to be set.
+    fn is_filtered(&self, one_way: &PathDirection) -> bool {
+        let hole = self.result.echo_hole.filter(|hole| hole.is_likely_filter());
+        one_way.bound == Bound::AtLeast && hole.is_some_and(|hole| one_way.path_mtu <= Some(hole.first))
     }
 
     fn each<'b, F>(&'b self, advise: F) -> impl Iterator<Item = Advice>

@@ -14,6 +14,12 @@ use std::io;
 pub enum Counter {
     /// IP datagrams received, before any check.
     IpInReceives,
+    /// IP datagrams handed to a protocol of this host.
+    IpInDelivers,
+    /// IP datagrams passed on to another host.
+    IpForwDatagrams,
+    /// IP datagrams received and dropped for their header, address, route or length.
+    IpInErrors,
     /// IP datagrams received intact but dropped for want of a resource.
     IpInDiscards,
     /// IP datagrams not sent for want of a resource.
@@ -78,6 +84,9 @@ impl Counter {
     /// Every counter, in the order of the declaration.
     pub const ALL: &[Self] = &[
         Self::IpInReceives,
+        Self::IpInDelivers,
+        Self::IpForwDatagrams,
+        Self::IpInErrors,
         Self::IpInDiscards,
         Self::IpOutDiscards,
         Self::IpOutNoRoutes,
@@ -114,6 +123,22 @@ impl Counter {
     pub const fn kernel_names(self) -> &'static [&'static str] {
         match self {
             Self::IpInReceives => &["Ip.InReceives", "Ip6InReceives"],
+            Self::IpInDelivers => &["Ip.InDelivers", "Ip6InDelivers"],
+            Self::IpForwDatagrams => &["Ip.ForwDatagrams", "Ip6OutForwDatagrams"],
+            Self::IpInErrors => &[
+                "Ip.InHdrErrors",
+                "Ip.InAddrErrors",
+                "Ip.InUnknownProtos",
+                "IpExt.InNoRoutes",
+                "IpExt.InTruncatedPkts",
+                "TcpExt.IPReversePathFilter",
+                "Ip6InHdrErrors",
+                "Ip6InAddrErrors",
+                "Ip6InUnknownProtos",
+                "Ip6InNoRoutes",
+                "Ip6InTruncatedPkts",
+                "Ip6InTooBigErrors",
+            ],
             Self::IpInDiscards => &["Ip.InDiscards", "Ip6InDiscards"],
             Self::IpOutDiscards => &["Ip.OutDiscards", "Ip6OutDiscards"],
             Self::IpOutNoRoutes => &["Ip.OutNoRoutes", "Ip6OutNoRoutes"],
@@ -181,6 +206,18 @@ impl Counters {
     pub fn of_version(&self, counter: Counter, ipv6: bool) -> Option<u64> {
         let names = counter.kernel_names().iter().filter(|name| name.contains('6') == ipv6);
         names.filter_map(|name| self.by_kernel_name(name)).reduce(u64::saturating_add)
+    }
+
+    /// Packets of one IP version that reached this host and were neither delivered nor passed on, and that no other counter explains:
+    /// what its firewall drops counts here. Such a total is of use as a difference of two snapshots alone.
+    #[must_use]
+    pub fn undelivered(&self, ipv6: bool) -> Option<u64> {
+        let count = |counter| self.of_version(counter, ipv6);
+        let waiting = count(Counter::ReasmReqds)?.saturating_sub(count(Counter::ReasmOks)?);
+        let explained = [Counter::IpForwDatagrams, Counter::IpInErrors, Counter::IpInDiscards];
+        let explained = explained.into_iter().filter_map(count).fold(waiting, u64::saturating_add);
+        let taken = count(Counter::IpInDelivers)?.saturating_add(explained);
+        Some(count(Counter::IpInReceives)?.saturating_sub(taken))
     }
 
     /// The value under the kernel's own name: `Udp.RcvbufErrors`, `TcpExt.TCPTimeouts`, `Ip6ReasmFails`.

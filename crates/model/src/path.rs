@@ -166,6 +166,9 @@ pub struct PathDirection {
     pub cut_despite_df: Option<CutDespiteDf>,
     /// Handling of fragments.
     pub fragments: Fragments,
+    /// Fragments that are lost reach the receiver's host, whose kernel drops them, as a firewall there does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fragments_end_at_receiver: bool,
     /// TCP's part.
     pub tcp: Option<TcpDirection>,
     /// Every size tried and its outcome, smallest first.
@@ -357,7 +360,9 @@ pub enum BlackHoleCause {
     IcmpFiltered,
     /// They are dropped whether or not fragments are allowed: two ends of a link disagree about its MTU.
     LinkMismatch,
-    /// IPv6, where routers never fragment: one of the two.
+    /// They reach the receiver's host, whose kernel drops them before they are delivered, as a firewall there does.
+    ReceiverFilter,
+    /// IPv6, where routers never fragment: one of the first two.
     Unknown,
 }
 
@@ -599,6 +604,13 @@ pub fn headers(ipv6: bool) -> u32 {
 /// The least MTU of a link: 68 with IPv4 (RFC 791), 1280 with IPv6 (RFC 8200 section 5).
 pub fn least_mtu(ipv6: bool) -> u32 {
     if ipv6 { 1280 } else { 68 }
+}
+
+/// Packets of this size reach every host over every path of use: what IPv4's hosts must accept (RFC 791 section 3.1), the least MTU of
+/// IPv6's links.
+#[must_use]
+pub fn usual_least(ipv6: bool) -> u32 {
+    if ipv6 { least_mtu(true) } else { 576 }
 }
 
 /// Bytes from pairs of hexadecimal digits; `None`: it is something else.

@@ -142,6 +142,11 @@ const CAUSES: &[&str] = &[
     "neighbour-failed",
 ];
 
+/// A finding of this name names why data is lost or late.
+pub(super) fn is_cause(id: &str) -> bool {
+    CAUSES.contains(&id)
+}
+
 /// Asks about what is unexpected in a run; what is found goes to `sink`, and the hypotheses with their answers come last.
 pub(super) fn explain(subject: &Subject, options: &Options, run: Run, sink: &mut dyn FnMut(&Event)) {
     let budget = subject.local.explain;

@@ -55,13 +55,22 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
     for event in watched.finish(None, &options.stop, Reach::default()) {
         begun.event(&event);
     }
-    if outcome.is_ok() && more.is_empty() {
+    if more.is_empty() {
         let known = run_of_events("", "latency", begun.events());
-        for event in limit::decide_loaded(&work.plan, options, &known, &mut |event| begun.event(event)) {
-            begun.event(&event);
+        if outcome.is_ok() {
+            for event in limit::decide_loaded(&work.plan, options, &known, &mut |event| begun.event(event)) {
+                begun.event(&event);
+            }
         }
+        // A run without any reply has failed, and may have a reason that probes show.
         explain::explain(&subject(&work.plan, egress), options, known, &mut |event| begun.event(event));
     }
+    let known = run_of_events("", "latency", begun.events());
+    let reason = known.findings.into_iter().find(|finding| explain::is_cause(&finding.id));
+    let attribute = |measured, error: Error| match reason {
+        Some(reason) => error.advised("latency", format!("{}. {}", reason.title, reason.advice)),
+        None => attribute(measured, error),
+    };
     begun.end("latency", outcome, options, |event| matches!(event, Event::Latency(_)), attribute)
 }
 

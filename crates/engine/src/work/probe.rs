@@ -24,7 +24,7 @@ use model::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::ProtocolError;
 use wire::native::probe::{
-    Echo, Ledger, MIN_SIZE, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount,
+    Echo, Ledger, MAX_ORDERS, MIN_SIZE, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount,
 };
 use wire::native::{Expired, Limits, PathObservation};
 
@@ -303,11 +303,18 @@ impl Prober {
         let ids: Vec<u32> =
             trains.iter().filter(|(_, train)| train.awaited() > 0).map(|(id, _)| *id).collect();
         let (mut observed, paths) = self.observed(&ids, paths)?;
-        let missing = |(id, train): &&(u32, ProbeTrain<'_>)| count(observed.get(id)) < train.awaited();
-        let late: Vec<u32> = trains.iter().filter(missing).map(|(id, _)| *id).collect();
-        let trains_of =
-            trains.iter().map(|(id, train)| (train, observed.get(id).map_or(&[][..], Vec::as_slice)));
-        if !late.is_empty() && !is_settled(trains_of) {
+        let mut before = None;
+        for _ in 0..MOST_WAITS {
+            let missing = |(id, train): &&(u32, ProbeTrain<'_>)| count(observed.get(id)) < train.awaited();
+            let late: Vec<u32> = trains.iter().filter(missing).map(|(id, _)| *id).collect();
+            let trains_of =
+                trains.iter().map(|(id, train)| (train, observed.get(id).map_or(&[][..], Vec::as_slice)));
+            let arrived: u64 = observed.values().map(|rows| count(Some(rows))).sum();
+            // More is waited for as long as more arrives: a busy host takes its time.
+            if late.is_empty() || is_settled(trains_of) || before == Some(arrived) {
+                break;
+            }
+            before = Some(arrived);
             self.pause(self.settle())?;
             observed.extend(self.observed(&late, 0)?.0);
         }
@@ -426,7 +433,16 @@ impl Prober {
             self.pause(ORDER)?;
         }
         let all_there = |p: &mut Prober| trains.iter().all(|train| is_there(p, train));
-        self.run_until(mono_now() + self.settle(), all_there).or_else(timed_out)?;
+        let mut before = None;
+        for _ in 0..2 * MOST_WAITS {
+            self.run_until(mono_now() + Nanos(self.settle().0 / 2), all_there).or_else(timed_out)?;
+            let arrived: u64 = trains.iter().map(|(id, _)| count(Some(&self.ledger.received(*id)))).sum();
+            // More is waited for as long as more arrives: a busy host takes its time.
+            if all_there(self) || before == Some(arrived) {
+                break;
+            }
+            before = Some(arrived);
+        }
         Ok(trains.iter().map(|(id, _)| self.ledger.received(*id)).collect())
     }
 
@@ -605,6 +621,8 @@ pub(crate) trait Probes {
     fn probe_groups(&mut self, direction: Direction, groups: &[Vec<ProbeTrain<'_>>]) -> Result<GroupsReport>;
     /// A round trip takes so long that probes which may turn out to be needless cost less than waiting for what they depend on.
     fn is_long(&self) -> bool;
+    /// Lets late probes arrive.
+    fn wait_for_stragglers(&mut self) -> Result<()>;
     /// The sender's own kernel refused to send a payload of this size unfragmented.
     fn is_refused(&self, direction: Direction, payload: u32) -> bool;
 }
@@ -637,13 +655,21 @@ impl Probes for Prober {
     }
 
     fn is_long(&self) -> bool {
-        // A server that limits rates carries orders out so slowly that they would wait for one another.
-        self.round_trip() >= LONG_ROUND_TRIP && self.limits().max_rate.is_none()
+        self.round_trip() >= LONG_ROUND_TRIP && takes_requests_side_by_side(self.limits())
+    }
+
+    fn wait_for_stragglers(&mut self) -> Result<()> {
+        self.pause(self.settle())
     }
 
     fn is_refused(&self, direction: Direction, payload: u32) -> bool {
         Prober::is_refused(self, direction, payload)
     }
+}
+
+/// A server that limits rates carries orders out so slowly that they would wait for one another, and an old one lets few wait.
+fn takes_requests_side_by_side(limits: &Limits) -> bool {
+    limits.max_rate.is_none() && limits.takes_probe_requests(MAX_ORDERS)
 }
 
 /// The same with no long wait for connections: whether anything listens there is not known.
@@ -691,6 +717,8 @@ const STRAGGLERS: Nanos = Nanos::from_millis(150);
 pub(crate) const LONG_ROUND_TRIP: Nanos = Nanos::from_millis(100);
 /// Above the number of every order.
 const NO_ORDER: u32 = u32::MAX;
+/// Waits for stragglers, of which each but the last saw some arrive.
+const MOST_WAITS: u32 = 4;
 /// Least time for stragglers to arrive.
 const SETTLE: Nanos = Nanos(25_000_000);
 const MESSAGES: Messages = Messages { closed: "during the probes", late: "while probing the path" };
@@ -705,6 +733,18 @@ const ANSWER_LIMIT: Nanos = Nanos(10_000_000_000);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_old_server_is_given_few_requests_at_a_time() {
+        let limits =
+            |max_rate, max_probe_requests| Limits { max_rate, max_probe_requests, ..Limits::default() };
+        let rate = Some(model::units::BitRate(1_000_000));
+        assert!(takes_requests_side_by_side(&limits(None, Some(12))));
+        assert!(!takes_requests_side_by_side(&limits(rate, Some(12))));
+        // Its greeting has no such limit: four may wait there.
+        assert!(!takes_requests_side_by_side(&limits(None, None)));
+        assert!(limits(None, None).takes_probe_requests(4) && !limits(None, None).takes_probe_requests(5));
+    }
 
     #[test]
     fn stragglers_are_waited_for_unless_sizes_arrived_whole_or_not_at_all() {

@@ -126,11 +126,23 @@ fn joined_dropped(direction: Direction, found: &Hypothesis) -> Finding {
 
 fn marked(direction: Direction, found: &Hypothesis) -> Finding {
     let tos = found.figure("tos_byte").unwrap_or(0);
+    // Where a first window of data arrived, acknowledgements with the mark are dropped, and the sender stops.
+    let arrived = found.figure("marked_received_bytes").unwrap_or(0);
+    let (dropped, effect) = match arrived {
+        0 => (direction, "the same without it arrived".to_owned()),
+        _ => {
+            let first = Bytes(arrived);
+            (
+                direction.reversed(),
+                format!("{first} arrived {direction} and were not acknowledged, and without it all was"),
+            )
+        }
+    };
     let title = format!(
-        "Packets with the mark of this test (DSCP {}, TOS {tos}) are dropped {direction}: the same without it arrived",
+        "Packets with the mark of this test (DSCP {}, TOS {tos}) are dropped {dropped}: {effect}",
         tos / 4
     );
-    Finding::new("mark-dropped", Severity::Problem, direction, title)
+    Finding::new("mark-dropped", Severity::Problem, dropped, title)
         .with("mark_name", format!("DSCP {}", tos / 4))
         .with("unmarked_received_bytes", found.figure("unmarked_received_bytes").unwrap_or(0))
         .advise(

@@ -24,6 +24,7 @@ fn route(mtu: u32) -> RouteMtu {
 pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("mtu-black-hole", "ICMP is filtered", || hole(BlackHoleCause::IcmpFiltered).run()),
     raises("mtu-black-hole", "two ends of a link disagree", || hole(BlackHoleCause::LinkMismatch).run()),
+    raises("mtu-black-hole", "the receiver's own firewall", || hole(BlackHoleCause::ReceiverFilter).run()),
     raises("ttl-rewritten", "no hop behind the first shows", || {
         hole(BlackHoleCause::IcmpFiltered).with(|s| s.up.ttl_rewritten = true).run()
     }),

@@ -1,6 +1,6 @@
 //! Flows that were probed, their path MTUs, and the hops of a trace.
 
-use super::Bound;
+use super::{Bound, least_mtu};
 use crate::plan::Transport;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -56,6 +56,14 @@ pub struct EchoHole {
     pub last: u32,
     /// Requests of these sizes reach the far end: what is lost is the reply.
     pub requests_arrive: bool,
+}
+
+impl EchoHole {
+    /// Nearly every path carries more: a filter of large echo requests is likelier than a path so small.
+    #[must_use]
+    pub fn is_likely_filter(self) -> bool {
+        self.first <= least_mtu(true)
+    }
 }
 
 impl fmt::Display for Flow {

@@ -15,10 +15,12 @@ mod lossy;
 mod net;
 mod odd;
 mod reasons;
+mod reports;
 mod sample;
 mod segments;
 mod service;
 mod sizes;
+mod stalls;
 #[path = "../native/support.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
 mod support;

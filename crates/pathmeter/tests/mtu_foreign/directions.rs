@@ -118,6 +118,33 @@ fn a_way_back_that_is_silent_is_not_taken_for_the_way_there() {
     }
 }
 
+/// A host that answers no large echo requests carries large packets all the same.
+#[test]
+fn an_echo_filter_is_no_limit_of_the_path() {
+    let Some(lab) = lab("foreign_echo_filter") else { return };
+    lab.nft(
+        Node::S,
+        "table inet short {\nchain arriving {\ntype filter hook input priority 0;\nicmp type echo-request meta length > 500 drop\n\
+         icmpv6 type echo-request meta length > 500 drop\n}\n}\n",
+    );
+    for family in Family::BOTH {
+        for args in [&[][..], &["--protocol", "icmp"]] {
+            let run = asked(&lab, family, Who::Root, args);
+            let path = &run["summary"]["path"];
+            for name in ["up", "down"] {
+                let direction = &path[name];
+                assert!(direction["path_mtu"] == 1500 || direction["bound"] != "exact", "{name}: {path:#}");
+            }
+            let hole = run["findings"].as_array().unwrap().iter().find(|one| one["id"] == "mtu-black-hole");
+            let advice = hole.unwrap_or_else(|| panic!("{path:#}"))["advice"].as_str().unwrap();
+            assert!(advice.contains("a filter of large echo requests is likely"), "{advice}");
+            let settings: Vec<_> =
+                run["advice"].as_array().into_iter().flatten().map(|one| &one["value"]).collect();
+            assert!(settings.iter().all(|value| value.as_u64() >= Some(1200)), "{settings:?}");
+        }
+    }
+}
+
 #[test]
 fn case_g_jumbo_frames() {
     let Some(lab) = lab("foreign_case_g") else { return };

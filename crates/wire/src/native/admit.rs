@@ -2,6 +2,7 @@
 
 use super::datagram::HEADER_LEN;
 use super::message::Limits;
+use super::probe::MAX_ORDERS;
 use crate::work::Refusal;
 use crate::{Policy, sockperf};
 use model::framing::LARGEST_UDP_PAYLOAD;
@@ -67,6 +68,7 @@ pub(super) fn limits(policy: &Policy) -> Limits {
         max_time: policy.max_time,
         max_rate: policy.max_rate,
         max_streams: Some(policy.max_streams.unwrap_or(MAX_STREAMS)),
+        max_probe_requests: u32::try_from(MAX_ORDERS).ok(),
     }
 }
 

@@ -207,9 +207,22 @@ pub struct Limits {
     /// Most streams in each direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_streams: Option<u32>,
+    /// Most requests for probes that wait at a time; absent: an old server, which takes [`OLD_PROBE_REQUESTS`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_probe_requests: Option<u32>,
 }
 
+/// Requests for probes that every server lets wait.
+const OLD_PROBE_REQUESTS: u32 = 4;
+
 impl Limits {
+    /// Whether so many requests for probes may wait at a time.
+    #[must_use]
+    pub fn takes_probe_requests(&self, count: usize) -> bool {
+        let most = self.max_probe_requests.unwrap_or(OLD_PROBE_REQUESTS);
+        u32::try_from(count).is_ok_and(|count| count <= most)
+    }
+
     /// The warning for a test that was limited to this rate.
     #[must_use]
     pub fn warning(rate: BitRate) -> Event {

@@ -42,6 +42,9 @@ pub const MAX_SIZE: u32 = LARGEST_UDP_PAYLOAD;
 pub const MAX_SIZES: usize = 64;
 /// Most datagrams of one size in one request.
 pub const MAX_COUNT: u32 = 100;
+/// On a long path the nine orders of one round trip go one by one and may arrive together, after a retransmit. What they cost is held by their
+/// bytes: each is refused beyond its own limit, and all beyond that of the session.
+pub const MAX_ORDERS: usize = 12;
 
 /// A datagram of a probe session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -64,6 +64,10 @@ pub struct PathObservation {
     pub fragments_received: Option<u64>,
     /// Datagrams that its kernel could not reassemble since it started (`ReasmFails`).
     pub reassembly_failures: Option<u64>,
+    /// Packets of the session's IP version that reached its host and that its kernel neither delivered nor passed on, as a firewall's
+    /// drops, since it started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undelivered: Option<u64>,
     /// The least TTL or hop limit that a datagram of the session arrived with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least_ttl: Option<u8>,

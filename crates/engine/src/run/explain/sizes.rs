@@ -42,7 +42,7 @@ fn is_stalled(case: &Case<'_>) -> bool {
     let transfers = case.run.summary.transfer.iter().flat_map(|found| &found.transfers);
     // What a server refuses it refuses with a status and at once.
     let mut failed = transfers.filter(|one| one.error.is_some() && one.times.connect.is_some());
-    failed.any(|one| one.status.is_none() || one.bytes.0 > 0)
+    failed.any(|one| one.status.is_none_or(|status| (200..300).contains(&status)) || one.bytes.0 > 0)
 }
 
 fn is_odd(case: &Case<'_>, one_way: &DirectionSummary, direction: Direction) -> bool {

@@ -32,10 +32,12 @@ pub(super) fn suspects_joined(case: &Case<'_>, direction: Direction) -> bool {
     much && case.plan.is_some() && !case.is_explained(direction)
 }
 
-/// Nothing came of a test whose packets are marked.
+/// Nothing came of a test whose packets are marked, or no more than what left before the first acknowledgement: marked ones of the other
+/// direction are dropped.
 pub(super) fn suspects_mark(case: &Case<'_>, direction: Direction) -> bool {
     let nothing = case.run.summary.direction(direction).is_some_and(|figures| figures.received.bytes.0 == 0);
-    nothing && case.plan.is_some_and(|plan| plan.test.tos != 0) && !case.is_explained(direction)
+    let no_more = tcp(case, direction).is_some() && case.finding(direction, &["outage"]);
+    (nothing || no_more) && case.plan.is_some_and(|plan| plan.test.tos != 0) && !case.is_explained(direction)
 }
 
 /// The same in segments of at most [`SMALL_MSS`].
@@ -93,14 +95,21 @@ pub(super) fn joined(case: &mut Case<'_>, direction: Direction) -> Result<Probed
 /// The same test without the mark, for a moment.
 pub(super) fn mark(case: &mut Case<'_>, direction: Direction) -> Result<Probed> {
     let tos = case.plan.map_or(0, |plan| plan.test.tos);
-    let plain = repeat(case, direction, |test| (test.tos, test.end) = (0, End::Time(SHORT)))?;
-    let received = plain.map_or(0, |figures| figures.received.bytes.0);
-    let mut probed = Probed {
-        answer: Some(if received > 0 { Answer::Holds } else { Answer::Refuted }),
-        ..Probed::default()
+    let is_silent =
+        case.run.summary.direction(direction).is_some_and(|figures| figures.received.bytes.0 == 0);
+    let received = |tos: u8| -> Result<u64> {
+        let figures = repeat(case, direction, |test| (test.tos, test.end) = (tos, End::Time(SHORT)))?;
+        Ok(figures.map_or(0, |figures| figures.received.bytes.0))
     };
+    let plain = received(0)?;
+    // Where something came, the path may have been down for a while: the same must stop again.
+    let marked = if is_silent { 0 } else { received(tos)? };
+    let held = plain > marked.saturating_mul(MUCH_MORE);
+    let answer = Some(if held { Answer::Holds } else { Answer::Refuted });
+    let mut probed = Probed { answer, ..Probed::default() };
     probed.evidence.insert("tos_byte".into(), tos.into());
-    probed.evidence.insert("unmarked_received_bytes".into(), received.into());
+    probed.evidence.insert("unmarked_received_bytes".into(), plain.into());
+    probed.evidence.insert("marked_received_bytes".into(), marked.into());
     Ok(probed)
 }
 
@@ -188,5 +197,7 @@ const JOINED_SEGMENTS: u32 = 8;
 /// One retransmit in so many segments cripples TCP.
 const CRIPPLED: u64 = 5;
 const A_FEW: u64 = 10;
+/// A first window is less than what moves in a moment.
+const MUCH_MORE: u64 = 20;
 const FEW_LOST: f64 = 0.02;
 const MOST_LOST: f64 = 0.5;

@@ -3,12 +3,13 @@
 mod ahead;
 mod edge;
 mod holes;
+mod receiver;
 mod trace;
 
 use super::pieces::{pieces, room};
 use crate::error::Result;
 use crate::work::probe::{ProbeTrain, Probes};
-use ahead::Ahead;
+use ahead::{Ahead, Counted};
 use model::path::{
     BlackHole, BlackHoleCause, Bound, CutDespiteDf, Discovery, FlowSize, FragmentDelivery, FragmentShape,
     FragmentTest, Fragments, HopSource, LimitingHop, PathDirection, Search, SizeProbe, TracedHop, Unknown,
@@ -67,6 +68,7 @@ impl DirectionSearch<'_> {
             finder.fragments()?;
             finder.attribute()?;
             finder.confirm()?;
+            finder.look_at_receiver()?;
         }
         let unknown = finder.unknown();
         Ok((finder.one_way, unknown))
@@ -212,12 +214,14 @@ impl DirectionSearch<'_> {
     fn fragments(&mut self) -> Result<()> {
         let groups = self.planned_fragments();
         self.keep_counts_of(&groups);
-        let mut before = self.pieces_received()?;
+        let begin = self.counted()?;
+        let mut end = begin;
         for group in groups {
-            before = self.fragment_tests(group, before)?;
+            end = self.fragment_tests(group, end)?;
         }
         let Fragments { delivery, tests } = &mut self.one_way.fragments;
         *delivery = FragmentDelivery::from_tests(tests);
+        self.note_receivers_fragments(begin, end);
         Ok(())
     }
 
@@ -268,12 +272,12 @@ impl DirectionSearch<'_> {
         FragmentTest { shape, payload, pieces, sent, received: 0, pieces_received: None, largest_piece: None }
     }
 
-    /// Carries out tests, all at once. `before`: the fragments that the receiver had counted; returns those that it has since.
+    /// Carries out tests, all at once. `before`: what the receiver had counted; returns what it has since.
     fn fragment_tests(
         &mut self,
         planned: Vec<(FragmentShape, u32, u32)>,
-        before: Option<u64>,
-    ) -> Result<Option<u64>> {
+        before: Counted,
+    ) -> Result<Counted> {
         if planned.is_empty() {
             return Ok(before);
         }
@@ -289,11 +293,32 @@ impl DirectionSearch<'_> {
             })
             .collect();
         let rows = self.trains(&trains)?;
-        let after = self.pieces_received()?;
-        let counted = before.zip(after).map(|(before, after)| after.saturating_sub(before));
+        let sent = tests.iter().map(all_pieces).sum();
+        let after = self.counted_since(before, sent)?;
+        let counted = before.pieces.zip(after.pieces).map(|(before, after)| after.saturating_sub(before));
         tests.iter_mut().zip(rows).for_each(|(test, rows)| take(test, &rows));
         count_pieces(&mut tests, counted);
         self.one_way.fragments.tests.extend(tests);
+        Ok(after)
+    }
+
+    /// Totals of the receiver's kernel once the fragments of a test are there, `sent` of them: where some are missing, a busy host
+    /// may not have counted them yet.
+    fn counted_since(&mut self, before: Counted, sent: u64) -> Result<Counted> {
+        let mut after = self.counted()?;
+        let is_whole = |after: Counted| {
+            let both = after.pieces.zip(before.pieces);
+            both.is_none_or(|(after, before)| after.saturating_sub(before) >= sent)
+        };
+        // On a long path they are counted beside the probes, one group well behind the other.
+        while !self.is_long && !is_whole(after) {
+            self.prober.wait_for_stragglers()?;
+            let again = self.counted()?;
+            if again == after {
+                break;
+            }
+            after = again;
+        }
         Ok(after)
     }
 
@@ -455,17 +480,22 @@ fn take(test: &mut FragmentTest, rows: &[SizeCount]) {
     test.largest_piece = row.and_then(|row| row.fragment);
 }
 
+/// Pieces of a test that left, or that routers made of them.
+fn all_pieces(test: &FragmentTest) -> u64 {
+    u64::from(test.sent) * u64::from(test.pieces)
+}
+
 /// How many pieces of each test the receiver's kernel has counted, `counted` of all together: of those that arrived all, and of one that did
 /// not what is left. Of several that did not it is not known which pieces were whose.
 fn count_pieces(tests: &mut [FragmentTest], counted: Option<u64>) {
-    let all = |test: &FragmentTest| u64::from(test.sent) * u64::from(test.pieces);
     let is_whole = |test: &FragmentTest| test.received == test.sent && test.sent > 0;
-    let whole: u64 = tests.iter().filter(|test| is_whole(test)).map(all).sum();
+    let whole: u64 = tests.iter().filter(|test| is_whole(test)).map(all_pieces).sum();
     let is_one = tests.iter().filter(|test| !is_whole(test)).count() == 1;
+    let all = tests.iter().map(all_pieces).sum();
     for test in tests {
         test.pieces_received = match counted {
             None | Some(0) => counted,
-            Some(_) if is_whole(test) => Some(all(test)),
+            Some(counted) if is_whole(test) || counted >= all => Some(all_pieces(test)),
             Some(counted) if is_one => Some(counted.saturating_sub(whole)),
             Some(_) => None,
         };

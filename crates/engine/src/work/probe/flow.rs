@@ -197,6 +197,7 @@ impl ProbeFlow {
             syn: self.syn,
             fragments_received: count(Counter::ReasmReqds),
             reassembly_failures: count(Counter::ReasmFails),
+            undelivered: counters.as_ref().and_then(|counters| counters.undelivered(self.remote.is_ipv6())),
             least_ttl: self.least_ttl,
             too_big: self.too_big.clone(),
             expired: self.expired.iter().filter(|reported| reported.id >= since).cloned().collect(),

@@ -59,6 +59,7 @@ pub(super) fn finding(
         FragmentDelivery::OutOfOrderDropped => (out_of_order(direction, one_way, cut), IN_ORDER),
     };
     let ordered = one_way.fragments.delivery == FragmentDelivery::OutOfOrderDropped;
+    let (title, cause) = at_receiver(direction, one_way, cut).unwrap_or((title, cause));
     // A run about packet sizes sends nothing that must arrive: fragments are not to be relied on (RFC 8900).
     let severity = if ordered || run.is_path() { Severity::Warning } else { Severity::Problem };
     let reversed = Tally::over_shapes(one_way, &[FragmentShape::Reversed]);
@@ -76,6 +77,23 @@ pub(super) fn finding(
         sent => finding.with("reversed_sent_count", sent).with("reversed_received_count", reversed.received),
     };
     Some((whole(finding, one_way), cause))
+}
+
+/// The fragments cross the path, and the receiving host drops them.
+fn at_receiver(direction: Direction, one_way: &PathDirection, cut: Tally) -> Option<(String, &'static str)> {
+    if !one_way.fragments_end_at_receiver {
+        return None;
+    }
+    let (host, cause) = match direction {
+        Direction::Up => ("the far host", AT_FAR_HOST),
+        Direction::Down => ("this host", AT_THIS_HOST),
+    };
+    let title = format!(
+        "Datagrams in fragments cross the path {direction} and are dropped by the kernel of {host} itself, as a rule of its firewall \
+         does: {}",
+        cut.lost(one_way)
+    );
+    Some((title, cause))
 }
 
 /// The received part of datagrams that were cut by hand into small pieces.
@@ -166,6 +184,8 @@ impl Tally {
     }
 }
 
+const AT_FAR_HOST: &str = "At the far host find the rule that drops fragments (`nft list ruleset`, `iptables-save`): it counted as many packets that it delivered nowhere.";
+const AT_THIS_HOST: &str = "At this host find the rule that drops fragments (`nft list ruleset`, `iptables-save`): it counted as many packets that it delivered nowhere.";
 const BY_SIZE: &str = "Look for a filter by the length of packets, a minimum or maximum fragment size of a firewall, or a tunnel that cannot carry the large ones.";
 const MEMORY: &str = "At the receiver: `sysctl net.ipv4.ipfrag_high_thresh net.ipv4.ipfrag_time` limit its memory for fragments and how long they wait; incomplete datagrams of other senders may fill it.";
 const NO_PORTS: &str = "Later fragments carry no ports, so that a firewall or a balancer which looks at ports drops them: let it put datagrams together first (Linux: connection tracking), or let fragments through.";

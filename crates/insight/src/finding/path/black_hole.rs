@@ -44,9 +44,14 @@ fn by_echo(hole: EchoHole) -> Finding {
     };
     let finding = Finding::new("mtu-black-hole", Severity::Warning, Direction::Down, title);
     let finding = if hole.requests_arrive { finding } else { finding.everywhere() };
+    let until_then = match hole.is_likely_filter() {
+        true => format!(
+            "hardly a path carries no more than {fits} bytes, so that a filter of large echo requests is likely"
+        ),
+        false => format!("until then keep to packets of {fits} bytes in both directions"),
+    };
     finding.with("first_lost_bytes", first).with("last_lost_bytes", last).advise(format!(
-        "Run `pathmeter serve` at the far host and look again, which shows the direction and the cause; until then keep to \
-         packets of {fits} bytes in both directions."
+        "Run `pathmeter serve` at the far host and look again, which shows the direction and the cause; {until_then}."
     ))
 }
 
@@ -94,6 +99,12 @@ fn reason(side: Side<'_>, hole: BlackHole) -> String {
                 "they are dropped even where they may be cut, so that the two ends of {link} disagree about its MTU"
             )
         }
+        BlackHoleCause::ReceiverFilter => {
+            format!(
+                "they reach {}, whose own kernel drops them, as a rule of its firewall does",
+                side.receiver()
+            )
+        }
         BlackHoleCause::Unknown if is_below_ipv6(side, hole) => {
             format!("{link} takes less than the {} bytes that IPv6 needs (RFC 8200)", least_mtu(true))
         }
@@ -104,7 +115,7 @@ fn reason(side: Side<'_>, hole: BlackHole) -> String {
 }
 
 fn is_below_ipv6(side: Side<'_>, hole: BlackHole) -> bool {
-    side.one_way.ipv6 && hole.first <= least_mtu(true)
+    side.one_way.ipv6 && hole.first <= least_mtu(true) && hole.cause != BlackHoleCause::ReceiverFilter
 }
 
 /// The fix of a path that is too small for IPv6, whose hosts send packets of 1280 bytes despite any message.
@@ -158,6 +169,10 @@ fn cure(side: Side<'_>, hole: BlackHole) -> String {
     let fix = match hole.cause {
         BlackHoleCause::IcmpFiltered => let_through,
         BlackHoleCause::LinkMismatch => same,
+        BlackHoleCause::ReceiverFilter => format!(
+            "at {} find the rule that drops them by their length (`nft list ruleset`, `iptables-save`) and take it away",
+            side.receiver()
+        ),
         BlackHoleCause::Unknown => format!("{let_through}, or {same}"),
     };
     let payload = fits.saturating_sub(side.one_way.headers());
@@ -242,6 +257,7 @@ fn name(cause: BlackHoleCause) -> &'static str {
     match cause {
         BlackHoleCause::IcmpFiltered => "icmp_filtered",
         BlackHoleCause::LinkMismatch => "link_mismatch",
+        BlackHoleCause::ReceiverFilter => "receiver_filter",
         BlackHoleCause::Unknown => "unknown",
     }
 }

@@ -2,9 +2,10 @@
 
 use super::super::measured::{MeasuredDirection, measured_directions};
 use super::super::text::percent;
-use super::super::{Finding, Severity};
+use super::super::{Finding, Severity, crippled};
 use super::{Side, each_egress};
-use model::path::TcpDirection;
+use model::path::{TcpDirection, usual_least};
+use model::plan::Direction;
 use model::run::Run;
 
 /// A SYN arrived with another MSS than it left with, or segments stay smaller than MSS and path allow.
@@ -29,7 +30,12 @@ pub(in super::super) fn clamped(run: &Run) -> Vec<Finding> {
             _ => small(side, tcp),
         }
     });
-    by_probes.into_iter().chain(measured_directions(run).filter_map(|one_way| defaulted(&one_way))).collect()
+    let by_test =
+        measured_directions(run).filter_map(|one_way| defaulted(&one_way).or_else(|| tiny(&one_way)));
+    // What the SYNs show themselves needs no guess from segments.
+    let found = |other: &Finding| by_probes.iter().any(|one| one.direction == other.direction);
+    let by_test: Vec<Finding> = by_test.filter(|one| !found(one)).collect();
+    by_probes.into_iter().chain(by_test).collect()
 }
 
 /// A test of throughput whose segments have the size of a peer that announced no MSS, though the kernel believes in a larger path.
@@ -52,6 +58,36 @@ fn defaulted(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         .with("mss_received_bytes", default)
         .with("believed_mtu_bytes", believed);
     Some(finding.advise(REMOVED))
+}
+
+/// A test of throughput whose segments are smaller than any path needs, though the kernel believes in a larger one.
+fn tiny(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let ipv6 = one_way.plan.target.address.is_ipv6();
+    let (least, headers) = (usual_least(ipv6), if ipv6 { 60 } else { 40 });
+    let packet = one_way.full_packet().filter(|_| !one_way.udp() && one_way.plan.test.mss.is_none())?;
+    let rows = || one_way.tcp_rows();
+    let believed = rows().map(|tcp| tcp.path_mtu).min()?;
+    // Linux keeps segments to half of a small window, and halves them where a connection stalls (`tcp_mtu_probing`).
+    let by_window = rows().any(|tcp| tcp.max_send_window.0 < u64::from(tcp.send_mss).saturating_mul(4));
+    let moves = one_way.figures.received.bytes.0 > 0 && !crippled::is_crippled(one_way);
+    if packet >= least || believed < least || by_window || !moves {
+        return None;
+    }
+    let (from, mss) = (one_way.direction.reversed(), packet.saturating_sub(headers));
+    let receiver = if from == Direction::Up { "this host" } else { "the far host" };
+    let title = format!(
+        "TCP's segments {} have at most {mss} bytes (packets of {packet}), though the kernel believes in a path of {believed}: the MSS \
+         in the SYN {from} is that small, by a box on the path or by the route of {receiver}",
+        one_way.direction
+    );
+    let finding = Finding::new("mss-clamped", Severity::Warning, from, title)
+        .with("mss_received_bytes", mss)
+        .with("believed_mtu_bytes", believed);
+    Some(finding.advise(format!(
+        "`pathmeter mtu` shows the MSS as it left and as it arrived. Look for a clamp on the path (`tcp option maxseg size set`, \
+         `--set-mss`) and for `advmss` of the route at {receiver} (`ip route get`): every path takes packets of {least} bytes, and such \
+         small ones cost packets, CPU and header bytes."
+    )))
 }
 
 /// A box on the path wrote another MSS into the SYN, which limits the segments of the other direction.

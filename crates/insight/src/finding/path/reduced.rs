@@ -3,7 +3,7 @@
 use super::super::text::percent;
 use super::super::{Finding, Severity};
 use super::{Side, each_egress, with_hop};
-use model::path::{Bound, Discovery, HopSource, PathDirection, explanation};
+use model::path::{BlackHoleCause, Bound, Discovery, HopSource, PathDirection, explanation};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -98,6 +98,13 @@ fn less(side: Side<'_>, mtu: u32, interface: u32) -> Finding {
 }
 
 fn differ(up: &PathDirection, down: &PathDirection) -> Option<Finding> {
+    // What a receiver's own firewall drops, the path carries.
+    let is_filter = |one_way: &PathDirection| {
+        one_way.black_hole.is_some_and(|hole| hole.cause == BlackHoleCause::ReceiverFilter)
+    };
+    if is_filter(up) || is_filter(down) {
+        return None;
+    }
     let (up_mtu, down_mtu) = (up.path_mtu?, down.path_mtu?);
     let (up_range, down_range) = (range(up)?, range(down)?);
     if up_range.1 >= down_range.0 && down_range.1 >= up_range.0 {

@@ -61,7 +61,9 @@ fn advice(side: Side<'_>, tcp: &TcpDirection) -> String {
             .into(),
     };
     format!(
-        "Look for a firewall, load balancer or tunnel on the path {} that treats TCP otherwise than UDP{until}.{legs}",
-        side.direction
+        "Look for a firewall, load balancer or tunnel on the path {}, or a rule of {} itself, that treats TCP otherwise than \
+         UDP{until}.{legs}",
+        side.direction,
+        side.receiver()
     )
 }

@@ -1,6 +1,6 @@
 //! The server's part of a probe session once its flow is open.
 
-use super::{Ledger, ProbeSchedule, ProbeSend, SizeCount, echo_reply};
+use super::{Ledger, MAX_ORDERS, ProbeSchedule, ProbeSend, SizeCount, echo_reply};
 use crate::Policy;
 use crate::native::admit;
 use crate::native::link::Link;
@@ -97,9 +97,6 @@ impl Probing {
 }
 
 const MAX_BYTES: u64 = 128 << 20;
-/// On a long path the nine orders of one round trip go one by one and may arrive together, after a retransmit. What they cost is held by their
-/// bytes: each is refused beyond its own limit, and all beyond that of the session.
-const MAX_ORDERS: usize = 12;
 /// Ten times the duration of the probes of `pathmeter measure`, however short tests must be: a busy host pauses now and then.
 const LEAST: Nanos = Nanos::from_secs(60);
 const LONGEST: Nanos = Nanos::from_secs(300);

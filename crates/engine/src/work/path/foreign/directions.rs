@@ -306,8 +306,10 @@ fn set_down(down: &mut PathDirection, back: Option<&Back>, up: &PathDirection, e
     if let Some(echoed) =
         echoed.filter(|echoed| up.path_mtu > Some(*echoed) && back.path_mtu <= Some(*echoed))
     {
+        // A host that answers no echo requests so large looks the same, and is no limit of the path.
+        let hole = EchoHole { first: echoed + 1, last: echoed + 1, requests_arrive: true };
         down.path_mtu = Some(echoed);
-        down.bound = Bound::Exact;
+        down.bound = if hole.is_likely_filter() { Bound::AtLeast } else { Bound::Exact };
     }
     down.max_udp_payload = down.path_mtu.map(|mtu| mtu.saturating_sub(down.headers()));
 }

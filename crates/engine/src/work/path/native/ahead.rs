@@ -9,6 +9,21 @@ use std::collections::{BTreeMap, VecDeque};
 use wire::native::PathObservation;
 use wire::native::probe::{MAX_SIZES, SizeCount};
 
+/// Totals of a receiver's kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// Fragments received.
+    pub(super) pieces: Option<u64>,
+    /// Packets that it delivered nowhere.
+    pub(super) undelivered: Option<u64>,
+}
+
+impl From<&PathObservation> for Counted {
+    fn from(observed: &PathObservation) -> Counted {
+        Counted { pieces: observed.fragments_received, undelivered: observed.undelivered }
+    }
+}
+
 /// A train, and what came of it.
 struct Done {
     train: Planned,
@@ -29,12 +44,14 @@ pub(super) struct Ahead {
     trains: Vec<Done>,
     /// Sizes that went once each.
     swept: BTreeMap<u32, SizeProbe>,
-    /// Fragments that the receiver had counted before the tests of fragments, and after each group of them.
-    counted: VecDeque<Option<u64>>,
+    /// Totals of the receiver before the tests of fragments, and after each group of them.
+    counted: VecDeque<Counted>,
     /// What the far end knew as the sender.
     far_sender: Option<PathObservation>,
     /// The least TTL that reached the receiver.
     least_ttl: Option<u8>,
+    /// Packets that the receiver's host had delivered nowhere before the last look at what crosses, and after it.
+    undelivered: Option<[Option<u64>; 2]>,
 }
 
 impl Planned {
@@ -56,6 +73,11 @@ impl Ahead {
     fn take(&mut self, train: &ProbeTrain<'_>) -> Option<Vec<SizeCount>> {
         let at = self.trains.iter().position(|done| done.train.train() == *train)?;
         Some(self.trains.swap_remove(at).rows)
+    }
+
+    /// Packets that the receiver's host had delivered nowhere around the last look, if that went ahead; only once.
+    pub(super) fn take_undelivered(&mut self) -> Option<[Option<u64>; 2]> {
+        self.undelivered.take()
     }
 }
 
@@ -81,7 +103,7 @@ impl DirectionSearch<'_> {
         groups.extend(tests.map(|group| group.into_iter().map(test).collect::<Vec<_>>()));
         let observed = self.together(groups)?;
         // Before the first group nothing is counted that the tests of fragments need.
-        self.ahead.counted = observed.iter().skip(1).map(|observed| observed.fragments_received).collect();
+        self.ahead.counted = observed.iter().skip(1).map(Counted::from).collect();
         for part in &parts {
             let train = ProbeTrain { sizes: part, count: 1, cut: None, trace: false };
             let rows = self.ahead.take(&train).unwrap_or_default();
@@ -107,11 +129,16 @@ impl DirectionSearch<'_> {
             let sizes = compared.map(|size| size - headers).to_vec();
             groups.push(vec![Planned::whole(sizes, edge::COPIES)]);
         }
-        if self.one_way.bound == Bound::Exact {
+        let is_confirmed = self.one_way.bound == Bound::Exact;
+        if is_confirmed {
             groups.push(vec![Planned::whole(around(&self.one_way, mtu), SURE_COPIES)]);
         }
-        if !groups.is_empty() {
-            self.together(groups)?;
+        if groups.is_empty() {
+            return Ok(());
+        }
+        let observed = self.together(groups)?;
+        if let ([.., before, after], true) = (observed.as_slice(), is_confirmed) {
+            self.ahead.undelivered = Some([before.undelivered, after.undelivered]);
         }
         Ok(())
     }
@@ -163,11 +190,11 @@ impl DirectionSearch<'_> {
         }
     }
 
-    /// Fragments that the receiver's kernel has received.
-    pub(super) fn pieces_received(&mut self) -> Result<Option<u64>> {
+    /// Totals of the receiver's kernel.
+    pub(super) fn counted(&mut self) -> Result<Counted> {
         match self.ahead.counted.pop_front() {
             Some(counted) => Ok(counted),
-            None => Ok(self.prober.sender(self.direction.reversed())?.fragments_received),
+            None => Ok(Counted::from(&self.prober.sender(self.direction.reversed())?)),
         }
     }
 

@@ -21,16 +21,16 @@ impl DirectionSearch<'_> {
             self.ask(part, 1, &mut tried)?;
         }
         let sizes: Vec<u32> = tried.keys().copied().collect();
-        let missed = lost(&tried);
-        if missed.is_empty() || missed.len() > MAX_SIZES - 1 {
+        if lost(&tried).is_empty() || lost(&tried).len() > MAX_SIZES - 1 {
             return Ok(());
         }
-        let again: Vec<u32> = missed.into_iter().chain([mtu]).collect();
-        self.ask(&again, SURE_COPIES, &mut tried)?;
-        // Loss with a period may fall on one size of as many: once more, beside fewer.
-        let still: Vec<u32> = lost(&tried).into_iter().chain([mtu]).collect();
-        if still.len() > 1 {
-            self.ask(&still, SURE_COPIES, &mut tried)?;
+        // Most of what chance or a busy host took comes the second time. Loss with a period may fall on one size of as many: once more,
+        // beside fewer.
+        for copies in [FEW_COPIES, SURE_COPIES, SURE_COPIES] {
+            let still: Vec<u32> = lost(&tried).into_iter().chain([mtu]).collect();
+            if still.len() > 1 {
+                self.ask(&still, copies, &mut tried)?;
+            }
         }
         let around = around(&lost(&tried), &sizes);
         if !around.is_empty() {
@@ -132,5 +132,7 @@ const COARSE: usize = 16;
 const FINEST: u32 = 8;
 /// Packets above it, those of a test beside.
 const MOST_FINE: u32 = 42;
+/// Copies of each size that did not come the first time.
+const FEW_COPIES: u32 = 2;
 /// Copies of each size at the edges of a hole.
 const EDGE_COPIES: u32 = 4;

@@ -22,6 +22,8 @@ pub(super) struct Router {
     pub(super) untraceable: bool,
     /// It drops fragments.
     pub(super) drops_fragments: bool,
+    /// It drops fragments below this size.
+    pub(super) drops_pieces_below: u32,
     /// It clears the don't-fragment bit of what it passes on.
     pub(super) clears_df: bool,
     /// It drops packets of these sizes, and those alone.
@@ -46,6 +48,12 @@ pub(super) struct Simulated {
     pub(super) is_long: bool,
     /// What the next packet of a router that loses some depends on.
     pub(super) random: u64,
+    /// The receivers' firewalls drop larger packets.
+    pub(super) receiver_limit: Option<u32>,
+    /// The receivers count so many pieces of the next fragments later.
+    pub(super) counts_late: u64,
+    /// Pieces that have arrived and that each end has not counted yet.
+    late_pieces: [u64; 2],
 }
 
 /// What became of a packet.
@@ -61,6 +69,7 @@ impl Simulated {
             cached_mtu: Some(INTERFACE),
             makes_packets: true,
             fragments_received: Some(0),
+            undelivered: Some(0),
             ..PathObservation::default()
         };
         Simulated {
@@ -71,6 +80,9 @@ impl Simulated {
             waits: 0,
             is_long: false,
             random: 1,
+            receiver_limit: None,
+            counts_late: 0,
+            late_pieces: [0; 2],
         }
     }
 
@@ -127,6 +139,9 @@ impl Simulated {
         }
         let least = &mut self.observed[1 - at].least_ttl;
         *least = Some(least.map_or(left, |least| least.min(left)));
+        if self.is_dropped_by_receiver(at, size) {
+            return Passage::Lost;
+        }
         Passage::Arrived { largest_piece: cut }
     }
 
@@ -180,10 +195,19 @@ impl Simulated {
         let passes = |piece: u32, routers: &[Router; 2], ipv6: bool| {
             routers.iter().all(|router| {
                 let fits = router.limit.is_none_or(|limit| piece <= limit);
-                !router.drops_fragments && (fits || !ipv6)
+                !router.drops_fragments && (fits || !ipv6) && piece >= router.drops_pieces_below
             })
         };
         pieces.iter().filter(|piece| passes(**piece, &self.routers[at], self.ipv6)).count()
+    }
+
+    /// The receiver's firewall drops a packet of this size, which its kernel has put together.
+    fn is_dropped_by_receiver(&mut self, at: usize, size: u32) -> bool {
+        let is_dropped = self.receiver_limit.is_some_and(|most| size > most);
+        if let Some(count) = self.observed[1 - at].undelivered.as_mut().filter(|_| is_dropped) {
+            *count += 1;
+        }
+        is_dropped
     }
 
     fn in_pieces(&mut self, at: usize, payload: u32, shape: FragmentShape) -> bool {
@@ -201,8 +225,12 @@ impl Simulated {
         );
         let arrived = self.pieces(at, &sizes);
         let whole = arrived == sizes.len();
+        let late = self.counts_late.min(arrived as u64);
+        self.counts_late -= late;
+        self.late_pieces[1 - at] += late;
         let counted = self.observed[1 - at].fragments_received.get_or_insert(0);
-        *counted += arrived as u64;
+        *counted += arrived as u64 - late;
+        let whole = whole && !self.is_dropped_by_receiver(at, payload + model::path::headers(self.ipv6));
         whole && !matches!(shape, FragmentShape::FirstAlone | FragmentShape::RestAlone)
     }
 }
@@ -262,6 +290,14 @@ impl Probes for Simulated {
 
     fn is_long(&self) -> bool {
         self.is_long
+    }
+
+    fn wait_for_stragglers(&mut self) -> Result<()> {
+        self.waits += 1;
+        for (end, late) in self.observed.iter_mut().zip(&mut self.late_pieces) {
+            end.fragments_received = end.fragments_received.map(|count| count + std::mem::take(late));
+        }
+        Ok(())
     }
 
     fn is_refused(&self, _: Direction, payload: u32) -> bool {

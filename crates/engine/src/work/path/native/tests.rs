@@ -312,6 +312,43 @@ fn a_long_path_is_judged_as_a_short_one() {
     }
 }
 
+/// The receiver's own firewall is no black hole of the path, and no router is its place.
+#[test]
+fn packets_that_a_receivers_firewall_drops_are_known_by_its_counters() {
+    for (ipv6, is_long) in [(false, false), (false, true), (true, false), (true, true)] {
+        for direction in [Direction::Up, Direction::Down] {
+            let look = |undelivered: Option<u64>| {
+                let mut path = Simulated::new(ipv6, [[Router::default(); 2]; 2]);
+                (path.is_long, path.receiver_limit) = (is_long, Some(1400));
+                path.observed.iter_mut().for_each(|end| end.undelivered = undelivered);
+                DirectionSearch::find(&mut path, direction, None, &[]).unwrap().0
+            };
+            let found = look(Some(7));
+            let hole = found.black_hole.unwrap();
+            assert_eq!((hole.first, hole.cause), (1401, BlackHoleCause::ReceiverFilter), "{ipv6} {is_long}");
+            // Datagrams that are cut by hand are larger over IPv6, and dropped when they are whole again.
+            let fragments = if ipv6 { FragmentDelivery::Unknown } else { FragmentDelivery::Pass };
+            assert_eq!((found.limiting_hop, found.fragments.delivery), (None, fragments));
+            // An old server does not count them.
+            assert_ne!(look(None).black_hole.unwrap().cause, BlackHoleCause::ReceiverFilter);
+        }
+    }
+}
+
+/// A busy host counts pieces after the datagrams behind them have arrived: they belong to no later test.
+#[test]
+fn pieces_that_are_counted_late_are_waited_for() {
+    for (drops, wanted) in [(false, FragmentDelivery::Pass), (true, FragmentDelivery::SmallDropped)] {
+        for direction in [Direction::Up, Direction::Down] {
+            let router = Router { drops_pieces_below: if drops { 200 } else { 0 }, ..Router::default() };
+            let mut path = Simulated::new(false, [[router; 2]; 2]);
+            path.counts_late = 4;
+            let found = DirectionSearch::find(&mut path, direction, None, &[]).unwrap().0;
+            assert_eq!(found.fragments.delivery, wanted, "{direction}: {:#?}", found.fragments);
+        }
+    }
+}
+
 #[test]
 fn pieces_of_one_test_that_was_lost_are_what_is_left() {
     let test = |shape, pieces, received| FragmentTest {
@@ -335,6 +372,7 @@ fn pieces_of_one_test_that_was_lost_are_what_is_left() {
     assert_eq!(counts([0, 5, 5], Some(25)), [Some(5), Some(10), Some(10)], "the last pieces alone");
     assert_eq!(counts([5, 5, 5], Some(35)), [Some(15), Some(10), Some(10)]);
     assert_eq!(counts([0, 5, 0], Some(20)), [None, Some(10), None]);
+    assert_eq!(counts([0, 5, 0], Some(35)), [Some(15), Some(10), Some(10)], "every piece came");
     assert_eq!(counts([0, 0, 0], Some(0)), [Some(0); 3]);
     assert_eq!(counts([0, 5, 5], None), [None; 3]);
 }

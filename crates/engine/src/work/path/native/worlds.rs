@@ -6,7 +6,7 @@ use model::event::{Connected, EndResult, Event, Finished, Outcome};
 use model::explain::{Answer, Explanation, Hypothesis};
 use model::finding::Severity;
 use model::host::Host;
-use model::path::{PathMethod, PathResult, RouteMtu};
+use model::path::{BlackHoleCause, PathMethod, PathResult, RouteMtu};
 use model::plan::{Direction, Directions, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
 use model::sample::{Role, Side, SideResult, Silence, StreamResult, TcpCounters, UdpCounters};
@@ -47,6 +47,8 @@ enum Fault {
     Loss,
     /// Packets of more than so many bytes vanish, and of those just below it one in twenty is lost.
     Partial(u32, u32),
+    /// The receiver's own firewall drops packets above a size.
+    Filter(u32),
     /// The path was down to the end.
     Down,
 }
@@ -97,7 +99,7 @@ impl World {
         let tcp = self.transport == Transport::Tcp;
         let found: &[&'static str] = match self.fault {
             Fault::None | Fault::Reported(_) => &[],
-            Fault::Silent(_) => &["mtu-black-hole"],
+            Fault::Silent(_) | Fault::Filter(_) => &["mtu-black-hole"],
             Fault::ClearsDf(_) => &["df-ignored"],
             Fault::Hole(..) => &["mtu-hole"],
             Fault::Route(_) | Fault::RouteBelow(_) => &["route-mtu"],
@@ -135,6 +137,9 @@ impl World {
         router.sets_ttl = self.sets_ttl;
         let mut network = Simulated::new(self.ipv6, routers);
         (network.random, network.is_long) = (self.random, self.is_long);
+        if let Fault::Filter(limit) = self.fault {
+            network.receiver_limit = Some(limit);
+        }
         if let Fault::Route(mtu) | Fault::RouteBelow(mtu) = self.fault {
             let network_name = "default".to_owned();
             let route =
@@ -157,7 +162,8 @@ impl World {
     /// Whether the test's packets arrive at the receiver's socket, all, half or none of them.
     fn arrived(&self) -> f64 {
         match self.fault {
-            Fault::Silent(_) | Fault::Partial(..) | Fault::Hole(..) | Fault::Mark | Fault::Down => 0.0,
+            Fault::Silent(_) | Fault::Filter(_) | Fault::Partial(..) | Fault::Hole(..) => 0.0,
+            Fault::Mark | Fault::Down => 0.0,
             Fault::Memory if self.transport == Transport::Udp => 0.0,
             Fault::Joined | Fault::Unread if self.transport == Transport::Tcp => 0.1,
             Fault::Loss | Fault::Checksum => 0.9,
@@ -234,7 +240,8 @@ impl World {
         let again = match self.fault {
             Fault::Joined => SENT - arrived,
             Fault::Loss | Fault::Checksum => SENT - arrived,
-            Fault::Silent(_) | Fault::Partial(..) | Fault::Hole(..) | Fault::Mark | Fault::Down => 4,
+            Fault::Silent(_) | Fault::Filter(_) | Fault::Partial(..) | Fault::Hole(..) => 4,
+            Fault::Mark | Fault::Down => 4,
             _ => 0,
         };
         TcpCounters {
@@ -323,7 +330,8 @@ fn fault() -> impl Strategy<Value = Fault> {
         2 => size.clone().prop_map(Fault::ClearsDf),
         2 => (700_u32..1_480, 8_u32..60).prop_map(|(first, width)| Fault::Hole(first, (first + width).min(1_495))),
         1 => size.clone().prop_map(Fault::Route),
-        1 => size.prop_map(Fault::RouteBelow),
+        1 => size.clone().prop_map(Fault::RouteBelow),
+        2 => size.prop_map(Fault::Filter),
         1 => Just(Fault::Mark),
         1 => Just(Fault::Joined),
         1 => Just(Fault::Unread),
@@ -369,6 +377,10 @@ proptest! {
             found.remove("size-dependent-loss");
         }
         prop_assert_eq!(found, world.truth(), "{:#?}", run.findings);
+        let one_way = run.summary.path.as_ref().and_then(|path| path.in_direction(world.direction));
+        let cause = one_way.and_then(|one_way| one_way.black_hole).map(|hole| hole.cause);
+        let is_filter = matches!(world.fault, Fault::Filter(_));
+        prop_assert_eq!(cause == Some(BlackHoleCause::ReceiverFilter), is_filter, "{:?}", cause);
         for finding in run.findings.iter().filter(|finding| REASONS.contains(&finding.id.as_str())) {
             prop_assert!(finding.direction.is_none_or(|direction| direction == world.direction));
         }
