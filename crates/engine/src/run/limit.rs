@@ -277,6 +277,7 @@ const MOST_PAYLOAD: u32 = 8_972;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::plan::Target;
 
     #[test]
     fn routers_are_loaded_in_private_networks_alone() {
@@ -287,6 +288,36 @@ mod tests {
         for text in ["198.51.100.2", "8.8.8.8", "2001:db8::1", "100.64.0.1"] {
             assert!(!private(text), "{text}");
         }
+    }
+
+    #[test]
+    fn the_place_is_looked_for_everywhere_on_request() {
+        let plan = |address: [u8; 4], place| Plan {
+            target: Target { host: "far".into(), address: (address, 5201).into() },
+            protocol: ProtocolName::Native,
+            test: TestSpec { end: End::Time(Nanos::from_secs(1)), ..TestSpec::new(Transport::Tcp) },
+            local: LocalOptions { place, explain: DEFAULT_BUDGET, ..LocalOptions::default() },
+        };
+        let quest = |plan: &Plan, rate| {
+            let evidence = Evidence { rate: BitRate(rate), frame: 1514, ..Evidence::default() };
+            let Quest { short, place, budget, .. } = quest(plan, Direction::Up, &evidence, None);
+            (short, place, budget)
+        };
+        assert_eq!(quest(&plan([10, 0, 0, 1], false), 20_000_000), (true, true, SHORT_BUDGET));
+        assert_eq!(quest(&plan([198, 51, 100, 2], false), 20_000_000), (true, false, SHORT_BUDGET));
+        for rate in [2_000_000, 3_000_000_000] {
+            assert_eq!(quest(&plan([198, 51, 100, 2], true), rate), (false, true, PLACE_BUDGET));
+        }
+        let announced = announced_after(&[&plan([198, 51, 100, 2], true)], "after TCP").expect("a sentence");
+        assert!(
+            announced.starts_with("after TCP the path is loaded with UDP for up to 10.0 s,"),
+            "{announced}"
+        );
+        let announced = announced_after(&[&plan([198, 51, 100, 2], false)], "after TCP").expect("a sentence");
+        assert!(
+            announced.starts_with("after TCP the path is loaded with UDP for up to 1.20 s,"),
+            "{announced}"
+        );
     }
 
     #[test]
