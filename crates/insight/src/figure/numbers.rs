@@ -16,7 +16,14 @@ pub fn numbers(run: &Run) -> Numbers {
     Key::all_of(run).filter_map(number).collect()
 }
 
-/// The same of devices: figures of a row stand behind its frames, and behind the device where there are several.
+/// Every known figure of a run whose value is a word, by the same names: `shaper` of `up.limit.kind`.
+#[must_use]
+pub fn words(run: &Run) -> BTreeMap<String, String> {
+    let word = |key: Key| Some((key.to_string(), key.figure.quantity.print(key.measured(run)?)));
+    Key::all_of(run).filter(|key| key.figure.quantity.is_word()).filter_map(word).collect()
+}
+
+/// The same numbers of devices: figures of a row stand behind its frames, and behind the device where there are several.
 #[must_use]
 pub fn device_numbers(report: &DutReport) -> Numbers {
     let is_single = report.devices.len() == 1;

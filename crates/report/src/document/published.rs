@@ -2,7 +2,7 @@
 //! times as text, and the units of keys that do not name them.
 
 use super::{ErrorBody, indented, json_value, line};
-use insight::figure::{Numbers, device_numbers, numbers};
+use insight::figure::{Numbers, device_numbers, numbers, words};
 use model::dut::DutReport;
 use model::event::Event;
 use model::experiment::Experiment;
@@ -28,9 +28,9 @@ use std::collections::BTreeMap;
 pub struct Published<T> {
     #[cfg_attr(feature = "schema", schemars(flatten))]
     document: T,
-    /// Every known figure as a number by the names of `--expect` (`docs/figures.md`): bits per second, packets per second, bytes,
-    /// seconds, shares of one, and counts. A figure that is not known, or of which only a bound is, is absent.
-    figures: Option<Numbers>,
+    /// Every known figure by the names of `--expect` (`docs/figures.md`), as a number of bits per second, packets per second, bytes,
+    /// seconds, shares of one or a count, or as a word: the verdict, the kind of a limit, a confidence. A figure that is not known, or of which only a bound is, is absent.
+    figures: Option<Figures>,
     /// The error that ended it early, below what was measured until then.
     error: Option<ErrorBody>,
     /// Begin, as RFC 3339 in UTC.
@@ -59,7 +59,7 @@ impl<T: Serialize> Published<T> {
         let [started, finished] =
             [&self.started_at, &self.finished_at].map(|time| time.clone().map(Value::String));
         let keys = [
-            ("figures", self.figures.as_ref().map(plain)),
+            ("figures", self.figures.as_ref().map(json_figures)),
             ("error", self.error.as_ref().map(json_value)),
             ("started_at", started),
             ("finished_at", finished),
@@ -84,7 +84,9 @@ impl<'a> Published<&'a Run> {
     #[must_use]
     pub fn of_run(run: &'a Run) -> Published<&'a Run> {
         let published = Published::new(run, run.started, run.finished);
-        Published { figures: Some(numbers(run)), units: Some(UNITS.into()), ..published }
+        let mut figures = plain(numbers(run));
+        figures.extend(words(run).into_iter().map(|(name, word)| (name, Plain::Word(word))));
+        Published { figures: Some(figures), units: Some(UNITS.into()), ..published }
     }
 
     /// The same with the error that ended it early.
@@ -99,7 +101,7 @@ impl<'a> Published<&'a DutReport> {
     #[must_use]
     pub fn of_devices(report: &'a DutReport) -> Published<&'a DutReport> {
         let published = Published::new(report, report.started, report.finished);
-        Published { figures: Some(device_numbers(report)), ..published }
+        Published { figures: Some(plain(device_numbers(report))), ..published }
     }
 }
 
@@ -135,13 +137,32 @@ impl<'a> Published<&'a Entry> {
     }
 }
 
-/// Figures as numbers, whole ones without a fraction.
-fn plain(figures: &Numbers) -> Value {
+/// The value of a figure in a document.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(untagged))]
+enum Plain {
+    Number(f64),
+    Word(String),
+}
+
+type Figures = BTreeMap<String, Plain>;
+
+fn plain(numbers: Numbers) -> Figures {
+    numbers.into_iter().map(|(name, value)| (name, Plain::Number(value))).collect()
+}
+
+/// Figures as JSON, whole numbers without a fraction.
+fn json_figures(figures: &Figures) -> Value {
     let number = |value: f64| match value.fract() == 0.0 && (0.0..EXACT).contains(&value) {
         true => Value::from(value as u64),
         false => Value::from(value),
     };
-    figures.iter().map(|(name, value)| (name.clone(), number(*value))).collect()
+    let value = |plain: &Plain| match plain {
+        Plain::Number(value) => number(*value),
+        Plain::Word(word) => Value::from(word.as_str()),
+    };
+    figures.iter().map(|(name, plain)| (name.clone(), value(plain))).collect()
 }
 
 /// Whole numbers below it are exact in floating point: 2⁵³.

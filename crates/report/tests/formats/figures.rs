@@ -20,8 +20,8 @@ UDP alone is marked so. `--expect` takes a value with its unit, as the examples 
 
 `--json` has every known figure in one flat object, `figures`, by each name that `--expect` takes: `.figures[\"up.goodput\"]`. Its values
 are plain numbers in the unit of the table; without one they are counts, and a share is of 1 (0.001 is 0.1 %).
-A figure that is not known, that too few values carry or of which only a bound is known is absent, and so is one whose value is a word;
-it is never 0 or `null` instead. Findings that were not raised are absent, too.
+A figure that is not known, that too few values carry or of which only a bound is known is absent; it is never 0 or `null` instead.
+Verdicts, kinds of limits and confidences are words. Findings that were not raised are absent, too.
 ";
 
 /// The sections in their order: the scope, a title, and what stands before the names.
