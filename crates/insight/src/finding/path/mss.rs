@@ -85,7 +85,7 @@ fn tiny(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         .with("believed_mtu_bytes", believed);
     Some(finding.advise(format!(
         "`pathmeter mtu` shows the MSS as it left and as it arrived. Look for a clamp on the path (`tcp option maxseg size set`, \
-         `--set-mss`) and for `advmss` of the route at {receiver} (`ip route get`): every path takes packets of {least} bytes, and such \
+         `-j TCPMSS --set-mss`) and for `advmss` of the route at {receiver} (`ip route get`): every path takes packets of {least} bytes, and such \
          small ones cost packets, CPU and header bytes."
     )))
 }
