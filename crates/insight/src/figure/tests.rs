@@ -266,7 +266,7 @@ fn a_number_is_the_figure_in_its_base_unit_under_each_of_its_names() {
     assert_eq!(numbers.get("finding.host-noise"), Some(&1.0));
 }
 
-/// Of a percentile that messages without a reply reach no more is known than a bound.
+/// A percentile that messages without a reply reach is known by a bound alone.
 #[test]
 fn a_bound_is_no_number() {
     use model::event::{Event, Probe};

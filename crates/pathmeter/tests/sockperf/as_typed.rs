@@ -111,7 +111,7 @@ fn an_interrupt_ends_a_client_with_its_figures() {
     server.set_read_timeout(Some(Duration::from_millis(50))).expect("not zero");
     let (mut echoed, mut interrupted) = (0, false);
     while running.runs() {
-        // Of 100 messages/s, the first 40 are for warming up.
+        // The first 40 of 100 messages/s are for warming up.
         if echoed > 80 && !std::mem::replace(&mut interrupted, true) {
             running.interrupt();
         }

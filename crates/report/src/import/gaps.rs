@@ -109,7 +109,7 @@ pub(super) fn against_intervals(parsed: &mut ParsedRun, bytes: Bytes, elapsed: N
 
 /// Sums of rounded rows are off by less, and the last row may lack a part of an interval.
 const APART: f64 = 0.15;
-/// Of shorter tests a part of an interval is too much of all.
+/// In shorter tests a part of an interval is too much of all.
 const LONG_ENOUGH: Nanos = Nanos::from_secs(2);
 /// Datagrams that may arrive between two counts.
 const A_FEW: u64 = 5;

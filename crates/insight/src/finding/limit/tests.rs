@@ -365,7 +365,7 @@ fn flows_that_do_not_wait_have_a_limit_of_their_own() {
     assert_eq!((found.kind, found.per_flow), (LimitKind::Shaper, Some(true)));
 }
 
-/// As measured in a world that puts 2 % of the packets 1.4 ms back, at a gigabit through CPUs that forward no more.
+/// The figures are those of a world that puts 2 % of the packets 1.4 ms back, at a gigabit through CPUs that forward no more.
 #[test]
 fn packets_that_overtake_each_other_are_named_where_tcp_saw_them() {
     let mut evidence = clean();
@@ -406,7 +406,7 @@ fn tcp_that_loses_all_the_time_is_not_starting() {
     (signs.growing, signs.lost, signs.segments) = (true, 661, 4_946);
     (signs.idle_rtt, signs.loaded_rtt) = (Some(Nanos::from_micros(40)), Some(Nanos::from_micros(487)));
     assert_eq!(limit_of(&evidence).kind, LimitKind::Policer);
-    // So many losses may come from one slow start where a round trip is long.
+    // One slow start may lose as many where a round trip is long.
     let signs = tcp(&mut evidence);
     (signs.idle_rtt, signs.loaded_rtt) = (Some(Nanos::from_millis(300)), Some(Nanos::from_millis(300)));
     assert_eq!(limit_of(&evidence).kind, LimitKind::RampUp);
