@@ -207,7 +207,7 @@ pub struct Limits {
     /// Most streams in each direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_streams: Option<u32>,
-    /// Most requests for probes that wait at a time; absent: an old server, which takes [`OLD_PROBE_REQUESTS`].
+    /// Most requests for probes that wait at a time; absent: an old server, which takes four.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_probe_requests: Option<u32>,
 }
