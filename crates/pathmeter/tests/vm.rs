@@ -106,17 +106,16 @@ fn whole_labs_run_inside_a_machine() {
 
     for direction in ["up", "down"] {
         let counted = repetition(&variants[1], "loss", direction);
+        let judged = expectation(&variants[1], &format!("loss {direction}, IPv4"));
         let (sent, lost) = match counted["sent"].as_f64() {
             Some(sent) => (sent, counted["lost"].as_f64().unwrap()),
             // Beside busy neighbours the emulated CPU may send nothing in that time.
             None => {
                 assert_eq!(counted["goodput_bps"], 0, "{counted:#}");
-                let judged = expectation(&variants[1], &format!("loss {direction}, IPv4"));
                 assert!(judged["held"].is_null(), "nothing was sent: {judged:#}");
                 continue;
             }
         };
-        let judged = expectation(&variants[1], &format!("loss {direction}, IPv4"));
         assert_eq!(judged["found"], format!("{:.2} % of {sent}", lost / sent.max(1.0) * 100.0), "{judged:#}");
         assert!(judged["expected"].as_str().unwrap().starts_with("1.00 % ± "), "{judged:#}");
         // A slow machine may send nothing in that time, and nothing is judged then.

@@ -142,15 +142,11 @@ fn saturated_rates(signs: &Signs<'_>, hot: &Hot) -> Vec<f64> {
 pub(super) fn packet_rate(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
     let small = signs.step(Purpose::Small)?;
-    let bits = |size: u32| f64::from(signs.evidence.frame.saturating_sub(frame_payload(signs)) + size) * 8.0;
-    let packets = hot.rate / (f64::from(signs.evidence.frame) * 8.0);
-    let sent = small.sent.0 as f64 / bits(small.size);
-    let delivered = small.delivered.0 as f64 / bits(small.size);
-    let is_capped = small.loss > 0.2 || delivered < 0.85 * sent;
-    ((0.7..=1.4).contains(&(delivered / packets)) && is_capped && sent > 1.3 * packets).then(|| Limit {
-        packets: Some(PacketRate(packets.round() as u64)),
-        ..with_queue(LimitKind::PacketRate, signs, &hot, signs.confidence())
-    })
+    let frames = SmallFrames::new(signs, &hot, small);
+    let is_capped = small.loss > 0.2 || frames.delivered < 0.85 * frames.sent;
+    let is_alike = (0.7..=1.4).contains(&(frames.delivered / frames.full));
+    (is_alike && is_capped && frames.sent > 1.3 * frames.full)
+        .then(|| of_packets(signs, &hot, frames.full, signs.confidence()))
 }
 
 /// A CPU that forwards no more: full frames vary with the load, and small ones, sent at a rate of bits that the path takes, are
@@ -158,14 +154,36 @@ pub(super) fn packet_rate(signs: &Signs<'_>) -> Option<Limit> {
 pub(super) fn forwarder(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
     let small = signs.step(Purpose::Small)?;
-    let packets = hot.rate / (f64::from(signs.evidence.frame) * 8.0);
-    let bits = f64::from(signs.evidence.frame.saturating_sub(frame_payload(signs)) + small.size) * 8.0;
-    let delivered = small.delivered.0 as f64 / bits;
-    let is_capped = small.loss > 0.2 && (0.7..=MOST_OF_SMALL).contains(&(delivered / packets));
-    (packets >= OF_A_CPU && is_capped && (small.sent.0 as f64) < 0.6 * hot.rate).then(|| Limit {
+    let frames = SmallFrames::new(signs, &hot, small);
+    let is_alike = (0.7..=MOST_OF_SMALL).contains(&(frames.delivered / frames.full));
+    let is_capped = small.loss > 0.2 && (small.sent.0 as f64) < 0.6 * hot.rate;
+    (frames.full >= OF_A_CPU && is_alike && is_capped)
+        .then(|| of_packets(signs, &hot, frames.full, signs.confidence().min(Confidence::Medium)))
+}
+
+/// Frames per second of the step with small ones, and of full ones on the saturated path.
+struct SmallFrames {
+    full: f64,
+    sent: f64,
+    delivered: f64,
+}
+
+impl SmallFrames {
+    fn new(signs: &Signs<'_>, hot: &Hot, small: &LoadStep) -> SmallFrames {
+        let bits = f64::from(signs.evidence.frame.saturating_sub(frame_payload(signs)) + small.size) * 8.0;
+        SmallFrames {
+            full: hot.rate / (f64::from(signs.evidence.frame) * 8.0),
+            sent: small.sent.0 as f64 / bits,
+            delivered: small.delivered.0 as f64 / bits,
+        }
+    }
+}
+
+fn of_packets(signs: &Signs<'_>, hot: &Hot, packets: f64, confidence: Confidence) -> Limit {
+    Limit {
         packets: Some(PacketRate(packets.round() as u64)),
-        ..with_queue(LimitKind::PacketRate, signs, &hot, signs.confidence().min(Confidence::Medium))
-    })
+        ..with_queue(LimitKind::PacketRate, signs, hot, confidence)
+    }
 }
 
 /// A queue that is kept short by marks, or for other flows.
@@ -253,10 +271,9 @@ pub(super) fn policer(signs: &Signs<'_>) -> Option<Limit> {
 
 /// Where small frames were not seen to pass, it may be a limit of packets as well.
 fn sure(signs: &Signs<'_>, hot: &Hot) -> Confidence {
-    let packets = hot.rate / (f64::from(signs.evidence.frame) * 8.0);
     let passed = signs.load().into_iter().flat_map(|load| load.of(Purpose::Small)).any(|small| {
-        let bits = f64::from(signs.evidence.frame.saturating_sub(frame_payload(signs)) + small.size) * 8.0;
-        small.delivered.0 as f64 / bits > 1.4 * packets
+        let frames = SmallFrames::new(signs, hot, small);
+        frames.delivered > 1.4 * frames.full
     });
     if passed { signs.confidence() } else { Confidence::Low }
 }
