@@ -10,6 +10,7 @@ use crate::error::{Context, Error, Kind, Result, fault};
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
 use crate::work::dialogue::{Dialogue, Messages};
+use crate::work::path::Pace;
 use crate::work::probe::flow::ProbeFlow;
 use crate::work::throughput::flows::is_too_big;
 use crate::work::throughput::shared::FlowSocket;
@@ -36,6 +37,8 @@ pub struct Prober {
     echoes: Vec<(Echo, MonoTime)>,
     next_id: u32,
     rtt: Nanos,
+    /// Time between two probes.
+    gap: Nanos,
     /// Datagrams that both ends have sent.
     datagrams: u64,
     /// Payloads that the sender of a direction refused to send unfragmented.
@@ -184,6 +187,7 @@ impl Prober {
             echoes: Vec::new(),
             next_id: 1,
             rtt: Nanos::from_millis(10),
+            gap: Pace::FAST.gap(),
             datagrams: 0,
             refused: BTreeSet::new(),
         })
@@ -395,10 +399,10 @@ impl Prober {
     fn send_request(&mut self, trains: &[(u32, ProbeTrain<'_>)]) -> Result<Nanos> {
         for (id, train) in trains {
             let ProbeTrain { sizes, count, cut, trace } = *train;
-            let send = ProbeSend { id: *id, sizes: sizes.to_vec(), count, cut, trace, gap: GAP };
+            let send = ProbeSend { id: *id, sizes: sizes.to_vec(), count, cut, trace, gap: self.gap };
             self.dialogue.machine.request(mono_now(), send)?;
         }
-        Ok(GAP.saturating_mul(trains.iter().map(|(_, train)| train.datagrams()).sum()))
+        Ok(self.gap.saturating_mul(trains.iter().map(|(_, train)| train.datagrams()).sum()))
     }
 
     /// Takes the far end's answers: orders that it has carried out, and what it knows of the path. Whether any came.
@@ -516,7 +520,7 @@ impl Prober {
                     // A full queue loses a datagram as the path may.
                     _ => {}
                 }
-                sleep_until(mono_now() + GAP);
+                sleep_until(mono_now() + self.gap);
             }
         }
         if probe_train.cut.is_none() {
@@ -621,6 +625,8 @@ pub(crate) trait Probes {
     fn probe_groups(&mut self, direction: Direction, groups: &[Vec<ProbeTrain<'_>>]) -> Result<GroupsReport>;
     /// A round trip takes so long that probes which may turn out to be needless cost less than waiting for what they depend on.
     fn is_long(&self) -> bool;
+    /// How fast the probes of trains follow each other from now on.
+    fn set_pace(&mut self, pace: Pace);
     /// Lets late probes arrive.
     fn wait_for_stragglers(&mut self) -> Result<()>;
     /// The sender's own kernel refused to send a payload of this size unfragmented.
@@ -656,6 +662,10 @@ impl Probes for Prober {
 
     fn is_long(&self) -> bool {
         self.round_trip() >= LONG_ROUND_TRIP && takes_requests_side_by_side(self.limits())
+    }
+
+    fn set_pace(&mut self, pace: Pace) {
+        self.gap = pace.gap();
     }
 
     fn wait_for_stragglers(&mut self) -> Result<()> {
@@ -707,8 +717,6 @@ const ECHO_SIZE: u32 = 64;
 const ECHO_GAP: Nanos = Nanos(5_000_000);
 const ECHO_LIMIT: Nanos = Nanos(1_000_000_000);
 const ECHO_SLACK: Nanos = Nanos(100_000_000);
-/// Time between two probes.
-const GAP: Nanos = Nanos(100_000);
 /// A datagram that left before a request arrives before it, but for the order in which queues empty.
 const ORDER: Nanos = Nanos::from_millis(25);
 /// The longest wait for stragglers: packets of one train differ by queues, and not by the length of the path.

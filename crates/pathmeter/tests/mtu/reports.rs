@@ -156,3 +156,22 @@ fn legs_that_are_chosen_by_the_flow_label_are_distinguished() {
     // Five flows all take one of two paths in one of 16 runs.
     assert!(differ > 0, "no run of three saw both paths");
 }
+
+/// A policer drops the end of every train of probes, and large packets before small ones: that is no limit of sizes.
+#[test]
+fn a_policer_is_no_limit_of_sizes() {
+    let Some(lab) = Lab::new("a_policer_is_no_limit_of_sizes") else { return };
+    for node in [Node::R1, Node::R2] {
+        lab.forward(node, "limit rate over 250 kbytes/second burst 8 kbytes drop");
+    }
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    let run = result(&lab, &["mtu", Node::S.address(Family::V4)]);
+    for direction in ["up", "down"] {
+        let one_way = &run["summary"]["path"][direction];
+        assert_eq!(
+            (&one_way["path_mtu"], &one_way["fragments"]["delivery"]),
+            (&1500.into(), &"delivered".into())
+        );
+    }
+    assert!(ids(&run).is_empty(), "{:#}", run["findings"]);
+}

@@ -3,6 +3,7 @@
 mod ahead;
 mod edge;
 mod holes;
+pub(crate) mod pace;
 mod receiver;
 mod trace;
 
@@ -16,6 +17,7 @@ use model::path::{
     least_mtu,
 };
 use model::plan::Direction;
+use pace::Pace;
 use packet::header;
 use wire::native::PathObservation;
 use wire::native::probe::{MAX_SIZE, MIN_SIZE, SizeCount};
@@ -30,6 +32,8 @@ pub(crate) struct DirectionSearch<'a> {
     /// A round trip takes so long that probes go side by side.
     is_long: bool,
     ahead: Ahead,
+    /// How fast probes follow each other.
+    pace: Pace,
 }
 
 impl DirectionSearch<'_> {
@@ -44,7 +48,7 @@ impl DirectionSearch<'_> {
         DirectionSearch::find_and_report(prober, direction, largest, also, &mut |_| {})
     }
 
-    /// The same; `known` gets it as soon as the size is known and what limits it, which other flows need.
+    /// The same; `known` gets it for what other flows need: where round trips take long, as soon as the size is known and what limits it.
     pub(crate) fn find_and_report(
         prober: &mut dyn Probes,
         direction: Direction,
@@ -56,8 +60,9 @@ impl DirectionSearch<'_> {
         finder.search(largest)?;
         if finder.one_way.path_mtu.is_some() {
             let is_traced = finder.explain()?;
-            known(&finder.one_way);
-            if finder.is_long {
+            let is_early = finder.is_long;
+            if is_early {
+                known(&finder.one_way);
                 finder.go_on(is_traced)?;
             }
             if is_traced {
@@ -69,6 +74,10 @@ impl DirectionSearch<'_> {
             finder.attribute()?;
             finder.confirm()?;
             finder.look_at_receiver()?;
+            // TCP beside the probes would take what a slow path carries.
+            if !is_early {
+                known(&finder.one_way);
+            }
         }
         let unknown = finder.unknown();
         Ok((finder.one_way, unknown))
@@ -101,8 +110,11 @@ impl DirectionSearch<'_> {
             return Ok(());
         };
         let tried = around(&self.one_way, mtu);
-        let rows = self.send(&tried, SURE_COPIES)?;
-        let now = match crossed(&rows, &tried) {
+        let mut answer = crossed(&self.send(&tried, SURE_COPIES)?, &tried);
+        if answer == (false, false) && self.is_lost_by_rate(&[mtu])? {
+            answer = crossed(&self.send(&tried, SURE_COPIES)?, &tried);
+        }
+        let now = match answer {
             (true, false) => return Ok(()),
             (_, true) => Bound::AtLeast,
             (false, false) => Bound::AtMost,
@@ -124,11 +136,44 @@ impl DirectionSearch<'_> {
             ..PathDirection::default()
         };
         let is_long = prober.is_long();
-        Ok(DirectionSearch { prober, direction, sender, one_way, is_long, ahead: Ahead::default() })
+        prober.set_pace(Pace::FAST);
+        let (ahead, pace) = (Ahead::default(), Pace::FAST);
+        Ok(DirectionSearch { prober, direction, sender, one_way, is_long, ahead, pace })
     }
 
-    /// The path MTU, to the byte.
+    /// The path MTU, to the byte. A path whose rate loses probes is searched again, more slowly.
     fn search(&mut self, largest: Option<u32>) -> Result<()> {
+        loop {
+            self.search_once(largest)?;
+            if !self.is_misled_by_rate()? {
+                return Ok(());
+            }
+            let one_way = &mut self.one_way;
+            (one_way.cut_despite_df, one_way.fragments) = (None, Fragments::default());
+        }
+    }
+
+    /// What the search found is the rate's doing: the next larger size crosses one by one, or the largest loses far less.
+    fn is_misled_by_rate(&mut self) -> Result<bool> {
+        let sizes = || self.one_way.sizes.iter();
+        let is_lossy = sizes().any(|probe| probe.received > 0) && sizes().any(|probe| probe.received == 0);
+        let mtu = self.one_way.path_mtu;
+        // A limit of size lets all copies of a size pass, or none.
+        let is_mixed = sizes().any(|probe| Some(probe.size) <= mtu && probe.received < probe.sent);
+        match (mtu, self.one_way.bound) {
+            (Some(mtu), Bound::Exact) if is_mixed && self.is_lost_by_rate(&[mtu + 1])? => return Ok(true),
+            (_, Bound::Exact) => {}
+            // Losses left it open what crosses.
+            _ if is_lossy => return Ok(self.slow_down()),
+            _ => {}
+        }
+        match self.one_way.size_dependent_loss {
+            Some(loss) => self.is_share_by_rate(loss.size, loss.large),
+            None => Ok(false),
+        }
+    }
+
+    fn search_once(&mut self, largest: Option<u32>) -> Result<()> {
         let (ipv6, headers) = (self.one_way.ipv6, self.one_way.headers());
         let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
         let most = largest.unwrap_or(interface).min(interface).clamp(MIN_SIZE + headers, MAX_SIZE + headers);
@@ -281,8 +326,36 @@ impl DirectionSearch<'_> {
         if planned.is_empty() {
             return Ok(before);
         }
+        let (tests, after) = self.send_fragments(&planned, before)?;
+        let is_lossy = |tests: &[FragmentTest]| {
+            let is_alone = |test: &&FragmentTest| {
+                matches!(test.shape, FragmentShape::FirstAlone | FragmentShape::RestAlone)
+            };
+            tests.iter().filter(|test| !is_alone(test)).any(|test| test.received < test.sent)
+        };
+        let arrived = |tests: &[FragmentTest]| tests.iter().map(|test| test.received).sum::<u32>();
+        if !is_lossy(&tests) || self.pace == Pace::SLOW {
+            self.one_way.fragments.tests.extend(tests);
+            return Ok(after);
+        }
+        // Pieces follow each other at once, and a short queue may lose one of every datagram: one by one it does not.
+        self.prober.set_pace(Pace::SLOW);
+        self.ahead = Ahead::default();
+        let again = self.send_fragments(&planned, after);
+        self.prober.set_pace(self.pace);
+        let (slow, after) = again?;
+        let better = if arrived(&slow) > arrived(&tests) { slow } else { tests };
+        self.one_way.fragments.tests.extend(better);
+        Ok(after)
+    }
+
+    fn send_fragments(
+        &mut self,
+        planned: &[(FragmentShape, u32, u32)],
+        before: Counted,
+    ) -> Result<(Vec<FragmentTest>, Counted)> {
         let mut tests: Vec<FragmentTest> =
-            planned.into_iter().map(|test| self.planned(test, DATAGRAMS)).collect();
+            planned.iter().map(|test| self.planned(*test, DATAGRAMS)).collect();
         let trains: Vec<ProbeTrain<'_>> = tests
             .iter()
             .map(|test| ProbeTrain {
@@ -298,8 +371,7 @@ impl DirectionSearch<'_> {
         let counted = before.pieces.zip(after.pieces).map(|(before, after)| after.saturating_sub(before));
         tests.iter_mut().zip(rows).for_each(|(test, rows)| take(test, &rows));
         count_pieces(&mut tests, counted);
-        self.one_way.fragments.tests.extend(tests);
-        Ok(after)
+        Ok((tests, after))
     }
 
     /// Totals of the receiver's kernel once the fragments of a test are there, `sent` of them: where some are missing, a busy host

@@ -2,6 +2,7 @@
 //! that carry their largest packets badly.
 
 use super::DirectionSearch;
+use super::pace::Pace;
 use crate::error::Result;
 use model::path::{Discovery, SizeLoss, SizeProbe};
 use std::collections::BTreeMap;
@@ -11,7 +12,10 @@ impl DirectionSearch<'_> {
     /// Compares the path MTU with smaller sizes where larger packets vanish silently, where packets were lost in the search, or where a
     /// test lost some (`suspected`). Packets that differ by few bytes meet a full queue or a bad line alike.
     pub(super) fn edge(&mut self, suspected: bool) -> Result<()> {
-        let Some(compared) = self.compared(suspected) else { return Ok(()) };
+        // Where the rate of the probes loses some, these are too many to be sent one by one.
+        let Some(compared) = self.compared(suspected).filter(|_| self.pace == Pace::FAST) else {
+            return Ok(());
+        };
         let mut tried = BTreeMap::new();
         self.ask(&compared, COPIES, &mut tried)?;
         let [small, near, large] = compared.map(|size| lost(&tried[&size]));
@@ -30,7 +34,10 @@ impl DirectionSearch<'_> {
             self.ask(&between, COPIES, &mut tried)?;
         }
         let probes: Vec<SizeProbe> = tried.into_values().collect();
-        if let Some(loss) = loss_by_size(&probes) {
+        // What drops by rate drops large packets first.
+        if let Some(loss) = loss_by_size(&probes)
+            && !self.is_share_by_rate(loss.size, loss.large)?
+        {
             self.one_way.size_dependent_loss = Some(loss);
         }
         Ok(())

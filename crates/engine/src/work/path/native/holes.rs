@@ -1,5 +1,6 @@
 //! Sizes that vanish between sizes that cross: a sweep in even steps after the search, which looked at few of them.
 
+use super::pace::lost;
 use super::{DirectionSearch, SURE_COPIES, whole};
 use crate::error::Result;
 use model::path::{SizeHole, SizeProbe};
@@ -15,10 +16,17 @@ impl DirectionSearch<'_> {
             return Ok(());
         };
         let mut tried = self.swept_ahead(mtu);
-        let mut sizes = self.swept(mtu, also);
-        sizes.retain(|size| !tried.contains_key(size));
-        for part in sizes.chunks(MAX_SIZES) {
-            self.ask(part, 1, &mut tried)?;
+        loop {
+            let mut sizes = self.swept(mtu, also);
+            sizes.retain(|size| !tried.contains_key(size));
+            for part in sizes.chunks(MAX_SIZES) {
+                self.ask(part, 1, &mut tried)?;
+            }
+            // Those that came did cross.
+            if !self.is_lost_by_rate(&lost(&tried))? {
+                break;
+            }
+            tried.retain(|_, probe| probe.received > 0);
         }
         let sizes: Vec<u32> = tried.keys().copied().collect();
         if lost(&tried).is_empty() || lost(&tried).len() > MAX_SIZES - 1 {
@@ -36,7 +44,12 @@ impl DirectionSearch<'_> {
         if !around.is_empty() {
             self.ask(&around, EDGE_COPIES, &mut tried)?;
         }
-        self.one_way.holes = holes(&tried);
+        let found = holes(&tried);
+        let first: Vec<u32> = found.iter().map(|hole| hole.first).collect();
+        if self.is_lost_by_rate(&first)? {
+            return Ok(());
+        }
+        self.one_way.holes = found;
         self.one_way
             .sizes
             .extend(tried.iter().filter(|(_, probe)| probe.received == 0).map(|(_, probe)| *probe));
@@ -78,11 +91,6 @@ impl DirectionSearch<'_> {
         }
         Ok(())
     }
-}
-
-/// Sizes of which nothing has come.
-fn lost(tried: &BTreeMap<u32, SizeProbe>) -> Vec<u32> {
-    tried.values().filter(|probe| probe.received == 0).map(|probe| probe.size).collect()
 }
 
 /// The sizes between those that are lost and the next ones that are not, as many as one order takes.

@@ -1,5 +1,6 @@
 //! Paths that are simulated, for tests: two hosts, two routers, and faults at either, of which the truth is known.
 
+use super::pace::Pace;
 use crate::error::Result;
 use crate::work::probe::{GroupsReport, ProbeTrain, Probes, is_settled};
 use model::path::{Flow, FragmentShape, TooBig, headers};
@@ -52,6 +53,11 @@ pub(super) struct Simulated {
     pub(super) receiver_limit: Option<u32>,
     /// The receivers count so many pieces of the next fragments later.
     pub(super) counts_late: u64,
+    /// A policer in each direction: bits per second, and bytes that pass at once.
+    pub(super) policer: Option<(f64, f64)>,
+    /// Bytes that are left in the bucket of each.
+    tokens: [f64; 2],
+    pace: Pace,
     /// Pieces that have arrived and that each end has not counted yet.
     late_pieces: [u64; 2],
 }
@@ -82,8 +88,26 @@ impl Simulated {
             random: 1,
             receiver_limit: None,
             counts_late: 0,
+            policer: None,
+            tokens: [0.0; 2],
+            pace: Pace::FAST,
             late_pieces: [0; 2],
         }
+    }
+
+    /// The time between two probes, or a pause, passes.
+    fn fill(&mut self, at: usize, seconds: f64) {
+        if let Some((rate, burst)) = self.policer {
+            self.tokens[at] = (self.tokens[at] + rate / 8.0 * seconds).min(burst);
+        }
+    }
+
+    /// Whether the policer lets a packet of so many bytes pass.
+    fn is_policed(&mut self, at: usize, size: u32) -> bool {
+        let size = f64::from(size);
+        let drops = self.policer.is_some() && self.tokens[at] < size;
+        self.tokens[at] -= if drops { 0.0 } else { size };
+        drops
     }
 
     pub(super) fn address(&self, direction: usize, hop: usize) -> IpAddr {
@@ -99,6 +123,9 @@ impl Simulated {
         let (mut cut, payload) = (None, size - headers(self.ipv6));
         let mut may_be_cut = may_be_cut;
         let mut left = ttl.unwrap_or(USUAL_TTL);
+        if self.is_policed(at, size) {
+            return Passage::Lost;
+        }
         for hop in 0..2 {
             let router = self.routers[at][hop];
             let from = Some(self.address(at, hop));
@@ -168,9 +195,11 @@ impl Simulated {
     fn train(&mut self, direction: Direction, probe_train: ProbeTrain<'_>) -> Vec<SizeCount> {
         let (at, headers) = (index(direction), headers(self.ipv6));
         let mut rows: BTreeMap<u32, SizeCount> = BTreeMap::new();
+        self.fill(at, BETWEEN_TRAINS);
         for number in 0..probe_train.count {
             let ttl = probe_train.trace.then_some(number as u8 + 1);
             for &payload in probe_train.sizes {
+                self.fill(at, self.pace.gap().as_secs_f64());
                 let (arrived, fragment) = match probe_train.cut {
                     None | Some(FragmentShape::MayBeCut) => {
                         match self.whole(at, payload + headers, probe_train.cut.is_some(), ttl) {
@@ -198,7 +227,10 @@ impl Simulated {
                 !router.drops_fragments && (fits || !ipv6) && piece >= router.drops_pieces_below
             })
         };
-        pieces.iter().filter(|piece| passes(**piece, &self.routers[at], self.ipv6)).count()
+        let routers = self.routers[at];
+        let ipv6 = self.ipv6;
+        let passed: Vec<u32> = pieces.iter().copied().filter(|piece| !self.is_policed(at, *piece)).collect();
+        passed.into_iter().filter(|piece| passes(*piece, &routers, ipv6)).count()
     }
 
     /// The receiver's firewall drops a packet of this size, which its kernel has put together.
@@ -292,6 +324,10 @@ impl Probes for Simulated {
         self.is_long
     }
 
+    fn set_pace(&mut self, pace: Pace) {
+        self.pace = pace;
+    }
+
     fn wait_for_stragglers(&mut self) -> Result<()> {
         self.waits += 1;
         for (end, late) in self.observed.iter_mut().zip(&mut self.late_pieces) {
@@ -310,5 +346,7 @@ fn index(direction: Direction) -> usize {
 }
 
 const USUAL_TTL: u8 = 64;
+/// Seconds.
+const BETWEEN_TRAINS: f64 = 0.03;
 /// MTU of both hosts' interfaces.
 pub(super) const INTERFACE: u32 = 1500;

@@ -68,6 +68,8 @@ struct World {
     is_long: bool,
     /// What a router that loses some loses.
     random: u64,
+    /// A policer before the first router: bits per second, and bytes that pass at once.
+    policer: Option<(f64, f64)>,
 }
 
 /// Findings that name a reason, each of which would be wrong in a world with another.
@@ -137,6 +139,7 @@ impl World {
         router.sets_ttl = self.sets_ttl;
         let mut network = Simulated::new(self.ipv6, routers);
         (network.random, network.is_long) = (self.random, self.is_long);
+        network.policer = self.policer;
         if let Fault::Filter(limit) = self.fault {
             network.receiver_limit = Some(limit);
         }
@@ -358,6 +361,7 @@ fn world() -> impl Strategy<Value = World> {
         ipv6: false,
         is_long,
         random,
+        policer: None,
     })
 }
 
@@ -401,6 +405,7 @@ fn sizes_are_named_to_the_byte() {
             ipv6: false,
             is_long: false,
             random: 7,
+            policer: None,
         };
         let run = world.run();
         run.summary.path.and_then(|path| path.down).expect("it was looked at")
@@ -432,6 +437,7 @@ fn sizes_that_lose_some_are_named() {
             ipv6: false,
             is_long: false,
             random,
+            policer: None,
         };
         let one_way = world.run().summary.path.and_then(|path| path.up).expect("it was looked at");
         // In one look of twenty none of 60 packets is lost.
@@ -449,6 +455,33 @@ proptest! {
     fn a_clean_path_raises_nothing(world in world(), ipv6: bool) {
         let run = World { fault: Fault::None, ipv6, ..world }.run();
         prop_assert!(run.findings.iter().all(|finding| finding.severity < Severity::Warning), "{:#?}", run.findings);
+    }
+}
+
+/// Policers and short queues of ordinary lines.
+fn policer() -> impl Strategy<Value = (f64, f64)> {
+    (5.8..7.7_f64, 3.5..4.8_f64).prop_map(|(rate, burst)| (10_f64.powf(rate), 10_f64.powf(burst)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_limit_of_rate_is_no_limit_of_size(world in world(), policer in policer()) {
+        let run = World { fault: Fault::None, policer: Some(policer), ..world }.run();
+        prop_assert!(reasons(&run).is_empty(), "{:#?}", run.findings);
+        let one_way = run.summary.path.as_ref().and_then(|path| path.in_direction(world.direction));
+        prop_assert_eq!(one_way.and_then(|one_way| one_way.path_mtu), Some(INTERFACE));
+    }
+
+    #[test]
+    fn a_limit_of_size_is_found_behind_one_of_rate(world in world(), size in 600_u32..1_490, policer in policer()) {
+        let policer = Some(policer);
+        for fault in [Fault::Silent(size), Fault::ClearsDf(size), Fault::Hole(size.min(1_440), size.min(1_440) + 40)] {
+            let world = World { fault, policer, ..world };
+            let run = world.run();
+            prop_assert_eq!(reasons(&run), world.truth(), "{:?} {:#?}", fault, run.findings);
+        }
     }
 }
 
