@@ -331,6 +331,19 @@ impl ExplainArgs {
     }
 }
 
+/// How far the limit of the rate is looked for.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Test")]
+pub struct LimitArgs {
+    /// Look for the place of the limit on every path: beyond private addresses, above 1 Gbit/s, and for up to 10s in each direction.
+    /// Routers on the path see up to twice the rate of the limit in packets whose TTL ends there
+    #[arg(long, conflicts_with = "no_explain")]
+    pub place: bool,
+    /// Observe a host on the path that runs `pathmeter serve` too: its CPUs, queues and drops during the test; may be repeated
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub observe: Vec<HostPort>,
+}
+
 /// Options by which a server and this end authenticate each other.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Session")]
@@ -365,10 +378,8 @@ pub struct MeasureArgs {
     pub target: TargetArgs,
     #[command(flatten)]
     pub explain: ExplainArgs,
-    /// Look for the place of the limit on every path: beyond private addresses, above 1 Gbit/s, and for up to 10s in each direction.
-    /// Routers on the path see up to twice the rate of the limit in packets whose TTL ends there
-    #[arg(long, conflicts_with = "no_explain", help_heading = "Test")]
-    pub place: bool,
+    #[command(flatten)]
+    pub limit: LimitArgs,
     #[command(flatten)]
     pub capture: CaptureArgs,
     #[command(flatten)]

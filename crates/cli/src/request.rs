@@ -13,7 +13,7 @@ mod transfer;
 
 pub use expectations::{answered, expectations, parse_expectations};
 
-use crate::arguments::{MeasureArgs, OriginArgs, TargetArgs};
+use crate::arguments::{LimitArgs, MeasureArgs, OriginArgs, TargetArgs};
 use engine::error::{Failure, Result};
 use engine::host::address::Family;
 use engine::request::{FarEnd, Host, Measure, Origin, Request, resolve};
@@ -41,8 +41,9 @@ pub trait Asks {
 impl Asks for MeasureArgs {
     fn request(&self) -> Result<Request> {
         let far = far(&self.target)?;
-        let (link, explain, place) = (self.session.link, self.explain.budget(), self.place);
-        Ok(Request::Measure(Box::new(Measure { far, quick: self.quick, link, explain, place })))
+        let (link, explain) = (self.session.link, self.explain.budget());
+        let LimitArgs { place, observe } = self.limit.clone();
+        Ok(Request::Measure(Box::new(Measure { far, quick: self.quick, link, explain, place, observe })))
     }
 }
 

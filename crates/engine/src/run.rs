@@ -9,6 +9,7 @@ mod hops;
 mod latency;
 mod limit;
 pub mod measure;
+mod observe;
 pub mod pairs;
 mod path;
 mod throughput;
@@ -24,6 +25,8 @@ pub use latency::LatencyWork;
 pub use measure::MeasurePlan;
 pub use pairs::{MAX_PAIRS, PairCount, PairsPlan};
 pub use transfer::TransferWork;
+
+use observe::Observing;
 
 use crate::error::{Error, Result};
 use crate::host::capture::CaptureOptions;
@@ -213,8 +216,12 @@ fn test(
     sink: &mut dyn FnMut(&Event),
     events: &mut Vec<Event>,
 ) -> Result<()> {
-    client::run(plan, &options.security, &Extras::default(), &options.stop, &mut |event| {
+    let mut sink = |event: &Event| {
         sink(event);
         events.push(event.clone());
-    })
+    };
+    let observing = Observing::start(plan, options);
+    let outcome = client::run(plan, &options.security, &Extras::default(), &options.stop, &mut sink);
+    observing.finish().iter().for_each(sink);
+    outcome
 }

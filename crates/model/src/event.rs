@@ -5,7 +5,7 @@ use crate::frames::FrameRow;
 use crate::hops::{HopsResult, HopsSample, HopsStarted};
 use crate::host::Host;
 use crate::latency::{Floor, LatencyResult, LatencySample, LatencyStarted, LoadResult};
-use crate::limit::LoadProbing;
+use crate::limit::{LoadProbing, ObservedHost};
 use crate::packets::PacketResult;
 use crate::path::{PathResult, PathStarted};
 use crate::plan::{Direction, Plan, Transport};
@@ -63,6 +63,8 @@ pub enum Event {
     Transfer(Box<Transfer>),
     /// The limit of one direction, from a decision phase.
     LoadProbing(Box<LoadProbing>),
+    /// A host between the two ends was observed.
+    Observed(Box<ObservedHost>),
     /// The results of a capture of packets.
     Packets(Box<PacketResult>),
     /// Reachability of the first hop, and of the far host over each family.

@@ -4,10 +4,12 @@
 mod evidence;
 mod fact;
 mod load;
+mod observed;
 
-pub use evidence::{Evidence, HostFacts, TcpSigns};
+pub use evidence::{Evidence, HostFacts, TcpSigns, UdpSigns};
 pub use fact::{FactName, HostFact};
 pub use load::{Arrival, FLOOD, LoadProbing, LoadStep, Purpose, StepReceived, StepRequest, StepSent};
+pub use observed::ObservedHost;
 
 use crate::units::{BitRate, Bytes, Nanos, PacketRate};
 #[cfg(feature = "schema")]
@@ -140,6 +142,8 @@ pub enum LimitKind {
     Wifi,
     /// Packets overtake each other on the path.
     Reordering,
+    /// A CPU of a host between the ends that forwards their packets.
+    ForwarderCpu,
 }
 
 /// Confidence in a limit.
@@ -158,7 +162,7 @@ pub enum Confidence {
 
 impl LimitKind {
     /// All of them. New ones come last: stores keep their place as a figure.
-    pub const ALL: [LimitKind; 27] = [
+    pub const ALL: [LimitKind; 28] = [
         LimitKind::Application,
         LimitKind::LineRate,
         LimitKind::SenderCpu,
@@ -186,6 +190,7 @@ impl LimitKind {
         LimitKind::Treatment,
         LimitKind::Wifi,
         LimitKind::Reordering,
+        LimitKind::ForwarderCpu,
     ];
 
     /// The name in documents.
@@ -219,6 +224,7 @@ impl LimitKind {
             LimitKind::Treatment => "treatment",
             LimitKind::Wifi => "wifi",
             LimitKind::Reordering => "reordering",
+            LimitKind::ForwarderCpu => "forwarder-cpu",
         }
     }
 
@@ -243,6 +249,7 @@ impl LimitKind {
                 | LimitKind::AckPath
                 | LimitKind::Treatment
                 | LimitKind::Reordering
+                | LimitKind::ForwarderCpu
         )
     }
 }

@@ -143,6 +143,9 @@ pub struct TestSpec {
     /// iPerf3 only: the client's TCP data streams are Multipath TCP (RFC 8684).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mptcp: bool,
+    /// Native only: the server reports the facts of its interface toward this address as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts_toward: Option<IpAddr>,
 }
 
 /// Choices of one end that the other need not know.
@@ -175,6 +178,9 @@ pub struct LocalOptions {
     /// The place of a limit is looked for on every path, and for longer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub place: bool,
+    /// Hosts between the two ends, each with a `pathmeter serve`, that are observed during the test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observe: Vec<Target>,
     /// iPerf3 only: TCP senders send this file, receivers write to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
@@ -279,6 +285,7 @@ impl TestSpec {
             zero_copy: false,
             skip_receive_copy: false,
             mptcp: false,
+            facts_toward: None,
             offload: true,
             dont_fragment: false,
             repeating_payload: false,

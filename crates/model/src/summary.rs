@@ -8,7 +8,7 @@ use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warnin
 use crate::explain::Explanation;
 use crate::hops::HopsResult;
 use crate::latency::{EgressResult, HostNoise, LatencyResult, LoadResult, OneWayDelays};
-use crate::limit::{Limit, LoadProbing};
+use crate::limit::{Limit, LoadProbing, ObservedHost};
 use crate::packets::PacketResult;
 use crate::path::PathResult;
 use crate::plan::{Direction, Plan, Transport};
@@ -93,6 +93,9 @@ pub struct Summary {
     /// Receiver-limited directions (TCP) repeated without the copy to the program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without_copy: Vec<WithoutCopy>,
+    /// Hosts between the ends that were observed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<ObservedHost>,
     /// The limits of a direction, from decision phases.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub load_probing: Vec<LoadProbing>,
@@ -161,7 +164,7 @@ pub struct DirectionSummary {
     pub loaded_rtt: Option<Nanos>,
     /// Congestion control that ran at the sender (TCP).
     pub congestion: Option<String>,
-    /// The limit that set the rate, and its place (TCP).
+    /// The limit that set the rate, and its place; of UDP, where datagrams were lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Box<Limit>>,
     /// Each stream.
@@ -293,6 +296,7 @@ impl Summary {
             Event::HopsStarted(_) | Event::HopsSample(_) => {}
             Event::Hops(hops) => self.hops = Some(hops.clone()),
             Event::Path(path) => self.fold_path(path),
+            Event::Observed(host) => self.observed.push((**host).clone()),
             Event::LoadProbing(found) => self.load_probing.push((**found).clone()),
             Event::Packets(packets) => self.fold_packets(packets),
             Event::Reach(reach) => self.reach.get_or_insert_default().merge(reach),

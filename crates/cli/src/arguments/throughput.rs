@@ -1,6 +1,8 @@
 //! The command line of `pathmeter throughput`.
 
-use super::{CaptureArgs, CpuList, Dscp, ExplainArgs, HostPort, KeepArgs, SessionArgs, TargetArgs, TosByte};
+use super::{
+    CaptureArgs, CpuList, Dscp, ExplainArgs, HostPort, KeepArgs, LimitArgs, SessionArgs, TargetArgs, TosByte,
+};
 use clap::{Args, ValueEnum};
 use engine::run::PairCount;
 use model::plan::{ProtocolName, Wait};
@@ -37,10 +39,8 @@ pub struct ThroughputArgs {
     pub test: TestArgs,
     #[command(flatten)]
     pub explain: ExplainArgs,
-    /// Look for the place of the limit on every path: beyond private addresses, above 1 Gbit/s, and for up to 10s in each direction.
-    /// Routers on the path see up to twice the rate of the limit in packets whose TTL ends there
-    #[arg(long, conflicts_with = "no_explain", help_heading = "Test")]
-    pub place: bool,
+    #[command(flatten)]
+    pub limit: LimitArgs,
     #[command(flatten)]
     pub socket: SocketArgs,
     #[command(flatten)]

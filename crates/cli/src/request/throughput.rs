@@ -48,7 +48,8 @@ fn throughput(args: &ThroughputArgs) -> Result<Throughput, Failure> {
         wait: args.host.wait.into(),
         link: args.session.link,
         explain: args.explain.budget(),
-        place: args.place,
+        place: args.limit.place,
+        observe: args.limit.observe.clone(),
         ..plain
     })
 }

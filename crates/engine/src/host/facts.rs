@@ -21,22 +21,24 @@ use std::thread::{Builder, JoinHandle};
 /// Readings before a test. Reading takes a thread of its own, so that the test does not begin later for it.
 #[derive(Debug)]
 pub(crate) struct FactsBefore {
-    toward: Option<IpAddr>,
+    toward: Vec<IpAddr>,
     before: Option<JoinHandle<Reading>>,
 }
 
 impl FactsBefore {
-    /// Begins to read. `toward`: the peer, whose interface is meant; absent: the interface is left out.
-    pub(crate) fn start(toward: Option<IpAddr>) -> FactsBefore {
-        let toward = toward.map(|peer| peer.to_canonical()).filter(|peer| !peer.is_loopback());
-        let thread = Builder::new().name("host-facts".into()).spawn(move || Reading::take(toward));
+    /// Begins to read. `toward`: hosts, whose interfaces are read.
+    pub(crate) fn start(toward: impl IntoIterator<Item = IpAddr>) -> FactsBefore {
+        let toward = toward.into_iter().map(|peer| peer.to_canonical()).filter(|peer| !peer.is_loopback());
+        let toward: Vec<IpAddr> = toward.collect();
+        let own = toward.clone();
+        let thread = Builder::new().name("host-facts".into()).spawn(move || Reading::take(&own));
         FactsBefore { toward, before: thread.ok() }
     }
 
     /// The facts of the time since. Values that cannot be read are left out.
     pub(crate) fn since(&mut self) -> Vec<HostFact> {
         let before = self.before.take().and_then(|thread| thread.join().ok());
-        before.map_or_else(Vec::new, |before| compare::facts(&before, &Reading::take(self.toward)))
+        before.map_or_else(Vec::new, |before| compare::facts(&before, &Reading::take(&self.toward)))
     }
 }
 
@@ -56,7 +58,7 @@ struct Reading {
     throttled: Option<u64>,
     /// The largest buffers of TCP by the name of their setting.
     buffers: Vec<(&'static str, u64)>,
-    interface: Option<Interface>,
+    interfaces: Vec<Interface>,
 }
 
 /// The interface towards the peer.
@@ -75,7 +77,13 @@ struct Interface {
 }
 
 impl Reading {
-    fn take(toward: Option<IpAddr>) -> Reading {
+    fn take(toward: &[IpAddr]) -> Reading {
+        let mut interfaces: Vec<Interface> = Vec::new();
+        for one in toward.iter().filter_map(|peer| Interface::take(*peer)) {
+            if interfaces.iter().all(|other| other.nic.link.index != one.nic.link.index) {
+                interfaces.push(one);
+            }
+        }
         let cpus = cpu::affinity().unwrap_or_default();
         Reading {
             at: linux::clock::mono_now(),
@@ -88,7 +96,7 @@ impl Reading {
             frequency: slowest(&cpus),
             throttled: cpu::throttle_count(&cpus),
             buffers: BUFFERS.iter().filter_map(|name| Some((*name, largest_buffer(name)?))).collect(),
-            interface: toward.and_then(Interface::take),
+            interfaces,
         }
     }
 }

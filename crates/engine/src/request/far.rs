@@ -8,6 +8,7 @@ use crate::host::host_port::HostPort;
 use model::plan::{LocalOptions, Target};
 use model::units::{BitRate, Nanos};
 use std::net::IpAddr;
+use wire::native;
 
 /// The far end and the path to it.
 #[derive(Clone, Debug)]
@@ -101,6 +102,16 @@ impl FarEnd {
         let port = self.host.port.or(self.port).unwrap_or(port);
         let address = host.address(&self.host.host, port, self.origin.family())?;
         Ok(Target { host: self.host.host.clone(), address })
+    }
+
+    /// The addresses of further hosts that are reached from the same origin.
+    pub(super) fn others(&self, others: &[HostPort], host: &Host) -> Result<Vec<Target>, Failure> {
+        let target = |other: &HostPort| {
+            let port = other.port.unwrap_or(native::PORT);
+            let address = host.address(&other.host, port, self.origin.family())?;
+            Ok(Target { host: other.host.clone(), address })
+        };
+        others.iter().map(target).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use super::Host;
 use super::far::{FarEnd, check_link};
 use crate::error::Result;
 use crate::host::address::Family;
+use crate::host::host_port::HostPort;
 use crate::request::preflight;
 use crate::run::{MeasurePlan, Plan};
 use model::explain::DEFAULT_BUDGET;
@@ -24,13 +25,15 @@ pub struct Measure {
     pub explain: Nanos,
     /// The place of a limit is looked for whatever the addresses and the rate are, and for longer.
     pub place: bool,
+    /// Hosts between the ends that are observed, each with a `pathmeter serve`.
+    pub observe: Vec<HostPort>,
 }
 
 impl Measure {
     /// A full measurement of the path to this host.
     #[must_use]
     pub fn to(far: FarEnd) -> Measure {
-        Measure { far, quick: false, link: None, explain: DEFAULT_BUDGET, place: false }
+        Measure { far, quick: false, link: None, explain: DEFAULT_BUDGET, place: false, observe: Vec::new() }
     }
 }
 
@@ -40,8 +43,9 @@ pub(super) fn resolve(asked: &Measure, host: &Host) -> Result<Plan> {
     let target = asked.far.target(native::PORT, host)?;
     let origin = &asked.far.origin;
     let interval = Nanos::from_secs(1);
-    let local =
-        LocalOptions { interval, explain: asked.explain, place: asked.place, ..origin.local(asked.link) };
+    let observe = asked.far.others(&asked.observe, host)?;
+    let (explain, place) = (asked.explain, asked.place);
+    let local = LocalOptions { interval, explain, place, observe, ..origin.local(asked.link) };
     preflight::check_path(&target, &local)?;
     let one_family = origin.family != Family::Any;
     Ok(Plan::Measure(Box::new(MeasurePlan::new(target, local, asked.quick, one_family))))

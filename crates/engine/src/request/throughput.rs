@@ -54,6 +54,8 @@ pub struct Throughput {
     pub explain: Nanos,
     /// The place of a limit is looked for whatever the addresses and the rate are, and for longer.
     pub place: bool,
+    /// Hosts between the ends that are observed, each with a `pathmeter serve`.
+    pub observe: Vec<HostPort>,
 }
 
 /// Options of the sockets that carry a test.
@@ -115,6 +117,7 @@ impl Throughput {
             link: None,
             explain: DEFAULT_BUDGET,
             place: false,
+            observe: Vec::new(),
         }
     }
 }
@@ -143,7 +146,9 @@ pub(super) fn tests(asked: &Throughput, host: &Host) -> Result<Vec<Plan>, Failur
         other.check()?;
         targets.push(other.target(port, host)?);
     }
-    let plan = |target| Plan { target, protocol: asked.protocol, test: test.clone(), local: local(asked) };
+    let observe = asked.far.others(&asked.observe, host)?;
+    let local = LocalOptions { observe, ..local(asked) };
+    let plan = |target| Plan { target, protocol: asked.protocol, test: test.clone(), local: local.clone() };
     Ok(targets.into_iter().map(plan).collect())
 }
 

@@ -1,4 +1,4 @@
-//! The decision phase after a TCP test: load above the rate that TCP reached, so that the limit of each direction can be named.
+//! The decision phase after a test: load above the rate that it reached, so that the limit of each direction can be named.
 
 use super::{FramesPlan, Options};
 use crate::error::{Result, sentence};
@@ -19,7 +19,13 @@ use std::net::IpAddr;
 /// The load that a plan may send beside its own, in words, for `--dry-run`; absent: none.
 pub(super) fn announced(plan: &super::Plan) -> Option<String> {
     match plan {
-        super::Plan::Throughput(plan) => announced_after(&[plan.as_ref()], "after TCP in each direction"),
+        super::Plan::Throughput(plan) => {
+            let when = match plan.test.transport {
+                Transport::Tcp => "after TCP in each direction",
+                Transport::Udp => "after the test, in each direction that loses 1 % of its datagrams,",
+            };
+            announced_after(&[plan.as_ref()], when)
+        }
         super::Plan::Measure(plan) => {
             announced_after(&plan.tests.iter().collect::<Vec<_>>(), "after TCP in each direction")
         }
@@ -35,8 +41,7 @@ pub(super) fn announced(plan: &super::Plan) -> Option<String> {
 fn announced_after(tests: &[&Plan], when: &str) -> Option<String> {
     let loads = |plan: &&&Plan| {
         let is_open = plan.protocol == ProtocolName::Native;
-        let is_of_load = plan.test.transport == Transport::Tcp || tests.len() == 1;
-        is_open && is_of_load && !plan.local.explain.is_zero() && !is_loopback(plan)
+        is_open && !plan.local.explain.is_zero() && !is_loopback(plan)
     };
     let plan = tests.iter().find(loads)?;
     let is_short = matches!(plan.test.end, End::Time(time) if time < SHORT_BELOW);
@@ -59,11 +64,7 @@ pub(super) fn decide(
     events: &[Event],
     sink: &mut dyn FnMut(&Event),
 ) -> Vec<Event> {
-    if plan.local.explain.is_zero()
-        || plan.protocol != ProtocolName::Native
-        || plan.test.transport != Transport::Tcp
-        || options.stop.is_raised()
-    {
+    if plan.local.explain.is_zero() || plan.protocol != ProtocolName::Native || options.stop.is_raised() {
         return Vec::new();
     }
     let run = run_of_events("", "throughput", events);
@@ -71,7 +72,12 @@ pub(super) fn decide(
         return Vec::new();
     }
     let known = |direction| Some((direction, evidence_of(&run, direction)?));
-    let wanted_of: Vec<(Direction, Evidence)> = plan.test.directions.each().filter_map(known).collect();
+    // Datagrams that all arrive met no limit.
+    let is_limited = |evidence: &Evidence| {
+        evidence.udp.as_ref().is_none_or(|udp| udp.lost as f64 >= MANY_LOST * udp.datagrams.max(1) as f64)
+    };
+    let wanted_of: Vec<(Direction, Evidence)> =
+        plan.test.directions.each().filter_map(known).filter(|(_, evidence)| is_limited(evidence)).collect();
     let lasted = wanted_of
         .iter()
         .filter_map(|(direction, _)| run.summary.direction(*direction))
@@ -202,6 +208,7 @@ fn quest(plan: &Plan, direction: Direction, evidence: &Evidence, allowed: Option
         BitRate((rate.0 as f64 * f64::from(payload + overhead) / f64::from(payload)).round() as u64)
     };
     let short = !plan.local.place && matches!(plan.test.end, End::Time(time) if time < SHORT_BELOW);
+    // Datagrams of a test above a limit are lost by that limit: nothing is known of losses below it.
     let lost = evidence.tcp.as_ref().map_or(0.0, |tcp| tcp.lost as f64 / tcp.segments.max(1) as f64);
     let budget = match short {
         true => SHORT_BUDGET,
@@ -228,14 +235,14 @@ fn quest(plan: &Plan, direction: Direction, evidence: &Evidence, allowed: Option
 /// Why no load is sent, where TCP's own figures say enough, or load would say nothing.
 fn reason_to_leave_out(evidence: &Evidence) -> Option<String> {
     let reached = evidence.asked.is_some_and(|asked| evidence.goodput.0 as f64 >= 0.97 * asked.0 as f64);
-    if reached {
+    if reached && evidence.tcp.is_some() {
         return Some("the rate that was asked for was reached".into());
     }
     if evidence.host.line_share.is_some() {
         return Some("the link of an end is full".into());
     }
     (evidence.rate > FASTEST)
-        .then(|| format!("TCP reached {}, and load is sent at up to {FASTEST}", evidence.rate))
+        .then(|| format!("the test reached {}, and load is sent at up to {FASTEST}", evidence.rate))
 }
 
 /// The test does not leave this host.
@@ -254,6 +261,8 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
+/// Share of the datagrams of a test that were lost.
+const MANY_LOST: f64 = 0.01;
 /// TCP has not found its rate in less.
 const SHORTEST_TEST: Nanos = Nanos::from_millis(900);
 /// A shorter test has the short form.
@@ -277,6 +286,7 @@ const MOST_PAYLOAD: u32 = 8_972;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::limit::TcpSigns;
     use model::plan::Target;
 
     #[test]
@@ -323,6 +333,7 @@ mod tests {
     #[test]
     fn no_load_is_sent_where_it_shows_nothing() {
         let reached = |goodput: u64, asked| Evidence {
+            tcp: Some(TcpSigns::default()),
             asked,
             goodput: BitRate(goodput),
             rate: BitRate(goodput),
@@ -331,6 +342,11 @@ mod tests {
         let asked = Some(BitRate(10_000_000));
         assert!(reason_to_leave_out(&reached(9_900_000, asked)).is_some());
         assert!(reason_to_leave_out(&reached(5_000_000, asked)).is_none());
+        let datagrams = Evidence { tcp: None, ..reached(9_900_000, asked) };
+        assert!(
+            reason_to_leave_out(&datagrams).is_none(),
+            "they lost some, else there was no load to leave out"
+        );
         assert!(reason_to_leave_out(&reached(20_000_000_000, None)).is_some());
     }
 }

@@ -184,9 +184,12 @@ impl Job<'_> {
             Err(error) if !events.iter().any(is_start) => return Err(error),
             Err(_) => {}
             Ok(()) => {
-                let found = limit::decide(plan, self.options, &events, self.sink);
-                found.iter().for_each(|event| (self.sink)(event));
-                events.extend(found);
+                // UDP is sent below the limit that TCP's load met.
+                if plan.test.transport == Transport::Tcp {
+                    let found = limit::decide(plan, self.options, &events, self.sink);
+                    found.iter().for_each(|event| (self.sink)(event));
+                    events.extend(found);
+                }
                 let known = run_of_events("", "throughput", &events);
                 explain::explain(&Subject::of_test(plan), self.options, known, &mut |event| {
                     (self.sink)(event);

@@ -3,6 +3,7 @@
 use super::begun::{Begun, Watched};
 use super::explain::Subject;
 use super::explain::tcp::begins_unmarked;
+use super::observe::Observing;
 use super::{Measured, Options, explain, is_start, link, without_copy};
 use crate::error::{Error, Result};
 use crate::session::protocol::attribute;
@@ -28,9 +29,11 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
         begun.event(&link);
     }
     let watched = Watched::start(plan.target.address.ip(), &options.capture)?;
+    let observing = Observing::start(plan, options);
     let outcome = client::run(plan, &options.security, &Extras::default(), &options.stop, &mut |event| {
         begun.event(event);
     });
+    observing.finish().iter().for_each(|event| begun.event(event));
     for event in watched.finish(outcome.as_ref().err(), &options.stop, Reach::default()) {
         begun.event(&event);
     }

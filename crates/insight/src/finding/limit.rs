@@ -3,6 +3,7 @@
 
 mod evidence;
 pub mod facts;
+mod observed;
 mod path;
 mod rows;
 mod signs;
@@ -10,6 +11,7 @@ mod sweep;
 mod words;
 
 pub use evidence::{evidence_of, evidence_of_load, evidence_of_rows, is_queue_filled};
+pub use observed::sentences as observed_sentences;
 pub use words::{brief, place, sentence, where_and_what};
 
 use model::limit::{Confidence, Evidence, Limit, LimitKind};
@@ -28,7 +30,7 @@ pub fn limit_of(evidence: &Evidence) -> Limit {
     if evidence.host.busy {
         limit.confidence = signs.lowered(limit.confidence);
     }
-    facts::explained(facts::wifi(limit, &signs), &signs)
+    observed::explained(facts::explained(facts::wifi(limit, &signs), &signs), &signs)
 }
 
 /// The highest rate, in frames, that a load after the test passed without loss; absent: there was no load, or none passed.
@@ -89,9 +91,9 @@ fn fill_phase(run: &mut Run, direction: Direction) {
     }
 }
 
-/// Datagrams alone, without a rate and a decision phase, show nothing.
+/// Datagrams show nothing without a load after them.
 fn says_something(evidence: &Evidence) -> bool {
-    evidence.tcp.is_some()
+    evidence.tcp.is_some() || evidence.load.as_ref().is_some_and(|load| !load.steps.is_empty())
 }
 
 /// A path that takes no more than a rate loses nothing at this share of it.

@@ -10,7 +10,7 @@ use model::units::BitRate;
 
 /// Packets above a rate are dropped, and TCP retransmits them.
 pub(super) fn policer(run: &Run) -> Vec<Finding> {
-    of_kind(run, "policer", LimitKind::Policer, |limit| {
+    of_kind(run, "policer", LimitKind::Policer, |limit, _| {
         let below = limit.rate.map_or_else(|| "95M".into(), |rate| option(BitRate(rate.0 / 100 * 95)));
         format!(
             "Send no faster than it lets through: shape at the sender, `tc qdisc replace dev INTERFACE root tbf rate {}bit burst 32k latency 50ms`, or have a larger burst configured.",
@@ -21,14 +21,19 @@ pub(super) fn policer(run: &Run) -> Vec<Finding> {
 
 /// Packets are lost at any rate, and TCP slows down for each.
 pub(super) fn random_loss(run: &Run) -> Vec<Finding> {
-    of_kind(run, "random-loss", LimitKind::Loss, |_| {
-        "Look for errors on the line: a cable, an optic, a radio link (`ip -s link`, `ethtool -S`). `--congestion bbr` bears random loss better.".into()
+    of_kind(run, "random-loss", LimitKind::Loss, |_, one_way| {
+        let errors =
+            "Look for errors on the line: a cable, an optic, a radio link (`ip -s link`, `ethtool -S`).";
+        match one_way.udp() {
+            true => errors.into(),
+            false => format!("{errors} `--congestion bbr` bears random loss better."),
+        }
     })
 }
 
 /// So many packets per second and no more.
 pub(super) fn packet_rate(run: &Run) -> Vec<Finding> {
-    of_kind(run, "packet-rate", LimitKind::PacketRate, |_| {
+    of_kind(run, "packet-rate", LimitKind::PacketRate, |_, _| {
         "Send larger packets (a larger MTU), or look for the box on the path that handles each packet slowly: a firewall, a virtual router, a tunnel.".into()
     })
 }
@@ -57,7 +62,8 @@ pub(super) fn host_limited(run: &Run) -> Vec<Finding> {
 }
 
 /// Kinds that a fact of a host names; CPUs, windows and sizes of packets have findings of their own.
-const OF_HOSTS: [LimitKind; 8] = [
+const OF_HOSTS: [LimitKind; 9] = [
+    LimitKind::ForwarderCpu,
     LimitKind::HostQueue,
     LimitKind::HostDrop,
     LimitKind::Link,
@@ -68,14 +74,19 @@ const OF_HOSTS: [LimitKind; 8] = [
     LimitKind::Wifi,
 ];
 
-fn of_kind(run: &Run, id: &str, kind: LimitKind, advice: fn(&Limit) -> String) -> Vec<Finding> {
+fn of_kind(
+    run: &Run,
+    id: &str,
+    kind: LimitKind,
+    advice: fn(&Limit, &MeasuredDirection<'_>) -> String,
+) -> Vec<Finding> {
     let found = |one_way: MeasuredDirection<'_>| {
         let limit = one_way.figures.limit.as_deref()?;
         // What is not sure is in the limit, and no reason to warn.
         if limit.kind != kind || limit.confidence == Confidence::Low {
             return None;
         }
-        Some(finding(&one_way, id, limit).advise(advice(limit)))
+        Some(finding(&one_way, id, limit).advise(advice(limit, &one_way)))
     };
     measured_directions(run).filter_map(found).collect()
 }
@@ -84,18 +95,23 @@ fn finding(one_way: &MeasuredDirection<'_>, id: &str, limit: &Limit) -> Finding 
     let what = brief(limit).unwrap_or_default();
     let at = limit.place.map(|at| format!(" {}", place(at))).unwrap_or_default();
     let segments = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
-    let share = one_way.figures.retransmits.unwrap_or(0) as f64 / segments.max(1) as f64;
-    let again = match one_way.udp() {
-        true => String::new(),
-        false => format!(", {} of the segments retransmitted", percent(share.min(1.0))),
+    let (name, share, lost) = match one_way.udp() {
+        true => ("lost_share", one_way.share_of_sent(one_way.loss().path), "datagrams lost"),
+        false => {
+            let retransmits = one_way.figures.retransmits.unwrap_or(0);
+            ("retransmits_share", retransmits as f64 / segments.max(1) as f64, "segments retransmitted")
+        }
     };
     let title = format!(
-        "The path limits {} {} by {what}{at}: {} transferred{again}",
-        one_way.figures.transport, one_way.direction, one_way.figures.goodput,
+        "The path limits {} {} by {what}{at}: {} transferred, {} of the {lost}",
+        one_way.figures.transport,
+        one_way.direction,
+        one_way.figures.goodput,
+        percent(share.min(1.0)),
     );
     let finding = Finding::new(id, Severity::Warning, one_way.direction, title)
         .with("goodput_bps", one_way.figures.goodput.0)
-        .with("retransmits_share", share.min(1.0))
+        .with(name, share.min(1.0))
         .with("confidence_name", limit.confidence.word());
     match limit.rate {
         Some(rate) => finding.with("limit_bps", rate.0),

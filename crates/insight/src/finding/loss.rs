@@ -1,10 +1,11 @@
 //! Packets in flight: lost on the path or in the receiving socket, overtaken, doubled.
 
+use super::limit::where_and_what;
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{count, option, percent};
 use super::{Finding, Severity, crippled, fragments, latency, outage, receiver};
 use crate::fix;
-use model::limit::LimitKind;
+use model::limit::{Confidence, LimitKind};
 use model::run::Run;
 use model::sample::Role;
 use model::units::{BitRate, Bytes, Nanos};
@@ -94,7 +95,19 @@ fn udp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let sent = BitRate::from_bytes(figures.sent.bytes, figures.elapsed);
     let streams = u64::from(one_way.plan.test.streams.max(1));
     let lost = format!("{} ({} of those sent)", count(on_path, "datagram"), percent(share));
-    let (severity, title, advice) = if one_way.unlimited() {
+    let limit = figures.limit.as_deref().filter(|limit| limit.confidence > Confidence::Low);
+    if limit.is_some_and(|limit| HAVE_FINDINGS.contains(&limit.kind)) {
+        return None;
+    }
+    let (severity, title, advice) = if let Some((what, rate)) =
+        limit.and_then(|limit| Some((where_and_what(limit)?, limit.rate?)))
+    {
+        // The limit is that of frames, and `-b` is one of payload.
+        let payload = BitRate((rate.0 as f64 * payload_share(one_way) * BELOW_LIMIT) as u64 / streams);
+        let title = format!("Sent at {sent}, the path lost {lost} {direction}: {what}");
+        let severity = if one_way.unlimited() { Severity::Info } else { Severity::Warning };
+        (severity, title, format!("Send less than it carries: `-b {}`.", option(payload)))
+    } else if one_way.unlimited() {
         let title = format!(
             "Sent as fast as possible, {sent}, the path lost {lost} {direction} and delivered {}",
             figures.goodput
@@ -118,6 +131,12 @@ fn udp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         .with("sent_bps", sent.0)
         .with("goodput_bps", figures.goodput.0);
     Some(finding.advise(advice))
+}
+
+/// Payload as a share of the frames that carry it, without the FCS.
+fn payload_share(one_way: &MeasuredDirection<'_>) -> f64 {
+    let (payload, frame) = (one_way.figures.mss.unwrap_or(0), one_way.figures.wire.frame.unwrap_or(0));
+    if frame > FCS { f64::from(payload) / f64::from(frame - FCS) } else { 1.0 }
 }
 
 /// The retransmits of a TCP direction.
@@ -263,6 +282,11 @@ pub(super) fn lost_by_size(one_way: &MeasuredDirection<'_>) -> bool {
         || receiver::is_reassembly_failing(one_way)
 }
 
+/// Limits that say with a finding of their own why packets are lost.
+const HAVE_FINDINGS: [LimitKind; 3] = [LimitKind::Policer, LimitKind::Loss, LimitKind::PacketRate];
+/// A path that takes no more than a rate loses nothing at this share of it.
+const BELOW_LIMIT: f64 = 0.95;
+const FCS: u32 = 4;
 /// One datagram in ten thousand: below it a buffer was full for a moment, which changes no figure.
 const SOCKET_LOSS: f64 = 0.000_1;
 /// One packet in a thousand: TCP's rate is bounded by it on any path longer than a metropolitan one (Mathis et al. 1997).

@@ -1,7 +1,7 @@
 //! Everything that the rules about the limit of one direction ask: what TCP shows, what the hosts know, and what the decision
 //! phase found.
 
-use super::{HostFact, LoadProbing};
+use super::{HostFact, LoadProbing, ObservedHost};
 use crate::units::{BitRate, Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -19,10 +19,14 @@ pub struct Evidence {
     pub frame: u32,
     /// Evidence from TCP; absent: the test was one of UDP.
     pub tcp: Option<TcpSigns>,
+    /// Evidence from UDP; absent: the test was one of TCP.
+    pub udp: Option<UdpSigns>,
     /// Facts of the two hosts.
     pub host: HostFacts,
     /// Results of the decision phase.
     pub load: Option<LoadProbing>,
+    /// Hosts between the ends that were observed during the test.
+    pub observed: Vec<ObservedHost>,
 }
 
 /// TCP's own signs, all streams together.
@@ -65,6 +69,16 @@ pub struct TcpSigns {
     pub is_loss_based: bool,
     /// Coefficient of variation of the rate over the intervals of the second half; absent: too few.
     pub variation: Option<f64>,
+}
+
+/// Counts of a UDP test, all streams together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UdpSigns {
+    /// Datagrams sent.
+    pub datagrams: u64,
+    /// Datagrams lost between the two sockets.
+    pub lost: u64,
 }
 
 /// Facts that the two hosts report about themselves.

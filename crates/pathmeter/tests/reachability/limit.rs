@@ -61,6 +61,64 @@ fn a_limit_of_packets_is_named_with_a_warning() {
     assert!(super::find(&run, "path-loss").is_none(), "{:#}", run["findings"]);
 }
 
+/// UDP at this rate: up to three times, until a limit is named.
+fn limit_of_datagrams(lab: &Lab, rate: &str) -> Value {
+    let far = Node::S.address(Family::V4);
+    let mut last = Value::Null;
+    for _ in 0..3 {
+        last =
+            lab.run(Node::C, Who::Root, &["throughput", far, "-u", "-b", rate, "-t", "2", "--json"]).json();
+        if last["summary"]["up"]["limit"]["kind"].as_str().is_some_and(|kind| kind != "not-known") {
+            break;
+        }
+    }
+    last
+}
+
+#[test]
+fn datagrams_above_a_limit_name_it() {
+    let Some(lab) = Lab::new("datagrams_above_a_limit") else { return };
+    lab.plain_links();
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    lab.sh(Node::R1, "tc qdisc replace dev far root tbf rate 20mbit burst 20kb limit 150kb");
+    let run = limit_of_datagrams(&lab, "30M");
+    assert_eq!(run["summary"]["up"]["limit"]["kind"], "shaper", "{:#}", run["summary"]);
+    near(&run["summary"]["up"]["limit"]["rate_bps"], 20e6, 0.03);
+    let finding = super::find(&run, "path-loss").unwrap_or_else(|| panic!("{:#}", run["findings"]));
+    let text = finding["title"].as_str().unwrap();
+    assert!(text.contains(": a shaper of "), "{text}");
+    lab.sh(Node::R1, "tc qdisc del dev far root");
+    lab.forward(Node::R1, "iifname near limit rate over 2500 kbytes/second burst 60 kbytes drop");
+    let run = limit_of_datagrams(&lab, "30M");
+    assert_eq!(run["summary"]["up"]["limit"]["kind"], "policer", "{:#}", run["summary"]);
+    assert!(super::find(&run, "policer").is_some(), "{:#}", run["findings"]);
+    assert!(super::find(&run, "path-loss").is_none(), "the loss has a cause: {:#}", run["findings"]);
+}
+
+#[test]
+fn a_router_that_is_observed_confirms_its_shaper() {
+    let Some(lab) = Lab::new("a_router_that_is_observed") else { return };
+    lab.plain_links();
+    lab.sh(Node::R1, "tc qdisc replace dev far root tbf rate 20mbit burst 20kb limit 150kb");
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    let _router = lab.serve(Node::R1, Who::Root, &[]);
+    let (far, router) = (Node::S.address(Family::V4), Node::R1.address(Family::V4));
+    // Nothing serves at the second router.
+    let args = ["throughput", far, "-t", "3", "--observe", router, "--observe", "10.71.12.2", "--json"];
+    let run = lab.run(Node::C, Who::Root, &args).code(0).json();
+    let observed = run["summary"]["observed"].as_array().unwrap();
+    let (first, second) = (&observed[0], &observed[1]);
+    assert_eq!(first["is_this_host"], true, "all namespaces have one name: {first:#}");
+    let held = first["facts"].as_array().unwrap().iter().find(|fact| fact["name"] == "queue-held").unwrap();
+    assert_eq!(held["object"], "tbf of far", "{first:#}");
+    assert!(second["note"].as_str().unwrap().contains("10.71.12.2"), "{second:#}");
+    let limit = &run["summary"]["up"]["limit"];
+    if limit["kind"] == "shaper" {
+        let cause = limit["cause"].as_str().unwrap_or_else(|| panic!("{limit:#}"));
+        assert!(cause.contains("tbf of far") && cause.contains(&format!("({router})")), "{cause}");
+    }
+}
+
 #[test]
 fn a_path_without_a_limit_has_none() {
     let Some(lab) = Lab::new("a_path_without_a_limit") else { return };

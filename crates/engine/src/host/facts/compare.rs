@@ -11,9 +11,11 @@ use std::collections::BTreeMap;
 /// The facts of the time between two readings.
 pub(super) fn facts(before: &Reading, after: &Reading) -> Vec<HostFact> {
     let mut found = of_host(before, after);
-    if let (Some(earlier), Some(now)) = (&before.interface, &after.interface)
-        && earlier.nic.link.index == now.nic.link.index
-    {
+    for now in &after.interfaces {
+        let mut earlier = before.interfaces.iter();
+        let Some(earlier) = earlier.find(|earlier| earlier.nic.link.index == now.nic.link.index) else {
+            continue;
+        };
         found.extend(of_link(earlier, now));
         found.extend(of_queues(earlier, now));
         found.extend(of_driver(earlier, now));

@@ -79,7 +79,8 @@ impl Running {
             _ => None,
         };
         let protocol = Tests::for_protocol(plan.hello.protocol());
-        let facts = FactsBefore::start(flows.first().map(|flow| flow.info.remote.ip()));
+        let peer = flows.first().map(|flow| flow.info.remote.ip());
+        let facts = FactsBefore::start(peer.into_iter().chain(plan.test.facts_toward));
         let usage = HostUsage::start();
         // Before the threads start: what they do from their first moment on counts.
         let readings: Vec<Reading> =

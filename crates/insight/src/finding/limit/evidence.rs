@@ -1,7 +1,7 @@
 //! The evidence of one direction, from the document of its test.
 
 use crate::finding::{Growth, MeasuredDirection, bottleneck, is_noisy, progress};
-use model::limit::{Evidence, FactName, HostFact, HostFacts, LoadProbing, TcpSigns};
+use model::limit::{Evidence, FactName, HostFact, HostFacts, LoadProbing, TcpSigns, UdpSigns};
 use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::sample::{Role, SideResult, TcpCounters};
@@ -16,13 +16,17 @@ pub fn evidence_of(run: &Run, direction: Direction) -> Option<Evidence> {
     if one_way.figures.received.bytes.0 == 0 || one_way.figures.receiver_unknown {
         return None;
     }
+    let is_tcp = plan.test.transport == Transport::Tcp;
     let payload = one_way.figures.mss.filter(|payload| *payload > 0)?;
+    // Datagrams in pieces are lost when one piece is: their rate is no rate of frames.
+    if !is_tcp && one_way.figures.wire.frames_per_packet != Some(1) {
+        return None;
+    }
     // Frames as the queues of Linux count them: without the FCS.
     let frame = one_way.figures.wire.frame?.saturating_sub(FCS);
     let goodput = one_way.figures.goodput;
     let streams = u64::from(plan.test.streams.max(1));
     let by_each = plan.test.bitrate.filter(|rate| rate.0 > 0).into_iter().chain(plan.test.fq_rate).min();
-    let is_tcp = plan.test.transport == Transport::Tcp;
     let in_frames =
         |rate: BitRate| BitRate((rate.0 as f64 * f64::from(frame) / f64::from(payload)).round() as u64);
     Some(Evidence {
@@ -31,8 +35,11 @@ pub fn evidence_of(run: &Run, direction: Direction) -> Option<Evidence> {
         rate: in_frames(late_rate(run, direction).unwrap_or(goodput)),
         frame,
         tcp: is_tcp.then(|| signs(&one_way)),
+        udp: (!is_tcp)
+            .then(|| UdpSigns { datagrams: one_way.figures.sent.datagrams, lost: one_way.loss().path }),
         host: facts(&one_way),
         load: load_of(run, direction),
+        observed: run.summary.observed.clone(),
     })
 }
 
@@ -62,11 +69,13 @@ pub fn evidence_of_load(run: &Run, direction: Direction) -> Option<Evidence> {
         rate: in_frames,
         frame,
         tcp: Some(tcp),
+        udp: None,
         host: HostFacts {
             busy: run.summary.noise.is_some_and(|noise| noise.is_busy()),
             ..HostFacts::default()
         },
         load: load_of(run, direction),
+        observed: Vec::new(),
     })
 }
 
@@ -94,9 +103,11 @@ pub fn evidence_of_rows(run: &Run) -> Option<Evidence> {
         rate: BitRate(best.rate_in_frames().round() as u64),
         frame: measured().map(|row| row.frame).max()?.saturating_sub(FCS),
         tcp: None,
+        udp: None,
         // Hosts that other work keeps busy delay what arrives, as a queue does.
         host: HostFacts { line_share, busy: run.tests.iter().any(is_noisy), ..HostFacts::default() },
         load: load_of(run, best.direction),
+        observed: Vec::new(),
     })
 }
 

@@ -606,6 +606,23 @@ pub(super) fn wifi(limit: Limit, signs: &Signs<'_>) -> Limit {
     Limit { kind: LimitKind::Wifi, cause, ..limit }
 }
 
+/// What a queue or a drop of a host on the path says of a limit that the load met: a sentence, and its command.
+pub(super) fn on_the_path(facts: &[HostFact], host: &str, signs: &Signs<'_>) -> Option<(String, String)> {
+    FACTS.iter().find_map(|row| {
+        let rate = |fact: &HostFact| {
+            let of_queue = facts.iter().find(|one| one.name == FactName::QueueRate && one.of == fact.of);
+            of_queue.map(|rate| rate.value)
+        };
+        let is_it = |fact: &&HostFact| match row.from {
+            Threshold::Losses => row.counts(fact, signs, None),
+            Threshold::Held => fact.name == row.name && fact.share() >= HELD && is_reached(rate(fact), signs),
+            _ => false,
+        };
+        let fact = facts.iter().find(is_it)?;
+        Some(((row.sentence)(fact, host), (row.fix)(fact)))
+    })
+}
+
 impl FactRow {
     /// The first fact of this row that counts, and the host it is of.
     fn found<'a>(&self, signs: &Signs<'a>, limit: Option<&Limit>) -> Option<(&'a HostFact, &'static str)> {
@@ -627,8 +644,8 @@ impl FactRow {
     }
 
     fn counts(&self, fact: &HostFact, signs: &Signs<'_>, limit: Option<&Limit>) -> bool {
-        let packets = signs.tcp().map_or(0.0, |tcp| tcp.segments as f64);
-        let lost = signs.tcp().map_or(0.0, |tcp| tcp.lost as f64);
+        let (packets, lost) = signs.packets();
+        let (packets, lost) = (packets as f64, lost as f64);
         let is_it = fact.name == self.name;
         is_it
             && match self.from {
@@ -656,8 +673,12 @@ impl FactRow {
 /// A queueing discipline held packets back often, and its rate is what TCP reached.
 fn is_held(fact: &HostFact, signs: &Signs<'_>) -> bool {
     let rate = signs.facts(End::Sender).find(|fact| fact.name == FactName::QueueRate).map(|fact| fact.value);
-    let is_reached = rate.is_some_and(|rate| (0.85..1.05).contains(&(signs.rate / rate)));
-    is_reached && fact.share() >= HELD
+    is_reached(rate, signs) && fact.share() >= HELD
+}
+
+/// The test reached the rate of a queue.
+fn is_reached(rate: Option<f64>, signs: &Signs<'_>) -> bool {
+    rate.is_some_and(|rate| (0.85..1.05).contains(&(signs.rate / rate)))
 }
 
 /// The test reached the part of a bus that packets can use, and the link is not what it reached.
@@ -700,7 +721,7 @@ const CPU: &[LimitKind] = &[LimitKind::SenderCpu, LimitKind::ReceiverCpu];
 const MOSTLY: f64 = 0.5;
 /// One packet in a thousand.
 const NOTICED: f64 = 0.001;
-/// Share of the packets that TCP lost, as for the load.
+/// Share of the packets that the test lost, as for the load.
 const MOST_DROPS: f64 = 0.3;
 /// Share of its packets that a discipline held back: with TSO one counts for up to 44 packets.
 const HELD: f64 = 0.01;

@@ -74,7 +74,7 @@ fn shared(signs: &Signs<'_>, hot: &Hot) -> Limit {
 
 /// The load is capped far below what TCP got without losses: another rule holds for it.
 pub(super) fn treated_differently(signs: &Signs<'_>) -> Option<Limit> {
-    let hot = signs.hot?;
+    let hot = signs.hot.filter(|_| signs.tcp().is_some())?;
     (hot.rate < BINDING * signs.rate && signs.lost() < 0.02).then(|| Limit {
         also: Some(Box::new(with_queue(LimitKind::Treatment, signs, &hot, Confidence::Medium))),
         ruled_out: vec![format!(
@@ -109,9 +109,9 @@ fn is_touched(signs: &Signs<'_>, hot: &Hot) -> bool {
 pub(super) fn variable(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
     let rates = saturated_rates(signs, &hot);
-    let tcp_varies = signs.tcp()?.variation.is_none_or(|variation| variation > 0.04);
+    let steady = signs.tcp().and_then(|tcp| tcp.variation).is_some_and(|variation| variation <= 0.04);
     let varies = variation(&rates) > 0.08 && rates.len() >= 4 && !is_shared_out(signs, &hot);
-    (varies && tcp_varies).then(|| with_queue(LimitKind::VariableRate, signs, &hot, Confidence::Medium))
+    (varies && !steady).then(|| with_queue(LimitKind::VariableRate, signs, &hot, Confidence::Medium))
 }
 
 /// The lowest load above the rate gets the least, and the highest the most: others get what it does not.
@@ -119,6 +119,10 @@ fn is_shared_out(signs: &Signs<'_>, hot: &Hot) -> bool {
     let (Some(lower), Some(higher)) = (signs.step(Purpose::Lower), signs.step(Purpose::Higher)) else {
         return false;
     };
+    // A load of which nothing is lost has not met others at a full queue.
+    if lower.loss < 0.03 {
+        return false;
+    }
     let (least, most) = (lower.delivered.0 as f64, higher.delivered.0 as f64);
     let rates = saturated_rates(signs, hot);
     let is_ordered = rates.iter().all(|rate| (least..=most).contains(rate));

@@ -3,7 +3,7 @@
 
 use super::facts::{self, End};
 use super::path;
-use super::signs::{MILLI, Signs};
+use super::signs::{MILLI, STALLED, Signs};
 use model::limit::{Confidence, Limit, LimitKind, LoadStep, Purpose};
 use model::units::{BitRate, Bytes};
 
@@ -33,6 +33,7 @@ pub(super) const ROWS: &[Row] = &[
     row(receiver_window),
     row(sender_buffer),
     row(loss),
+    row(loss_of_datagrams),
     row(reordering),
     row(ack_path),
     row(path::short_queue),
@@ -54,7 +55,8 @@ pub(super) fn limit(kind: LimitKind, confidence: Confidence) -> Limit {
 
 fn application(signs: &Signs<'_>) -> Option<Limit> {
     let asked = signs.evidence.asked?;
-    let reached = signs.evidence.goodput.0 as f64 >= ASKED * asked.0 as f64;
+    let reached = signs.evidence.goodput.0 as f64 >= ASKED * asked.0 as f64
+        && (signs.tcp().is_some() || signs.lost() < FEW_LOST);
     reached.then(|| Limit { rate: Some(asked), ..limit(LimitKind::Application, Confidence::High) })
 }
 
@@ -165,7 +167,9 @@ fn sender_buffer(signs: &Signs<'_>) -> Option<Limit> {
     let is_shown = |confidence: &Confidence| *confidence == Confidence::High || tcp.send_buffer >= MOSTLY;
     let confidence = window_confidence(signs).filter(is_shown)?;
     let is_idle = signs.evidence.host.sender_full.is_none() && tcp.receive_window < 0.2;
-    (held && rtt >= MILLI && signs.lost() < 0.001 && is_idle).then(|| Limit {
+    // Losses keep the window of such a TCP far below its largest one; the kernel counts when the buffer is what stops it.
+    let by_losses = tcp.is_loss_based && tcp.lost >= SOME_LOSSES && tcp.send_buffer < MOSTLY;
+    (held && rtt >= MILLI && signs.lost() < 0.001 && is_idle && !by_losses).then(|| Limit {
         window: Some(Bytes(in_flight as u64)),
         share: (tcp.send_buffer >= MOSTLY).then_some(tcp.send_buffer),
         also: path::any(signs).map(Box::new),
@@ -231,6 +235,42 @@ fn loss(signs: &Signs<'_>) -> Option<Limit> {
     })
 }
 
+/// Datagrams are lost alike at every rate: more arrive of more that are sent.
+fn loss_of_datagrams(signs: &Signs<'_>) -> Option<Limit> {
+    let share = signs.lost();
+    if signs.evidence.udp.is_none() || share < FEW_LOST {
+        return None;
+    }
+    let is_of_one_flow = |step: &&LoadStep| {
+        let purposes = [Purpose::Ladder, Purpose::Hot, Purpose::Lower, Purpose::Higher];
+        purposes.contains(&step.purpose) && step.sparse == 0 && step.stalled < STALLED && step.datagrams > 1
+    };
+    let steps: Vec<&LoadStep> = signs.load()?.steps.iter().filter(is_of_one_flow).collect();
+    if steps.iter().any(|step| step.growth.0 as f64 >= MILLI) {
+        return None;
+    }
+    // The test itself, and each load, as what was sent and what arrived of it.
+    let of_test = (signs.rate / (1.0 - share), signs.rate);
+    let points = steps.iter().map(|step| (step.sent.0 as f64, step.sent.0 as f64 * (1.0 - step.loss)));
+    let points: Vec<(f64, f64)> = points.chain([of_test]).collect();
+    let least = points.iter().copied().min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let most = points.iter().copied().max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let (more_sent, more_arrived) = (most.0 / least.0, most.1 / least.1.max(1.0));
+    let expected = steps.iter().map(|step| step.datagrams as f64).sum::<f64>() * share;
+    match more_arrived.ln() / more_sent.ln() {
+        _ if more_sent < WIDE || expected < 4.0 => None,
+        ALIKE.. => Some(Limit { share: Some(share), ..limit(LimitKind::Loss, Confidence::High) }),
+        // Neither: others may share a limit that has no queue.
+        NO_BUCKET.. => Some(Limit {
+            ruled_out: vec![
+                "not one limit: of more that is sent more arrives, and a larger part is lost".into(),
+            ],
+            ..Limit::default()
+        }),
+        _ => None,
+    }
+}
+
 /// Packets overtake each other: TCP takes some for lost, and waits for others. A queue or a window that binds is named before.
 fn reordering(signs: &Signs<'_>) -> Option<Limit> {
     let tcp = signs.tcp().filter(|tcp| tcp.reordering >= FAR)?;
@@ -256,15 +296,16 @@ pub(super) fn not_known(signs: &Signs<'_>) -> Limit {
             "the path took no more than a load gave it, and this host was too busy to show how much".into(),
         );
     } else if signs.passes() {
+        let test = if signs.tcp().is_some() { "TCP" } else { "the test" };
         ruled_out.push(format!(
-            "not the path: UDP passed {} where TCP got {}",
+            "not the path: UDP passed {} where {test} got {}",
             BitRate(signs.passed as u64),
             BitRate(signs.rate as u64)
         ));
     } else if let Some(load) = load.filter(|load| !load.steps.is_empty()) {
         if !signs.exceeded() {
-            let why = load.note.as_deref().unwrap_or("the load was no faster than TCP");
-            ruled_out.push(format!("the path was not loaded above what TCP got: {why}"));
+            let why = load.note.as_deref().unwrap_or("the load was no faster");
+            ruled_out.push(format!("the path was not loaded above what the test got: {why}"));
         }
     } else if let Some(note) = load.and_then(|load| load.note.as_deref()) {
         ruled_out.push(format!("the path was not loaded: {note}"));
@@ -281,6 +322,15 @@ pub(super) fn not_known(signs: &Signs<'_>) -> Limit {
     Limit { ruled_out, ..Limit::default() }
 }
 
+/// Slow start ends with a loss or two.
+const SOME_LOSSES: u64 = 4;
+/// Fewer datagrams are lost on many paths.
+const FEW_LOST: f64 = 0.005;
+/// Loads of a path so many times apart show whether a loss depends on the rate.
+const WIDE: f64 = 1.3;
+/// Exponent by which what arrives grows with what is sent: 1 where a fixed share is lost, 0 at a limit.
+const ALIKE: f64 = 0.6;
+const NO_BUCKET: f64 = 0.25;
 /// Segments lost, of all: in slow start alone it is less over so long a time.
 const LOSING: f64 = 0.02;
 const MANY_ROUND_TRIPS: f64 = 200.0;

@@ -89,9 +89,19 @@ impl<'a> Signs<'a> {
         Some(tcp.busy.0 as f64 / tcp.loaded_rtt.filter(|rtt| rtt.0 > 0)?.0 as f64)
     }
 
-    /// Share of TCP's segments that were lost.
+    /// Share of the test's packets that were lost.
     pub(super) fn lost(&self) -> f64 {
-        self.tcp().map_or(0.0, |tcp| tcp.lost as f64 / tcp.segments.max(1) as f64)
+        let (packets, lost) = self.packets();
+        lost as f64 / packets.max(1) as f64
+    }
+
+    /// Packets of the test, and those of them that were lost.
+    pub(super) fn packets(&self) -> (u64, u64) {
+        match (self.tcp(), &self.evidence.udp) {
+            (Some(tcp), _) => (tcp.segments, tcp.lost),
+            (None, Some(udp)) => (udp.datagrams, udp.lost),
+            (None, None) => (0, 0),
+        }
     }
 
     /// UDP passes clearly more than TCP got.

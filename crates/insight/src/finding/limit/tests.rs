@@ -1,7 +1,12 @@
 //! Evidence made by hand for each row, and what the table makes of it. Simulated paths are in the engine's tests.
 
 use super::*;
-use model::limit::{Confidence, HostFacts, LoadProbing, LoadStep, Purpose, TcpSigns};
+use model::limit::{
+    Confidence, FactName, HostFact, HostFacts, LoadProbing, LoadStep, ObservedHost, Purpose, TcpSigns,
+    UdpSigns,
+};
+use model::plan::Target;
+use model::sample::CpuUse;
 use model::units::{BitRate, Bytes, Nanos};
 
 const MBIT: u64 = 1_000_000;
@@ -60,8 +65,10 @@ pub(super) fn clean() -> Evidence {
         rate: BitRate(40 * MBIT),
         frame: 1514,
         tcp: Some(tcp),
+        udp: None,
         host: HostFacts::default(),
         load: Some(load),
+        observed: Vec::new(),
     }
 }
 
@@ -410,4 +417,85 @@ fn tcp_that_loses_all_the_time_is_not_starting() {
     let signs = tcp(&mut evidence);
     (signs.idle_rtt, signs.loaded_rtt) = (Some(Nanos::from_millis(300)), Some(Nanos::from_millis(300)));
     assert_eq!(limit_of(&evidence).kind, LimitKind::RampUp);
+}
+
+/// A test of datagrams at `sent` of which 40 Mbit/s arrived.
+fn datagrams(evidence: Evidence, sent: f64) -> Evidence {
+    let datagrams = 10_000;
+    let udp = UdpSigns { datagrams, lost: (datagrams as f64 * (1.0 - 40.0 / sent)).round() as u64 };
+    Evidence { tcp: None, udp: Some(udp), asked: Some(BitRate((sent * 1e6) as u64)), ..evidence }
+}
+
+#[test]
+fn datagrams_above_a_limit_show_its_kind() {
+    let shaper = limit_of(&datagrams(capped(Nanos::from_millis(50)), 60.0));
+    assert_eq!((shaper.kind, shaper.rate), (LimitKind::Shaper, Some(BitRate(42 * MBIT))));
+    let policer = limit_of(&datagrams(capped(Nanos::from_micros(1)), 60.0));
+    assert_eq!((policer.kind, policer.confidence), (LimitKind::Policer, Confidence::High));
+    let mut small = capped(Nanos::from_micros(1));
+    for step in steps(&mut small).iter_mut().filter(|step| step.purpose == Purpose::Small) {
+        (step.delivered, step.loss) = (BitRate(7 * MBIT), 0.53);
+    }
+    assert_eq!(limit_of(&datagrams(small, 60.0)).kind, LimitKind::PacketRate);
+}
+
+#[test]
+fn datagrams_that_are_lost_alike_at_every_rate_are_lost_by_chance() {
+    for share in [0.02, 0.15, 0.5] {
+        let mut evidence = datagrams(capped(Nanos::from_micros(1)), 40.0 / (1.0 - share));
+        for step in steps(&mut evidence) {
+            (step.loss, step.datagrams) = (share, 2_000);
+            step.delivered = BitRate((step.sent.0 as f64 * (1.0 - share)) as u64);
+        }
+        let found = limit_of(&evidence);
+        assert_eq!((found.kind, found.rate), (LimitKind::Loss, None), "{share}: {found:?}");
+        assert!((found.share.expect("a share") - share).abs() < 1e-9);
+    }
+}
+
+fn router(busiest_softirq: f64, facts: Vec<HostFact>) -> ObservedHost {
+    let target = Target { host: "r1".into(), address: ([10, 0, 0, 1], 5210).into() };
+    let cpu = CpuUse { busiest_softirq, busiest_cpu: busiest_softirq, ..CpuUse::default() };
+    ObservedHost { name: "r1".into(), note: None, cpu, facts, ..ObservedHost::without(target, String::new()) }
+}
+
+#[test]
+fn a_queue_of_an_observed_router_explains_the_shaper() {
+    let facts = |rate: f64| {
+        vec![
+            HostFact::new(FactName::QueueHeld, "tbf of eth1", 900.0).of_whole(10_000.0),
+            HostFact::new(FactName::QueueRate, "tbf of eth1", rate),
+        ]
+    };
+    let observed =
+        |rate| Evidence { observed: vec![router(0.1, facts(rate))], ..capped(Nanos::from_millis(50)) };
+    let found = limit_of(&observed(42e6));
+    assert_eq!(found.kind, LimitKind::Shaper);
+    let cause = found.cause.expect("a cause");
+    assert!(cause.contains("tbf of eth1") && cause.contains("r1 (10.0.0.1)"), "{cause}");
+    let other = limit_of(&observed(400e6));
+    assert_eq!(
+        (other.kind, other.cause),
+        (LimitKind::Shaper, None),
+        "a queue of another rate explains nothing"
+    );
+}
+
+#[test]
+fn a_full_cpu_of_an_observed_router_is_the_limit_unless_a_bucket_is() {
+    let of_packets = |observed| {
+        let mut small = capped(Nanos::from_micros(1));
+        for step in steps(&mut small).iter_mut().filter(|step| step.purpose == Purpose::Small) {
+            (step.delivered, step.loss) = (BitRate(7 * MBIT), 0.53);
+        }
+        limit_of(&Evidence { observed, ..small })
+    };
+    let found = of_packets(vec![router(0.2, Vec::new()), router(0.97, Vec::new())]);
+    assert_eq!(found.kind, LimitKind::ForwarderCpu);
+    assert!(found.cause.expect("a cause").contains("97"), "the CPU is named");
+    assert_eq!(of_packets(vec![router(0.6, Vec::new())]).kind, LimitKind::PacketRate);
+    let own = ObservedHost { is_this_host: true, ..router(0.97, Vec::new()) };
+    assert_eq!(of_packets(vec![own]).kind, LimitKind::PacketRate, "it may be the CPU of an end");
+    let bucket = Evidence { observed: vec![router(0.97, Vec::new())], ..capped(Nanos::from_millis(50)) };
+    assert_eq!(limit_of(&bucket).kind, LimitKind::Shaper, "the same rate at every load");
 }

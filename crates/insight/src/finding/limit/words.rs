@@ -42,6 +42,7 @@ pub fn brief(limit: &Limit) -> Option<String> {
         LimitKind::Mtu => "the packet size".into(),
         LimitKind::Treatment => format!("UDP held to {}", limit.rate?),
         LimitKind::Reordering => format!("packets out of order, {} of them", percent(limit.share?)),
+        LimitKind::ForwarderCpu => "a CPU of a host on the path".into(),
         LimitKind::Wifi => format!("Wi-Fi whose rate varies, {} at times", limit.rate?),
         LimitKind::NotKnown => return None,
     })

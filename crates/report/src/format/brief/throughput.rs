@@ -32,7 +32,10 @@ fn limits(run: &Run, style: &Style) -> String {
         };
         [Direction::Up, Direction::Down].into_iter().filter_map(one).collect::<Vec<_>>()
     };
-    let lines = tests.flat_map(of_test).map(|line| hanging(&format!("{:<8}", "limit"), &line, None, style));
+    let limits = tests.clone().flat_map(of_test).map(|line| ("limit", line));
+    let observed = tests.flat_map(|test| limit::observed_sentences(&test.summary));
+    let observed = observed.map(|(host, sentence)| ("observed", format!("{host}: {sentence}")));
+    let lines = limits.chain(observed).map(|(name, line)| hanging(&format!("{name:<8}"), &line, None, style));
     let text: String = lines.collect();
     if text.is_empty() { text } else { format!("\n{text}") }
 }

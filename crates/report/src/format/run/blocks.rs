@@ -56,7 +56,9 @@ fn limits(run: &Run) -> Vec<(String, String)> {
             Some((format!("Limit {direction}"), insight::limit::sentence(limit)))
         })
     };
-    tests.flat_map(of_test).flatten().collect()
+    let observed = tests.clone().flat_map(|test| insight::limit::observed_sentences(&test.summary));
+    let observed = observed.map(|(host, sentence)| (format!("Observed {host}"), sentence));
+    tests.flat_map(of_test).flatten().chain(observed).collect()
 }
 
 /// A sweep over frame sizes: its table, notes and chart.

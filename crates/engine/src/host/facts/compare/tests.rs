@@ -33,7 +33,7 @@ fn interface(change: impl FnOnce(&mut Interface)) -> Interface {
 }
 
 fn reading(interface: Interface) -> Reading {
-    Reading { interface: Some(interface), ..Reading::default() }
+    Reading { interfaces: vec![interface], ..Reading::default() }
 }
 
 /// The facts of an interface that changed from one to the other, but for its MTU.

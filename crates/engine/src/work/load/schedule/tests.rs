@@ -2,7 +2,7 @@
 
 use super::*;
 use insight::limit::limit_of;
-use model::limit::{Arrival, Evidence, HostFacts, LimitKind, StepReceived, StepSent, TcpSigns};
+use model::limit::{Arrival, Evidence, HostFacts, LimitKind, StepReceived, StepSent, TcpSigns, UdpSigns};
 use model::units::Bytes;
 use proptest::prelude::*;
 
@@ -230,9 +230,20 @@ fn evidence(path: &mut SimPath, before: Before) -> Evidence {
         rate,
         frame: 1514,
         tcp: Some(tcp),
+        udp: None,
         host: HostFacts::default(),
         load: Some(load),
+        observed: Vec::new(),
     }
+}
+
+/// The same after a test of datagrams at `sent`, of which a share was lost.
+fn evidence_of_datagrams(path: &mut SimPath, sent: f64, lost: f64) -> Evidence {
+    let rate = sent * (1.0 - lost);
+    let load = evidence(path, Before { rate, lost: 0.0, growth: 0.0 });
+    let datagrams = (sent * 6.0 / FULL) as u64;
+    let udp = UdpSigns { datagrams, lost: (datagrams as f64 * lost) as u64 };
+    Evidence { asked: Some(BitRate(sent as u64)), tcp: None, udp: Some(udp), ..load }
 }
 
 fn near(value: f64, truth: f64, share: f64) -> bool {
@@ -310,6 +321,30 @@ proptest! {
         let rtt = 2.0 * delay + 1e-4;
         let reno = 1.22 * 1448.0 * 8.0 / (rtt * loss.sqrt());
         let found = limit_of(&evidence(&mut path, Before { rate: reno, lost: loss, growth: 1e-4 }));
+        prop_assert!(matches!(found.kind, LimitKind::Loss | LimitKind::NotKnown), "{:?}", found);
+    }
+
+    #[test]
+    fn a_test_of_datagrams_above_a_limit_names_it(
+        rate in 6.5..7.9_f64, queue in 0.005..0.4_f64, has_queue: bool, times in 1.05..4.0_f64, link in 1..=3_u8,
+        delay in 1e-4..0.03_f64, seed: u64,
+    ) {
+        let rate = 10_f64.powf(rate);
+        let queue_bits = if has_queue { (rate * queue).max(6.0 * FULL) } else { 0.0 };
+        let mut path = SimPath::new(vec![Bucket::new(link, rate, 30e3 * 8.0, queue_bits)], delay, seed);
+        let found = limit_of(&evidence_of_datagrams(&mut path, rate * times, 1.0 - 1.0 / times));
+        let kind = if has_queue { LimitKind::Shaper } else { LimitKind::Policer };
+        prop_assert_eq!(found.kind, kind, "{:?}", found);
+        prop_assert!(near(found.rate.expect("a rate").0 as f64, rate, 0.03), "{:?} for {}", found.rate, rate);
+    }
+
+    #[test]
+    fn datagrams_lost_by_chance_meet_no_limit_of_rate(
+        rate in 6.5..7.9_f64, loss in 0.01..0.5_f64, delay in 1e-4..0.03_f64, seed: u64,
+    ) {
+        let rate = 10_f64.powf(rate);
+        let mut path = SimPath { loss, ..SimPath::new(Vec::new(), delay, seed) };
+        let found = limit_of(&evidence_of_datagrams(&mut path, rate, loss));
         prop_assert!(matches!(found.kind, LimitKind::Loss | LimitKind::NotKnown), "{:?}", found);
     }
 

@@ -1,0 +1,120 @@
+//! Hosts between the two ends that are observed while a test runs (`--observe`): each serves a second test, of one block per second,
+//! whose result has the CPUs, counters and facts of that host.
+
+use super::Options;
+use crate::error::{Result, sentence};
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::Security;
+use crate::work::client;
+use insight::run_of_events;
+use linux::clock::mono_now;
+use model::event::Event;
+use model::limit::ObservedHost;
+use model::plan::{End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
+use model::run::Run;
+use model::units::{BitRate, Nanos};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+use wire::iperf3::Extras;
+
+/// The hosts that are observed.
+pub(super) struct Observing {
+    stop: Interrupt,
+    threads: Vec<(Target, std::io::Result<JoinHandle<ObservedHost>>)>,
+}
+
+impl Observing {
+    /// Begins to observe the hosts that a plan names, and waits until each has begun or failed to.
+    pub(super) fn start(plan: &Plan, options: &Options) -> Observing {
+        let stop = Interrupt::default();
+        let started = plan.local.observe.iter().map(|target| {
+            let (begun, has_begun) = std::sync::mpsc::channel();
+            let (own, security, stop) = (plan_of(plan, target), options.security.clone(), stop.clone());
+            let thread = Builder::new().name("observe".into()).spawn(move || {
+                observe(&own, &security, &stop, &mut || {
+                    begun.send(()).ok();
+                })
+            });
+            (target.clone(), thread, has_begun)
+        });
+        let started: Vec<_> = started.collect();
+        let deadline = mono_now() + BEGIN;
+        let threads = started.into_iter().map(|(target, thread, has_begun)| {
+            // An end of the channel is a failure, which the thread reports.
+            has_begun.recv_timeout(Duration::from_nanos(deadline.saturating_since(mono_now()).0)).ok();
+            (target, thread)
+        });
+        Observing { threads: threads.collect(), stop }
+    }
+
+    /// The observations until now.
+    pub(super) fn finish(self) -> Vec<Event> {
+        self.stop.raise();
+        let observed = self.threads.into_iter().map(|(target, thread)| match thread.map(JoinHandle::join) {
+            Ok(Ok(observed)) => observed,
+            Ok(Err(_)) => ObservedHost::without(target, "its observation ended unexpectedly".into()),
+            Err(error) => ObservedHost::without(target, format!("start a thread: {error}")),
+        });
+        observed.map(|one| Event::Observed(Box::new(one))).collect()
+    }
+}
+
+/// The test whose result describes a host. It lasts a little longer than the one that is observed, which ends it.
+fn plan_of(plan: &Plan, target: &Target) -> Plan {
+    let time = match plan.test.end {
+        End::Time(time) => plan.test.omit + time + AFTER,
+        End::Bytes(_) | End::Blocks(_) => LONGEST,
+    };
+    let test = TestSpec {
+        end: End::Time(time.min(LONGEST)),
+        bitrate: Some(RATE),
+        length: BLOCK,
+        facts_toward: Some(plan.target.address.ip()),
+        ..TestSpec::new(Transport::Tcp)
+    };
+    let local = LocalOptions {
+        bind: plan.local.bind,
+        device: plan.local.device.clone(),
+        connect_timeout: plan.local.connect_timeout,
+        ..LocalOptions::default()
+    };
+    Plan { target: target.clone(), protocol: ProtocolName::Native, test, local }
+}
+
+fn observe(plan: &Plan, security: &Security, stop: &Interrupt, begun: &mut dyn FnMut()) -> ObservedHost {
+    let mut events = Vec::new();
+    let outcome = client::run(plan, security, &Extras::default(), stop, &mut |event| {
+        if matches!(event, Event::Started(_)) {
+            begun();
+        }
+        events.push(event.clone());
+    });
+    let run = run_of_events("", "throughput", &events);
+    observed(plan, outcome, run).unwrap_or_else(|note| ObservedHost::without(plan.target.clone(), note))
+}
+
+/// The description of a host by a test of it; `Err`: why there is none.
+fn observed(plan: &Plan, outcome: Result<()>, run: Run) -> Result<ObservedHost, String> {
+    let Some(result) = run.summary.peer else {
+        return Err(outcome.err().map_or_else(|| "it reported nothing".into(), |error| sentence(&error)));
+    };
+    let name = run.peer.map(|host| host.name).unwrap_or_default();
+    Ok(ObservedHost {
+        target: plan.target.clone(),
+        is_this_host: run.host.is_some_and(|host| host.name == name),
+        name,
+        cpu: result.cpu,
+        kernel: result.kernel,
+        facts: result.facts,
+        note: None,
+    })
+}
+
+/// One block per second.
+const RATE: BitRate = BitRate(8 * BLOCK as u64);
+const BLOCK: u32 = 1000;
+/// What is observed begins no later for a host that does not answer.
+const BEGIN: Nanos = Nanos::from_secs(3);
+/// The test that is observed begins and ends within this time, too.
+const AFTER: Nanos = Nanos::from_secs(5);
+const LONGEST: Nanos = Nanos::from_secs(24 * 3600);

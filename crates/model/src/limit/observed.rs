@@ -1,0 +1,60 @@
+//! A host of the path that was observed while a test ran.
+
+use super::HostFact;
+use crate::plan::Target;
+use crate::sample::{CpuUse, KernelCounters};
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A host with a `pathmeter serve` between the two ends, and what it reported of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct ObservedHost {
+    /// Its address, as it was given.
+    pub target: Target,
+    /// The name that it reports; empty: it did not answer.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// It reports the name of this host: their CPUs may be the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_this_host: bool,
+    /// Its CPUs during the test.
+    #[serde(default)]
+    pub cpu: CpuUse,
+    /// Counters of its kernel that moved during the test.
+    #[serde(default)]
+    pub kernel: KernelCounters,
+    /// Facts of it that can explain a limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<HostFact>,
+    /// Why nothing is known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl ObservedHost {
+    /// A host that reported nothing.
+    #[must_use]
+    pub fn without(target: Target, note: String) -> ObservedHost {
+        ObservedHost {
+            target,
+            name: String::new(),
+            is_this_host: false,
+            cpu: CpuUse::default(),
+            kernel: KernelCounters::default(),
+            facts: Vec::new(),
+            note: Some(note),
+        }
+    }
+
+    /// Its name and its address, for people.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let address = self.target.address.ip().to_canonical();
+        match self.name.as_str() {
+            "" => address.to_string(),
+            name => format!("{name} ({address})"),
+        }
+    }
+}
