@@ -32,7 +32,8 @@ pub fn evidence_of(run: &Run, direction: Direction) -> Option<Evidence> {
     Some(Evidence {
         asked: by_each.map(|rate| BitRate(rate.0.saturating_mul(streams))),
         goodput,
-        rate: in_frames(late_rate(run, direction).unwrap_or(goodput)),
+        // A sender of datagrams does not know how many arrive, and they arrive alike from the begin.
+        rate: in_frames(late_rate(run, direction).filter(|_| is_tcp).unwrap_or(goodput)),
         frame,
         tcp: is_tcp.then(|| signs(&one_way)),
         udp: (!is_tcp)
