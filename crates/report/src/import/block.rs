@@ -3,18 +3,53 @@
 use super::command::Command;
 use super::{Tool, iperf2};
 use model::time::WallTime;
+use std::borrow::Cow;
 
 /// A line, cleaned and without its head.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) text: String,
+pub(super) struct Line<'a> {
+    pub(super) text: Cow<'a, str>,
     /// When it was printed, where its head has a time.
     pub(super) stamp: Option<WallTime>,
 }
 
-impl From<String> for Line {
-    fn from(text: String) -> Line {
-        Line { text, stamp: None }
+impl<'a> From<&'a str> for Line<'a> {
+    fn from(text: &'a str) -> Line<'a> {
+        Line { text: Cow::Borrowed(text), stamp: None }
+    }
+}
+
+/// Lines in one piece of text, so that none needs memory of its own.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lines {
+    text: String,
+    /// Where each ends in the text.
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    fn push(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.ends.push(self.text.len());
+    }
+
+    pub(super) fn first(&self) -> Option<&str> {
+        self.iter().next()
+    }
+
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator + Clone {
+        (0..self.ends.len()).map(|index| {
+            let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+            &self.text[start..self.ends[index]]
+        })
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Lines {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(all: I) -> Lines {
+        let mut lines = Lines::default();
+        all.into_iter().for_each(|line| lines.push(line));
+        lines
     }
 }
 
@@ -24,7 +59,7 @@ pub(super) struct Block {
     pub(super) tool: Tool,
     /// Number of the first, from 1.
     pub(super) line: usize,
-    pub(super) lines: Vec<String>,
+    pub(super) lines: Lines,
     /// When each line was printed, where its head has a time.
     pub(super) stamps: Vec<Option<WallTime>>,
     /// The command line above it.
@@ -76,11 +111,11 @@ pub(super) enum Mark {
 }
 
 impl Block {
-    pub(super) fn new(tool: Tool, line: usize, first: Line) -> Block {
+    pub(super) fn new(tool: Tool, line: usize, first: &Line<'_>) -> Block {
         let mut block = Block {
             tool,
             line,
-            lines: Vec::new(),
+            lines: Lines::default(),
             stamps: Vec::new(),
             command: None,
             begin: line,
@@ -91,11 +126,11 @@ impl Block {
         block
     }
 
-    pub(super) fn push(&mut self, line: Line) {
+    pub(super) fn push(&mut self, line: &Line<'_>) {
         self.stamps.push(line.stamp);
-        let line = line.text;
+        let line = &*line.text;
         match self.tool {
-            Tool::Iperf2 | Tool::Iperf3 => self.reading.take(&line),
+            Tool::Iperf2 | Tool::Iperf3 => self.reading.take(line),
             Tool::Ping => self.reading.counted |= line.contains('%') && line.contains([',', '(']),
             _ => {}
         }
@@ -104,7 +139,7 @@ impl Block {
     }
 
     /// Adds a line that no tool claims. After very many the output has ended, and they are not kept.
-    pub(super) fn push_foreign(&mut self, line: Line) {
+    pub(super) fn push_foreign(&mut self, line: &Line<'_>) {
         let foreign = self.foreign + 1;
         if foreign <= MOST_FOREIGN {
             self.push(line);

@@ -1,13 +1,16 @@
 //! Lines without what terminals and other systems add: colour codes, carriage returns, byte-order marks.
 
+use std::borrow::Cow;
+
 /// The lines of a text, cleaned.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     text.trim_start_matches('\u{feff}').split('\n').map(clean)
 }
 
-fn clean(line: &str) -> String {
-    if line.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
-        return without_key(line.trim_end()).to_owned();
+fn clean(line: &str) -> Cow<'_, str> {
+    // Every byte is looked at, without an early end: several are compared at once.
+    if line.bytes().fold(true, |plain, byte| plain & (b' '..=b'~').contains(&byte)) {
+        return Cow::Borrowed(without_key(line.trim_end()));
     }
     let mut kept = String::with_capacity(line.len());
     let mut characters = line.chars();
@@ -20,7 +23,7 @@ fn clean(line: &str) -> String {
             other => kept.push(other),
         }
     }
-    without_key(kept.trim_end()).to_owned()
+    Cow::Owned(without_key(kept.trim_end()).to_owned())
 }
 
 /// The line without the key that a terminal shows where one interrupts.

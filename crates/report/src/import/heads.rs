@@ -18,7 +18,7 @@ pub(super) struct Part<'a> {
 
 impl Part<'_> {
     /// The cleaned lines of what is left of the text.
-    pub(super) fn lines<'a>(&'a self, rest: &'a str) -> impl Iterator<Item = Line> + 'a {
+    pub(super) fn lines<'a>(&'a self, rest: &'a str) -> impl Iterator<Item = Line<'a>> + 'a {
         let stamps = self.stamps.iter().copied().chain(std::iter::repeat(None));
         clean::lines(rest).zip(stamps).map(|(text, stamp)| Line { text, stamp })
     }

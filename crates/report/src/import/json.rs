@@ -1,6 +1,7 @@
 //! JSON documents within a text: found, repaired where they are cut off, and separated.
 
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// A JSON object and the line it begins in, from 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,18 +14,22 @@ pub(super) struct Document {
 
 /// What JSON there is in a text.
 #[derive(Debug, Default)]
-pub(super) struct Split {
+pub(super) struct Split<'a> {
     pub(super) documents: Vec<Document>,
     /// The text with the lines of documents empty.
-    pub(super) rest: String,
+    pub(super) rest: Cow<'a, str>,
     /// The line, from 1, of a document that the text ends in; only where more text is to come.
     pub(super) open: Option<usize>,
 }
 
 /// Every object that begins a line. `is_whole`: no more text follows, and a document that the end cuts off is closed.
-pub(super) fn split(text: &str, is_whole: bool) -> Split {
-    let mut split = Split { rest: String::with_capacity(text.len()), ..Split::default() };
-    let (mut at, mut line) = (0, 1);
+pub(super) fn split(text: &str, is_whole: bool) -> Split<'_> {
+    // Without a brace there is no object, and without a quotation mark no text in a list.
+    if !text.contains('{') && !text.contains('"') {
+        return Split { rest: Cow::Borrowed(text), ..Split::default() };
+    }
+    let mut split = Split::default();
+    let (mut rest, mut at, mut line) = (String::with_capacity(text.len()), 0, 1);
     while at < text.len() {
         let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
         let found = candidate(&text[at..], &text[at..end]).map(|from| {
@@ -34,20 +39,21 @@ pub(super) fn split(text: &str, is_whole: bool) -> Split {
         match found {
             Some((start, Object::Whole(document, length))) => {
                 let lines = text[at..start + length].matches('\n').count();
-                split.rest.extend(std::iter::repeat_n('\n', lines));
+                rest.extend(std::iter::repeat_n('\n', lines));
                 split.documents.push(document);
                 (at, line) = (start + length, line + lines);
             }
             Some((_, Object::Open)) => {
                 split.open = Some(line);
-                return split;
+                break;
             }
             Some((_, Object::None)) | None => {
-                split.rest.push_str(&text[at..end]);
+                rest.push_str(&text[at..end]);
                 (at, line) = (end, line + 1);
             }
         }
     }
+    split.rest = Cow::Owned(rest);
     split
 }
 

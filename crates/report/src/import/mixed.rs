@@ -19,7 +19,7 @@ pub(super) fn read(
     if !clients.is_empty() {
         return clients.iter().filter_map(|block| read(name, block, known)).collect();
     }
-    let headings: Vec<&String> = block.lines.iter().filter(|line| host(line).is_some()).collect();
+    let headings: Vec<&str> = block.lines.iter().filter(|line| host(line).is_some()).collect();
     // A server that connects back (-d, -r) has such a line, too.
     let serves = block.lines.iter().any(|line| line.starts_with("Server listening on "));
     let iperf = matches!(block.tool, Tool::Iperf2 | Tool::Iperf3);
@@ -59,24 +59,24 @@ fn clients_of_server(block: &Block) -> Vec<Block> {
 /// The lines of one client of a server, and those of none.
 fn block_of_client(block: &Block, client: IpAddr, owners: &[(String, IpAddr)]) -> Block {
     let owner = |line: &str| id(line).and_then(|id| owners.iter().find(|(known, _)| *known == id));
-    let is_own = |line: &&String| match owner(line) {
+    let is_own = |line: &&str| match owner(line) {
         Some((_, owner)) => *owner == client,
         None => !line.starts_with("[SUM"),
     };
     let first = block.lines.iter().position(|line| owner(line).is_some_and(|(_, owner)| *owner == client));
     let mut lines = block.lines.iter().filter(is_own);
-    let heading = lines.next().cloned().unwrap_or_default();
-    let mut own = Block::new(block.tool, block.line + first.unwrap_or_default(), heading.into());
+    let heading = lines.next().unwrap_or_default();
+    let mut own = Block::new(block.tool, block.line + first.unwrap_or_default(), &heading.into());
     own.command.clone_from(&block.command);
-    lines.for_each(|line| own.push(line.clone().into()));
+    lines.for_each(|line| own.push(&line.into()));
     own
 }
 
 /// A block for each heading: the connections to its host, and the rows of their numbers. Sums, and what has no number,
 /// belong to nobody. `None`: a number or a host is used twice.
-fn apart(block: &Block, headings: &[&String]) -> Option<Vec<Block>> {
+fn apart(block: &Block, headings: &[&str]) -> Option<Vec<Block>> {
     let mut owners: Vec<(String, usize)> = Vec::new();
-    for line in &block.lines {
+    for line in block.lines.iter() {
         let Some((id, remote)) = connection(line) else { continue };
         let mut to = (0..headings.len()).filter(|index| host(headings[*index]) == Some(remote));
         let (owner, second) = (to.next()?, to.next());
@@ -98,20 +98,20 @@ fn apart(block: &Block, headings: &[&String]) -> Option<Vec<Block>> {
 /// The lines of one output.
 fn owned_block(block: &Block, heading: &str, index: usize, owners: &[(String, usize)]) -> Block {
     let line = block.lines.iter().position(|line| line == heading).unwrap_or_default();
-    let mut own = Block::new(block.tool, block.line + line, heading.to_owned().into());
+    let mut own = Block::new(block.tool, block.line + line, &heading.into());
     own.command.clone_from(&block.command);
-    for line in &block.lines {
+    for line in block.lines.iter() {
         let owner = id(line).and_then(|id| owners.iter().find(|(known, _)| *known == id));
         let shared = line.starts_with("[ ID]") || line.starts_with("- - -");
         if shared || owner.is_some_and(|(_, owner)| *owner == index) {
-            own.push(line.clone().into());
+            own.push(&line.into());
         }
     }
     own
 }
 
 /// A run without figures, and the way out.
-fn refused(name: &str, block: &Block, headings: &[&String], known: Known) -> Imported {
+fn refused(name: &str, block: &Block, headings: &[&str], known: Known) -> Imported {
     let protocol = if block.tool == Tool::Iperf3 { ProtocolName::Iperf3 } else { ProtocolName::Foreign };
     let mut parsed = ParsedRun::new(block.tool, block.line, protocol, TestSpec::new(Transport::Tcp), known);
     let why = format!(

@@ -46,8 +46,7 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> 
         return Some(parsed.imported(name));
     }
     let heading = Heading::from_line(block.lines.first()?)?;
-    let lines: Vec<String> =
-        block.lines[1..].iter().filter(|line| !line.trim().is_empty()).cloned().collect();
+    let lines: Vec<&str> = block.lines.iter().skip(1).filter(|line| !line.trim().is_empty()).collect();
     let figures = match omni::Figures::from_lines(&lines) {
         Some(figures) => figures.read(&heading, block, known, name),
         None => of_rows(&heading, name, block, known),

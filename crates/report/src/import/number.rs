@@ -23,7 +23,7 @@ impl Printed {
                 b'0'..=b'9' => {
                     mantissa = mantissa * 10 + u64::from(byte - b'0');
                     places += 1;
-                    decimals = decimals.map(|count: i32| count + 1);
+                    decimals = decimals.map(|count: usize| count + 1);
                 }
                 b'.' | b',' if decimals.is_none() => decimals = Some(0),
                 _ => return None,
@@ -33,11 +33,11 @@ impl Printed {
         let value = match places {
             0 => return None,
             // A quotient of exact numbers is rounded once, as the standard library rounds a decimal number.
-            1..=EXACT_DIGITS => mantissa as f64 / 10_f64.powi(decimals),
+            1..=EXACT_DIGITS => mantissa as f64 / TENS[decimals],
             _ => digits.replace(',', ".").parse().ok()?,
         };
         let value = if digits.len() < text.len() { -value } else { value };
-        Some(Printed { value, half: 0.5 * 0.1_f64.powi(decimals) })
+        Some(Printed { value, half: 0.5 * TENTHS[decimals] })
     }
 
     /// The figure as seconds of a test.
@@ -150,6 +150,27 @@ fn power(prefix: &str, base: f64) -> Option<f64> {
     Some(base.powi(exponent))
 }
 
+/// The first powers of a number, as `powi` has them.
+const fn powers(base: f64) -> [f64; LONGEST + 1] {
+    let mut powers = [1.0; LONGEST + 1];
+    let mut exponent = 0;
+    while exponent <= LONGEST {
+        let (mut left, mut square, mut power) = (exponent, base, 1.0);
+        while left > 0 {
+            if left % 2 == 1 {
+                power *= square;
+            }
+            square *= square;
+            left /= 2;
+        }
+        powers[exponent] = power;
+        exponent += 1;
+    }
+    powers
+}
+
+const TENS: [f64; LONGEST + 1] = powers(10.0);
+const TENTHS: [f64; LONGEST + 1] = powers(0.1);
 const LONGEST: usize = 18;
 /// Numbers of so many digits are exact.
 const EXACT_DIGITS: usize = 15;
@@ -181,6 +202,14 @@ mod tests {
         for text in ["nan", "-nan", "inf", "", ".", "-", "1e9", "1.2.3", "1,234,567", "99999999999999999999"]
         {
             assert_eq!(Printed::from_text(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn powers_are_those_of_the_standard_library() {
+        for exponent in 0..=LONGEST {
+            let power = |base: f64| base.powi(i32::try_from(exponent).unwrap());
+            assert_eq!((TENS[exponent], TENTHS[exponent]), (power(10.0), power(0.1)), "{exponent}");
         }
     }
 

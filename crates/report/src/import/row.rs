@@ -5,11 +5,11 @@ use super::possible;
 use model::units::Nanos;
 
 /// A row: `[  5]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    0   1.37 MBytes`.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Row<'a> {
     pub(super) id: Id,
     /// The second pair of brackets of iPerf3, `TX-C`, or `*`: the return path of a stream of iPerf2.
-    pub(super) role: Option<String>,
+    pub(super) role: Option<&'a str>,
     pub(super) start: Nanos,
     pub(super) end: Nanos,
     /// How far off the printed length may be.
@@ -17,7 +17,7 @@ pub(super) struct Row {
     pub(super) bytes: Printed,
     pub(super) rate: Option<Printed>,
     /// Everything behind the rate, without the words below.
-    pub(super) rest: Vec<String>,
+    rest: &'a str,
     /// Ends with `(omitted)`.
     pub(super) omitted: bool,
     /// Ends with `sender` (true) or `receiver`.
@@ -43,29 +43,19 @@ pub(super) struct Losses {
     pub(super) total: i64,
 }
 
-impl Row {
+impl<'a> Row<'a> {
     /// Reads a line that is one; `None` of any other.
-    pub(super) fn from_line(line: &str) -> Option<Row> {
+    pub(super) fn from_line(line: &'a str) -> Option<Row<'a>> {
         let Head { id, role, start, end, half, bytes, padded, rest } = Head::from_line(line)?;
-        let mut tokens = rest.split_whitespace();
-        let mut behind = tokens.clone();
-        let (number, unit) = (behind.next(), behind.next().filter(|unit| unit.contains('/')));
-        let rate = number.zip(unit).and_then(|(number, unit)| Printed::rate(number, unit));
-        if unit.is_some() {
-            tokens = behind;
-        }
-        let mut take_last = |word: &str| {
-            let is_last = tokens.clone().next_back() == Some(word);
-            is_last && tokens.next_back().is_some()
-        };
-        let omitted = take_last("(omitted)");
-        let sender = match () {
-            () if take_last("sender") => Some(true),
-            () if take_last("receiver") => Some(false),
-            () => None,
-        };
-        let rest = tokens.map(str::to_owned).collect();
-        let role = role.map(str::to_owned);
+        let (number, behind) = first_word(rest);
+        let (unit, behind) = first_word(behind);
+        let has_rate = unit.contains('/');
+        let rate = if has_rate { Printed::rate(number, unit) } else { None };
+        let rest = if has_rate { behind } else { rest }.trim();
+        let (omitted, rest) = without_last(rest, "(omitted)");
+        let (sends, rest) = without_last(rest, "sender");
+        let (receives, rest) = if sends { (false, rest) } else { without_last(rest, "receiver") };
+        let sender = (sends || receives).then_some(sends);
         Some(Row { id, role, start, end, half, bytes, rate, rest, omitted, sender, padded })
     }
 
@@ -78,25 +68,58 @@ impl Row {
         self.end.saturating_sub(self.start)
     }
 
+    /// The words behind the rate.
+    pub(super) fn words(&self) -> impl Iterator<Item = &'a str> + Clone {
+        self.rest.split_ascii_whitespace()
+    }
+
+    /// The word at a place behind the rate.
+    pub(super) fn word(&self, place: usize) -> Option<&'a str> {
+        self.words().nth(place)
+    }
+
     /// The jitter and losses in it.
     pub(super) fn losses(&self) -> Option<Losses> {
-        let at = self.rest.iter().position(|word| word == "ms")?;
-        let jitter = Printed::from_text(self.rest.get(at.checked_sub(1)?)?);
-        let behind: String = self.rest[at + 1..].concat();
+        // Most rows are of TCP and have no time behind the rate.
+        if !self.rest.contains('/') {
+            return None;
+        }
+        let mut words = self.words();
+        let (mut before, mut jitter) = (None, None);
+        for word in words.by_ref() {
+            if word == "ms" {
+                jitter = before;
+                break;
+            }
+            before = Some(word);
+        }
+        let jitter = Printed::from_text(jitter?);
+        let behind: String = words.collect();
         let (lost, behind) = behind.split_once('/')?;
-        let total: String = behind
-            .chars()
-            .enumerate()
-            .take_while(|(i, c)| c.is_ascii_digit() || (*i == 0 && *c == '-'))
-            .map(|(_, c)| c)
-            .collect();
+        let digits = behind.bytes().enumerate();
+        let count = digits.take_while(|(at, byte)| byte.is_ascii_digit() || (*at == 0 && *byte == b'-')).count();
         let jitter = jitter.map_or(Nanos::ZERO, |jitter| possible::jitter(jitter.value));
-        Some(Losses { jitter, lost: lost.parse().ok()?, total: total.parse().ok()? })
+        Some(Losses { jitter, lost: lost.parse().ok()?, total: behind[..count].parse().ok()? })
     }
 
     /// A count that stands alone behind the rate.
     pub(super) fn count(&self) -> Option<i64> {
-        self.rest.first()?.parse().ok()
+        self.word(0)?.parse().ok()
+    }
+}
+
+/// The first word of a text, and what stands behind it.
+fn first_word(text: &str) -> (&str, &str) {
+    let text = text.trim_start();
+    text.split_at(text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len()))
+}
+
+/// Whether a text ends with a word, and the text without it.
+fn without_last<'a>(text: &'a str, word: &str) -> (bool, &'a str) {
+    let before = text.strip_suffix(word);
+    match before.filter(|before| before.is_empty() || before.ends_with(|c: char| c.is_ascii_whitespace())) {
+        Some(before) => (true, before.trim_end()),
+        None => (false, text),
     }
 }
 
@@ -158,7 +181,7 @@ mod tests {
             "[  5][TX-C]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    3   1.37 MBytes       ",
         )
         .unwrap();
-        assert_eq!((row.id, row.role.as_deref(), row.padded), (Id::Stream(5), Some("TX-C"), true));
+        assert_eq!((row.id, row.role, row.padded), (Id::Stream(5), Some("TX-C"), true));
         assert_eq!((row.end, row.count()), (Nanos(1_000_000_000), Some(3)));
         let row =
             Row::from_line("[SUM]  0.0- 1.0 sec  1,02 GBytes  8,79 Gbits/sec   0.019 ms    0/ 1704 (0%)")

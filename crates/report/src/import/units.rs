@@ -172,7 +172,7 @@ fn last_begin(documents: &[(Document, usize)]) -> Option<usize> {
 
 /// Cuts a text where an output begins. A line that no tool claims belongs to the output before it. With the line of a command whose
 /// output is still to come.
-fn blocks(lines: impl Iterator<Item = Line>) -> (Vec<Block>, Option<usize>) {
+fn blocks<'a>(lines: impl Iterator<Item = Line<'a>>) -> (Vec<Block>, Option<usize>) {
     let mut blocks: Vec<Block> = Vec::new();
     let mut command: Option<(usize, Command)> = None;
     for (line, number) in lines.zip(1..) {
@@ -182,7 +182,7 @@ fn blocks(lines: impl Iterator<Item = Line>) -> (Vec<Block>, Option<usize>) {
             .and_then(|block| Some((reader(block.tool)?.mark)(&line.text, Some(block))))
             .unwrap_or(Mark::No);
         if own == Mark::Part {
-            blocks.last_mut().expect("it claims the line").push(line);
+            blocks.last_mut().expect("it claims the line").push(&line);
             continue;
         }
         let claim = READERS.iter().find(|reader| (reader.mark)(&line.text, None) != Mark::No);
@@ -192,11 +192,11 @@ fn blocks(lines: impl Iterator<Item = Line>) -> (Vec<Block>, Option<usize>) {
             (_, None, last) => {
                 let found = Command::from_line(&line.text).map(|command| (number, command));
                 command = found.or(command).filter(|(at, _)| number - at <= MOST_FOREIGN);
-                last.into_iter().for_each(|block| block.push_foreign(line.clone()));
+                last.into_iter().for_each(|block| block.push_foreign(&line));
                 continue;
             }
         };
-        let mut block = Block::new(tool, number, line);
+        let mut block = Block::new(tool, number, &line);
         if let Some((at, command)) = command.take().filter(|(_, command)| command.tool == tool) {
             (block.begin, block.command) = (at, Some(command));
         }

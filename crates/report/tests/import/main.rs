@@ -9,6 +9,7 @@ mod earlier;
 mod iperf2;
 mod iperf3;
 mod json;
+mod languages;
 mod live;
 mod mixed;
 mod netperf;

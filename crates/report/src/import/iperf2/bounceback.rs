@@ -23,7 +23,7 @@ struct Trips {
 }
 
 /// The run of a block; `None` when it is no bounceback of a client.
-pub(super) fn parse_bounceback(output: &Output, block: &Block) -> Option<ParsedRun> {
+pub(super) fn parse_bounceback(output: &Output<'_>, block: &Block) -> Option<ParsedRun> {
     let (row, trips) = whole(output)?;
     let mut parsed = ParsedRun::new(Tool::Iperf2, block.line, output.host.as_deref());
     if let Some(stream) = output.streams.first() {
@@ -57,7 +57,7 @@ pub(super) fn parse_bounceback(output: &Output, block: &Block) -> Option<ParsedR
 }
 
 /// The run of a server's block: how many round trips there were, of whose times it says nothing.
-pub(super) fn parse_served(output: &Output, block: &Block) -> Option<ParsedRun> {
+pub(super) fn parse_served(output: &Output<'_>, block: &Block) -> Option<ParsedRun> {
     let (first, bounce) = output.bounces.first()?;
     let stream = output.streams.iter().find(|stream| stream.id == *first)?;
     let mut parsed = ParsedRun::new(Tool::Iperf2, block.line, Some(&stream.local.ip().to_string()));
@@ -80,8 +80,8 @@ pub(super) fn parse_served(output: &Output, block: &Block) -> Option<ParsedRun> 
 }
 
 /// The last row of the whole time of each connection (`-P`), as one; of a cut output its last row.
-fn whole(output: &Output) -> Option<(&Row, Trips)> {
-    let mut last: Vec<(&Row, Trips)> = Vec::new();
+fn whole<'a>(output: &'a Output<'a>) -> Option<(&'a Row<'a>, Trips)> {
+    let mut last: Vec<(&Row<'_>, Trips)> = Vec::new();
     for row in output.rows.iter().filter(|row| row.id != Id::Sum) {
         let Some(trips) = trips(row) else { continue };
         match last.iter_mut().find(|(known, _)| known.id == row.id) {
@@ -130,9 +130,9 @@ fn merged(all: impl Iterator<Item = (Nanos, u64)>) -> Vec<(Nanos, u64)> {
     bins.into_iter().collect()
 }
 
-fn trips(row: &Row) -> Option<Trips> {
-    let at = row.rest.iter().position(|word| word == "ms")?;
-    let (count, times) = row.rest.get(at.checked_sub(1)?)?.split_once('=')?;
+fn trips(row: &Row<'_>) -> Option<Trips> {
+    let at = row.words().position(|word| word == "ms")?;
+    let (count, times) = row.word(at.checked_sub(1)?)?.split_once('=')?;
     let count: u64 = count.parse().ok().filter(|count| *count > 0)?;
     let times: Vec<Nanos> = times.split('/').filter_map(millis).collect();
     let [mean, min, max, stddev] = times.as_slice() else { return None };

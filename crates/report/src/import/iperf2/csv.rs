@@ -3,7 +3,7 @@
 //! A client over UDP prints the server's report behind its own rows, with the addresses the other way round. Its dates are of 1970
 //! where the tool forgot to look at the clock, and its figures `-nan` or −1 where there are none.
 
-use super::super::block::Block;
+use super::super::block::{Block, Lines};
 use super::super::build::{ParsedRun, add_sample, total};
 use super::super::number::{Printed, seconds};
 use super::super::possible::{self, Figure};
@@ -50,7 +50,7 @@ pub(super) fn is_row(line: &str) -> bool {
 }
 
 /// Whether a row is of another test than those before: another server, or a stream whose whole was told.
-pub(super) fn begins_anew(line: &str, before: &[String]) -> bool {
+pub(super) fn begins_anew(line: &str, before: &Lines) -> bool {
     let Some(row) = self::row(line) else { return false };
     // The last two rows of the same stream: streams further back than there can be are not looked for.
     let recent = before.iter().rev().take(MOST_STREAMS).filter_map(|line| self::row(line));

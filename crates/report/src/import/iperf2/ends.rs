@@ -14,7 +14,7 @@ use model::sample::{Role, Side, StreamResult, StreamSample, TcpCounters, UdpCoun
 use model::units::{BitRate, Bytes, Nanos};
 
 /// Everything an output told; `None` when it has neither figures nor an error.
-pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option<ParsedRun> {
+pub(super) fn parse_ends(output: &Output<'_>, block: &Block, known: Known) -> Option<ParsedRun> {
     if output.rows.is_empty() && output.failed.is_none() {
         return None;
     }
@@ -46,7 +46,7 @@ pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option
 }
 
 /// The end that printed it. Without a heading a low port is the server's.
-fn side(output: &Output) -> Side {
+fn side(output: &Output<'_>) -> Side {
     let low = |stream: &Stream| stream.local.port() < stream.remote.port();
     let losses = output.rows.iter().any(|row| row.losses().is_some());
     let server = match (output.host.is_some(), output.listens.is_some(), output.streams.first()) {
@@ -59,18 +59,18 @@ fn side(output: &Output) -> Side {
 }
 
 /// The rows of single streams; where there are sums alone, these.
-fn single(output: &Output) -> impl Iterator<Item = &Row> {
+fn single<'a>(output: &'a Output<'a>) -> impl Iterator<Item = &'a Row<'a>> {
     let sums = output.rows.iter().all(|row| row.id == Id::Sum);
     output.rows.iter().filter(move |row| (sums || row.id != Id::Sum) && !is_load(output, row))
 }
 
 /// Streams of TCP beside a test of UDP are its `--working-load`.
-fn is_load(output: &Output, row: &Row) -> bool {
+fn is_load(output: &Output<'_>, row: &Row<'_>) -> bool {
     let tcp = output.streams.iter().any(|stream| Id::Stream(stream.id) == row.id && stream.tcp);
     tcp && output.transport == Some(Transport::Udp)
 }
 
-fn working_load(parsed: &mut ParsedRun, output: &Output) {
+fn working_load(parsed: &mut ParsedRun, output: &Output<'_>) {
     let rows = output.rows.iter().filter(|row| is_load(output, row) && row.start == Nanos::ZERO);
     let rates: Vec<f64> = rows.filter_map(|row| row.rate.map(|rate| rate.value)).collect();
     if !rates.is_empty() {
@@ -85,7 +85,7 @@ fn working_load(parsed: &mut ParsedRun, output: &Output) {
 /// The rows of one end on their way into what is told.
 struct Speaker<'a> {
     parsed: &'a mut ParsedRun,
-    output: &'a Output,
+    output: &'a Output<'a>,
     side: Side,
     up: Vec<Id>,
     down: Vec<Id>,
@@ -129,7 +129,7 @@ impl Speaker<'_> {
     }
 
     /// A star marks the return path of a connection that carries both; in old versions a second connection carries it.
-    fn direction(&self, row: &Row) -> Direction {
+    fn direction(&self, row: &Row<'_>) -> Direction {
         let stream = self.output.streams.iter().find(|stream| Id::Stream(stream.id) == row.id);
         let back = match (stream, self.side) {
             (Some(stream), _) if stream.reverse => true,
@@ -137,14 +137,14 @@ impl Speaker<'_> {
             (Some(stream), Side::Local) => Some(stream.local.port()) == self.output.listens,
             _ => false,
         };
-        if back || row.role.as_deref() == Some("*") { Direction::Down } else { Direction::Up }
+        if back || row.role == Some("*") { Direction::Down } else { Direction::Up }
     }
 
     fn take(&mut self) {
-        let rows: Vec<Row> = single(self.output).cloned().collect();
+        let rows: Vec<Row<'_>> = single(self.output).copied().collect();
         for (index, row) in rows.iter().enumerate() {
             let direction = self.direction(row);
-            let same = |other: &&Row| other.id == row.id && other.role == row.role;
+            let same = |other: &&Row<'_>| other.id == row.id && other.role == row.role;
             let first = !rows[..index].iter().any(|other| same(&other));
             let alone = first && !rows[index + 1..].iter().any(|other| same(&other));
             let last = row.start == Nanos::ZERO && (alone || !first);
@@ -196,7 +196,7 @@ impl Speaker<'_> {
         if (direction == Direction::Up) == (self.side == Side::Local) { Role::Sender } else { Role::Receiver }
     }
 
-    fn result(&mut self, row: &Row, stream: u32, direction: Direction, role: Role) -> StreamResult {
+    fn result(&mut self, row: &Row<'_>, stream: u32, direction: Direction, role: Role) -> StreamResult {
         let Agreed { bytes: printed, elapsed, .. } = agreed(row.bytes, row.rate, row.elapsed(), row.half);
         let udp = (self.parsed.test.transport == Transport::Udp).then(|| self.datagrams(row, printed, role));
         let size = u64::from(self.parsed.test.length);
@@ -208,7 +208,7 @@ impl Speaker<'_> {
         StreamResult { stream, direction, role, elapsed, bytes, total_bytes: bytes, tcp, udp }
     }
 
-    fn datagrams(&mut self, row: &Row, printed: Bytes, role: Role) -> UdpCounters {
+    fn datagrams(&mut self, row: &Row<'_>, printed: Bytes, role: Role) -> UdpCounters {
         let size = u64::from(self.parsed.test.length);
         let estimate = printed.0.saturating_add(size / 2).checked_div(size).unwrap_or_default();
         let Some(losses) = row.losses().filter(|_| role == Role::Receiver) else {
@@ -292,7 +292,7 @@ impl Speaker<'_> {
 }
 
 /// What holds for the output as a whole.
-fn complete(parsed: &mut ParsedRun, output: &Output, command: Option<&Command>) {
+fn complete(parsed: &mut ParsedRun, output: &Output<'_>, command: Option<&Command>) {
     if let Some(reason) = &output.failed {
         parsed.outcome = Outcome::Failed { reason: reason.clone() };
     }
@@ -323,10 +323,10 @@ fn complete(parsed: &mut ParsedRun, output: &Output, command: Option<&Command>) 
 }
 
 /// What is told of frames and bursts, of which a run has no figures.
-fn pieces(parsed: &mut ParsedRun, output: &Output) {
+fn pieces(parsed: &mut ParsedRun, output: &Output<'_>) {
     let wholes = || single(output).filter(|row| row.start == Nanos::ZERO);
     if let Some(row) = wholes().last().filter(|_| output.frames)
-        && let Some(counts) = frame_counts(&row.rest)
+        && let Some(counts) = frame_counts(row)
     {
         let text = match counts.as_slice() {
             [sent, missed, slips] => {
@@ -341,7 +341,7 @@ fn pieces(parsed: &mut ParsedRun, output: &Output) {
         return;
     }
     let took =
-        |row: &Row| row.rest.first().and_then(|word| Printed::from_text(word)).map(|printed| printed.value);
+        |row: &Row<'_>| row.word(0).and_then(Printed::from_text).map(|printed| printed.value);
     let count = output.bursts.len();
     // 2.1.8 without `--trip-times` subtracts a time that was never set.
     let times: Vec<f64> = output.bursts.iter().filter_map(took).filter(|time| *time >= 0.0).collect();
@@ -358,16 +358,16 @@ fn pieces(parsed: &mut ParsedRun, output: &Output) {
 
 /// `29/1/1` behind a row of a sender of frames, `29/1` of a receiver: plain counts behind the rate of datagrams, or behind
 /// the window and its RTT.
-fn frame_counts(rest: &[String]) -> Option<Vec<u64>> {
-    let unit = rest.iter().position(|word| word == "pps" || word == "us")?;
-    let counts: Option<Vec<u64>> = rest.get(unit + 1)?.split('/').map(|count| count.parse().ok()).collect();
+fn frame_counts(row: &Row<'_>) -> Option<Vec<u64>> {
+    let mut behind = row.words().skip_while(|word| *word != "pps" && *word != "us").skip(1);
+    let counts: Option<Vec<u64>> = behind.next()?.split('/').map(|count| count.parse().ok()).collect();
     counts.filter(|counts| counts.len() > 1)
 }
 
 /// `31707/0  0  1278K/88(40) us`, and with 2.2 what is in flight before the window.
-fn tcp(row: &Row) -> TcpCounters {
-    let retransmits = possible::retransmits(row.rest.get(1).and_then(|word| word.parse().ok()));
-    let mut fields = row.rest.get(2).map(|word| word.split('/').rev()).into_iter().flatten();
+fn tcp(row: &Row<'_>) -> TcpCounters {
+    let retransmits = possible::retransmits(row.word(1).and_then(|word| word.parse().ok()));
+    let mut fields = row.word(2).map(|word| word.split('/').rev()).into_iter().flatten();
     let plain = |word: &str| word.split('(').next().unwrap_or_default().to_owned();
     let rtt = fields.next().and_then(|word| Printed::from_text(&plain(word)));
     let cwnd = fields.next().and_then(|word| Printed::bytes(plain(word).strip_suffix('K')?, "KBytes"));

@@ -1,5 +1,6 @@
 //! The lines of iPerf2's text, one by one.
 
+use super::super::block::Lines;
 use super::super::number::Printed;
 use super::super::row::{Id, Row};
 use model::plan::Transport;
@@ -8,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// What the lines of one output told, in order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Output {
+pub(super) struct Output<'a> {
     /// The host of `Client connecting to`.
     pub(super) host: Option<String>,
     /// The port of `Server listening on`; a client that is sent to (`-d`, `-r`) has one, too.
@@ -17,11 +18,11 @@ pub(super) struct Output {
     /// `Sending 1470 byte datagrams`.
     pub(super) length: Option<u32>,
     pub(super) streams: Vec<Stream>,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<Row<'a>>,
     /// Rows behind `Server Report:`, of what a client sent.
-    pub(super) reports: Vec<Row>,
+    pub(super) reports: Vec<Row<'a>>,
     /// Rows of single bursts (`--burst-period`): they are parts of no interval.
-    pub(super) bursts: Vec<Row>,
+    pub(super) bursts: Vec<Row<'a>>,
     /// A column of frames was there (`--isochronous`).
     pub(super) frames: bool,
     /// Connections of round trips at a server: bytes of a request, and of its reply.
@@ -133,15 +134,15 @@ pub(super) fn is_part(line: &str) -> bool {
             && (line.contains("] Sent ") || line.contains("Server Report") || line.contains("-PDF:"))
 }
 
-impl Output {
-    pub(super) fn from_lines(lines: &[String]) -> Output {
+impl<'a> Output<'a> {
+    pub(super) fn from_lines(lines: &'a Lines) -> Output<'a> {
         let mut output = Output::default();
         let mut reported = Vec::new();
         lines.iter().for_each(|line| output.take(line, &mut reported));
         output
     }
 
-    fn take(&mut self, line: &str, reported: &mut Vec<Id>) {
+    fn take(&mut self, line: &'a str, reported: &mut Vec<Id>) {
         if let Some(row) = Row::from_line(line) {
             match reported.iter().position(|id| *id == row.id) {
                 Some(at) => {
@@ -226,9 +227,9 @@ fn bounce(line: &str) -> Option<Bounce> {
 }
 
 /// `0.617 ms (0.062%)` behind the rate: how long the burst took, and the share of its period.
-fn is_burst(row: &Row) -> bool {
-    let share = row.rest.get(2).is_some_and(|word| word.starts_with('(') && word.ends_with("%)"));
-    share && row.rest.get(1).is_some_and(|word| word == "ms")
+fn is_burst(row: &Row<'_>) -> bool {
+    let share = row.word(2).is_some_and(|word| word.starts_with('(') && word.ends_with("%)"));
+    share && row.word(1) == Some("ms")
 }
 
 /// `10.0.0.1%lo port 49550`.

@@ -8,7 +8,7 @@ use model::plan::Transport;
 use model::sample::Role;
 
 /// What holds for the output as a whole.
-pub(super) fn complete(parsed: &mut ParsedRun, output: &Output, command: Option<&Command>) {
+pub(super) fn complete(parsed: &mut ParsedRun, output: &Output<'_>, command: Option<&Command>) {
     if let Some(outcome) = &output.failed {
         parsed.outcome = outcome.clone();
     }

@@ -14,7 +14,7 @@ use model::sample::{Role, Side, SideResult, StreamResult, StreamSample, TcpCount
 use model::units::{BitRate, Bytes, Nanos};
 
 /// Everything an output told; `None` when it has neither figures nor an error.
-pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option<ParsedRun> {
+pub(super) fn parse_ends(output: &Output<'_>, block: &Block, known: Known) -> Option<ParsedRun> {
     let is_empty = output.client.is_empty() && output.server.is_empty();
     if is_empty && output.failed.is_none() || output.is_idle() {
         return None;
@@ -37,19 +37,19 @@ pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option
 }
 
 /// What a server printed of a test that is known already.
-pub(super) fn server_side(parsed: &mut ParsedRun, output: &Output) {
+pub(super) fn server_side(parsed: &mut ParsedRun, output: &Output<'_>) {
     Speaker { parsed, output, side: Side::Peer, part: &output.server, impossible: Vec::new() }.take();
 }
 
 /// The size of segments: what a client asked for (`-M`) is theirs with the timestamps, which nearly every system sends.
-fn segments(parsed: &mut ParsedRun, output: &Output, block: &Block) {
+fn segments(parsed: &mut ParsedRun, output: &Output<'_>, block: &Block) {
     match output.mss {
         Some(mss) if !output.asked_mss => parsed.mss = Some(mss),
         asked => parsed.ask_segments(asked.or_else(|| block.command.as_ref()?.mss())),
     }
 }
 
-fn addresses(parsed: &mut ParsedRun, output: &Output) {
+fn addresses(parsed: &mut ParsedRun, output: &Output<'_>) {
     if let Some((_, local, remote)) = output.client.streams.first() {
         (parsed.client, parsed.server) = (Some(*local), Some(*remote));
     } else if let Some((_, local, remote)) = output.server.streams.first() {
@@ -57,12 +57,12 @@ fn addresses(parsed: &mut ParsedRun, output: &Output) {
     }
 }
 
-fn spec(output: &Output, transport: Transport) -> TestSpec {
+fn spec(output: &Output<'_>, transport: Transport) -> TestSpec {
     let mut spec = TestSpec::new(transport);
     spec.directions = directions(output);
     let part = if output.client.is_empty() { &output.server } else { &output.client };
     let rows = if part.finals.is_empty() { &part.intervals } else { &part.finals };
-    let mut ids: Vec<_> = Part::single(rows).iter().map(|row| (row.id, row.role.clone())).collect();
+    let mut ids: Vec<_> = Part::single(rows).iter().map(|row| (row.id, row.role)).collect();
     let mut observed = Vec::new();
     ids.retain(|id| {
         !observed.contains(id) && {
@@ -76,7 +76,7 @@ fn spec(output: &Output, transport: Transport) -> TestSpec {
         if output.client.finals.is_empty() { &output.client.intervals } else { &output.client.finals };
     let longest = client.iter().chain(&output.server.finals).map(|row| row.end).max().unwrap_or_default();
     spec.end = End::Time(output.options.time.map_or(longest, Nanos::from_secs));
-    let omitted = |part: &Part| part.intervals.iter().filter(|row| row.omitted).map(|row| row.end).max();
+    let omitted = |part: &Part<'_>| part.intervals.iter().filter(|row| row.omitted).map(|row| row.end).max();
     spec.omit = output
         .options
         .omit
@@ -94,8 +94,8 @@ fn spec(output: &Output, transport: Transport) -> TestSpec {
 }
 
 /// Amounts with the number of datagrams they are.
-fn counted(output: &Output) -> Vec<(Printed, u64)> {
-    let of_row = |row: &Row| {
+fn counted(output: &Output<'_>) -> Vec<(Printed, u64)> {
+    let of_row = |row: &Row<'_>| {
         let count = match row.losses() {
             // iPerf3 3.0 prints the receiver's losses beside the sender's amount: they do not belong together.
             Some(losses) => losses.total.checked_sub(losses.lost),
@@ -106,15 +106,15 @@ fn counted(output: &Output) -> Vec<(Printed, u64)> {
     output.client.intervals.iter().chain(&output.server.intervals).filter_map(of_row).collect()
 }
 
-fn directions(output: &Output) -> Directions {
+fn directions(output: &Output<'_>) -> Directions {
     let rows = || {
         let parts = [(&output.client, false), (&output.server, true)];
         parts.into_iter().flat_map(|(part, server)| {
             part.intervals.iter().chain(&part.finals).map(move |row| (row, server))
         })
     };
-    let up = |(row, _): &(&Row, bool)| matches!(row.role.as_deref(), Some("TX-C" | "RX-S"));
-    let down = |(row, _): &(&Row, bool)| matches!(row.role.as_deref(), Some("RX-C" | "TX-S"));
+    let up = |(row, _): &(&Row<'_>, bool)| matches!(row.role, Some("TX-C" | "RX-S"));
+    let down = |(row, _): &(&Row<'_>, bool)| matches!(row.role, Some("RX-C" | "TX-S"));
     match (rows().any(|row| up(&row)), rows().any(|row| down(&row))) {
         (true, true) => Directions::Both,
         (false, true) => Directions::Down,
@@ -125,14 +125,14 @@ fn directions(output: &Output) -> Directions {
 }
 
 /// A server alone that prints its window or bare counts of datagrams sends.
-fn server_sends(output: &Output) -> bool {
+fn server_sends(output: &Output<'_>) -> bool {
     let rows = &output.server.intervals;
     output.client.is_empty()
         && !rows.is_empty()
         && rows.iter().all(|row| row.count().is_some() && row.losses().is_none())
 }
 
-fn first_interval(output: &Output) -> Nanos {
+fn first_interval(output: &Output<'_>) -> Nanos {
     let rows = output.client.intervals.iter().chain(&output.server.intervals);
     rows.map(Row::elapsed).next().unwrap_or_default()
 }
@@ -140,9 +140,9 @@ fn first_interval(output: &Output) -> Nanos {
 /// One end's rows on their way into what is told.
 struct Speaker<'a> {
     parsed: &'a mut ParsedRun,
-    output: &'a Output,
+    output: &'a Output<'a>,
     side: Side,
-    part: &'a Part,
+    part: &'a Part<'a>,
     /// Streams of which an interval has counts that cannot be.
     impossible: Vec<(u32, Direction)>,
 }
@@ -192,8 +192,8 @@ impl Speaker<'_> {
     }
 
     /// What this end does in the direction of a row of an interval.
-    fn direction_and_role(&self, row: &Row) -> (Direction, Role) {
-        let direction = match row.role.as_deref() {
+    fn direction_and_role(&self, row: &Row<'_>) -> (Direction, Role) {
+        let direction = match row.role {
             Some("TX-C" | "RX-S") => Direction::Up,
             Some("RX-C" | "TX-S") => Direction::Down,
             _ => self.parsed.test.directions.each().next().unwrap_or(Direction::Up),
@@ -208,19 +208,19 @@ impl Speaker<'_> {
         }
     }
 
-    fn final_way(&self, row: &Row) -> (Direction, Role) {
+    fn final_way(&self, row: &Row<'_>) -> (Direction, Role) {
         let (direction, own) = self.direction_and_role(row);
         (direction, row.sender.map_or(own, |sender| if sender { Role::Sender } else { Role::Receiver }))
     }
 
-    fn sample(&self, row: &Row, stream: u32, direction: Direction, role: Role) -> StreamSample {
+    fn sample(&self, row: &Row<'_>, stream: u32, direction: Direction, role: Role) -> StreamSample {
         let Figures { bytes, udp, .. } = self.figures(row, role);
         let tcp = (udp.is_none() && role == Role::Sender && self.output.resent).then(|| tcp(row));
         StreamSample { stream, direction, role, bytes, tcp, udp }
     }
 
     /// Bytes, and the counts of a UDP row: where datagrams are counted and their size is known, bytes are exact.
-    fn figures(&self, row: &Row, role: Role) -> Figures {
+    fn figures(&self, row: &Row<'_>, role: Role) -> Figures {
         let Agreed { bytes: printed, elapsed, contradictory } =
             agreed(row.bytes, row.rate, row.elapsed(), row.half);
         if self.parsed.test.transport != Transport::Udp {
@@ -243,7 +243,7 @@ impl Speaker<'_> {
         Figures { bytes, elapsed, udp, contradictory, impossible }
     }
 
-    fn finish(&mut self, row: &Row, stream: u32, direction: Direction, role: Role) {
+    fn finish(&mut self, row: &Row<'_>, stream: u32, direction: Direction, role: Role) {
         let own = self.role_in(direction);
         let by_intervals =
             (role == own).then(|| total(&self.parsed.samples, self.side, stream, direction)).flatten();
@@ -273,7 +273,7 @@ impl Speaker<'_> {
 
     /// What an end does not know of the other it prints as 0.00 Bytes: a server of its client, a client that was interrupted of its
     /// server. A client that ended as planned has the server's figures.
-    fn is_unknown(&self, row: &Row, role: Role, own: Role) -> bool {
+    fn is_unknown(&self, row: &Row<'_>, role: Role, own: Role) -> bool {
         let is_foreign = role != own && row.sender.is_some();
         let interrupted = self.output.failed.is_some();
         let arrived = self.part.finals.iter().any(|row| row.sender == Some(false) && row.bytes.value > 0.0);
@@ -282,7 +282,7 @@ impl Speaker<'_> {
     }
 
     /// Losses of which there are fewer than none, or more than all.
-    fn withhold_losses(&mut self, row: &Row, direction: Direction) {
+    fn withhold_losses(&mut self, row: &Row<'_>, direction: Direction) {
         let Some(losses) = row.losses() else { return };
         let text = format!(
             "The printed count of {} lost of {} datagrams cannot be: the loss is left out.",
@@ -294,7 +294,7 @@ impl Speaker<'_> {
     /// Contradictions within the row, and with the intervals that it sums up.
     fn contradictions(
         &mut self,
-        row: &Row,
+        row: &Row<'_>,
         intervals: Option<&StreamResult>,
         contradictory: bool,
         direction: Direction,
@@ -312,7 +312,7 @@ impl Speaker<'_> {
         gaps::against_intervals(self.parsed, Bytes(row.bytes.value as u64), row.elapsed(), sum);
     }
 
-    fn rebuilt(&mut self, negative: bool, row: &Row) {
+    fn rebuilt(&mut self, negative: bool, row: &Row<'_>) {
         let total = row.losses().map_or(0, |losses| losses.total);
         if negative {
             self.parsed.warn(
@@ -326,7 +326,7 @@ impl Speaker<'_> {
 
     /// The summary row of 3.0 and 3.1 over UDP, without a word of whose it is, has the sender's amount and the receiver's losses,
     /// whichever end prints it.
-    fn both_ends(&mut self, row: &Row, stream: u32, direction: Direction) {
+    fn both_ends(&mut self, row: &Row<'_>, stream: u32, direction: Direction) {
         let own = self.role_in(direction);
         let by_intervals = total(&self.parsed.samples, self.side, stream, direction);
         let size = u64::from(self.parsed.test.length);
@@ -422,8 +422,8 @@ impl Speaker<'_> {
     }
 }
 
-fn tcp(row: &Row) -> TcpCounters {
-    let cwnd = row.rest.get(1).zip(row.rest.get(2)).and_then(|(number, unit)| Printed::bytes(number, unit));
+fn tcp(row: &Row<'_>) -> TcpCounters {
+    let cwnd = row.word(1).zip(row.word(2)).and_then(|(number, unit)| Printed::bytes(number, unit));
     let cwnd = Bytes(cwnd.map_or(0, |cwnd| cwnd.value as u64));
     let retransmits = possible::retransmits(row.count());
     TcpCounters { retransmits, cwnd, max_cwnd: cwnd, ..TcpCounters::default() }
@@ -437,7 +437,7 @@ struct Ids {
 }
 
 impl Ids {
-    fn number(&mut self, row: &Row, direction: Direction, test: &TestSpec) -> u32 {
+    fn number(&mut self, row: &Row<'_>, direction: Direction, test: &TestSpec) -> u32 {
         let ids = if direction == Direction::Up { &mut self.up } else { &mut self.down };
         let place = ids.iter().position(|id| *id == row.id).unwrap_or_else(|| {
             ids.push(row.id);

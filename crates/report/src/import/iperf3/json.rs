@@ -1,5 +1,6 @@
 //! iPerf3's JSON: the document of `-J` and the lines of `--json-stream`, of a client, of a server, of both in one.
 
+use super::super::block::Lines;
 use super::super::build::{ParsedRun, add_sample, total};
 use super::super::gaps;
 use super::super::json::Document;
@@ -440,7 +441,7 @@ fn other_end(parsed: &mut ParsedRun, value: &Value) {
         let sockets = sockets(&server["start"]);
         Speaker { parsed: &mut other, side: Side::Peer, sockets }.take(server);
     } else if let Some(text) = value["server_output_text"].as_str() {
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let lines: Lines = text.lines().collect();
         super::ends::server_side(&mut other, &Output::from_lines(&lines));
     } else {
         return;

@@ -1,5 +1,6 @@
 //! The lines of iPerf3's text, one by one: who speaks, which streams there are, the rows.
 
+use super::super::block::Lines;
 use super::super::date;
 use super::super::number::Printed;
 use super::super::row::{Id, Row};
@@ -11,7 +12,7 @@ use std::net::SocketAddr;
 
 /// What the lines of one output told, in order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Output {
+pub(super) struct Output<'a> {
     pub(super) version: Option<String>,
     pub(super) host: Option<String>,
     pub(super) reverse: bool,
@@ -20,8 +21,8 @@ pub(super) struct Output {
     /// A column of segments sent again was there.
     pub(super) resent: bool,
     /// Rows by the end that printed them.
-    pub(super) client: Part,
-    pub(super) server: Part,
+    pub(super) client: Part<'a>,
+    pub(super) server: Part<'a>,
     pub(super) failed: Option<Outcome>,
     /// `iperf Done.` was there: the client has the server's results.
     pub(super) done: bool,
@@ -39,11 +40,11 @@ pub(super) struct Output {
 
 /// What one end printed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Part {
+pub(super) struct Part<'a> {
     /// Its streams: socket, its own address, the other end's.
     pub(super) streams: Vec<(u32, SocketAddr, SocketAddr)>,
-    pub(super) intervals: Vec<Row>,
-    pub(super) finals: Vec<Row>,
+    pub(super) intervals: Vec<Row<'a>>,
+    pub(super) finals: Vec<Row<'a>>,
     /// `Sent N datagrams`.
     pub(super) sent: Option<i64>,
 }
@@ -91,8 +92,8 @@ fn cpu(figures: &str) -> Option<CpuUse> {
     Some(CpuUse { process, user, system, ..CpuUse::default() })
 }
 
-impl Output {
-    pub(super) fn from_lines(lines: &[String]) -> Output {
+impl<'a> Output<'a> {
+    pub(super) fn from_lines(lines: &'a Lines) -> Output<'a> {
         let mut output = Output::default();
         let mut place = Place::default();
         lines.iter().for_each(|line| output.take(line.trim_start(), &mut place));
@@ -101,7 +102,7 @@ impl Output {
         output
     }
 
-    fn take(&mut self, line: &str, place: &mut Place) {
+    fn take(&mut self, line: &'a str, place: &mut Place) {
         if let Some(row) = Row::from_line(line) {
             self.row(row, place);
             return;
@@ -182,7 +183,7 @@ impl Output {
         }
     }
 
-    fn row(&mut self, mut row: Row, place: &mut Place) {
+    fn row(&mut self, mut row: Row<'a>, place: &mut Place) {
         row.sender = row.sender.or(place.end);
         if row.losses().is_some() {
             self.transport = Some(Transport::Udp);
@@ -200,7 +201,7 @@ impl Output {
     /// The last row of an output that is cut off may lack its end: its figures are not known. Where no row has a count of
     /// retransmits, as when a terminal broke the lines, there is none.
     fn drop_cut_row(&mut self) {
-        let receives = |row: &Row| row.role.as_deref().is_some_and(|role| role.starts_with("RX"));
+        let receives = |row: &Row<'_>| row.role.is_some_and(|role| role.starts_with("RX"));
         let parts = [&mut self.client, &mut self.server];
         let (mut counted, mut broken) = (false, false);
         for part in parts {
@@ -208,7 +209,7 @@ impl Output {
             broken |= part.finals.iter().any(|row| row.sender.is_none() && row.losses().is_none());
             let has_counts = part.intervals.iter().any(|row| row.count().is_some());
             counted |= has_counts || part.finals.iter().any(|row| row.count().is_some());
-            let is_cut = |row: &Row| {
+            let is_cut = |row: &Row<'_>| {
                 row.rate.is_none() || self.resent && has_counts && row.count().is_none() && !receives(row)
             };
             if part.finals.is_empty() && part.intervals.last().is_some_and(is_cut) {
@@ -234,7 +235,7 @@ impl Output {
     /// An error behind a summary is not of the test that the summary ends. A client that prints a summary without its last line was
     /// interrupted: of what the server counted it knows nothing.
     fn settle_failure(&mut self) {
-        let both = |part: &Part| {
+        let both = |part: &Part<'_>| {
             part.finals.iter().any(|row| row.sender == Some(true))
                 && part.finals.iter().any(|row| row.sender == Some(false))
                 || part.finals.iter().any(|row| row.sender.is_none())
@@ -279,14 +280,14 @@ struct Place {
     end: Option<bool>,
 }
 
-impl Part {
+impl<'a> Part<'a> {
     pub(super) fn is_empty(&self) -> bool {
         self.intervals.is_empty() && self.finals.is_empty()
     }
 
     /// The rows of single streams; where there are sums alone, these.
-    pub(super) fn single(rows: &[Row]) -> Vec<&Row> {
-        let single: Vec<&Row> = rows.iter().filter(|row| row.id != Id::Sum).collect();
+    pub(super) fn single<'b>(rows: &'b [Row<'a>]) -> Vec<&'b Row<'a>> {
+        let single: Vec<&Row<'a>> = rows.iter().filter(|row| row.id != Id::Sum).collect();
         if single.is_empty() { rows.iter().collect() } else { single }
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Figures(Vec<(&'static str, String)>);
 
 impl Figures {
     /// The figures of the lines below a heading; `None` where they are not omni's.
-    pub(super) fn from_lines(lines: &[String]) -> Option<Figures> {
+    pub(super) fn from_lines(lines: &[&str]) -> Option<Figures> {
         let found = keys(lines).or_else(|| csv(lines)).or_else(|| columns(lines))?;
         let is_result =
             |key: &&str| key.contains("THROUGHPUT") || key.contains("LATENCY") || *key == "TRANSACTION_RATE";
@@ -219,7 +219,7 @@ pub(super) fn has_names(line: &str) -> bool {
 }
 
 /// `MEAN_LATENCY=42.61`.
-fn keys(lines: &[String]) -> Option<Vec<(&'static str, String)>> {
+fn keys(lines: &[&str]) -> Option<Vec<(&'static str, String)>> {
     let pairs = lines.iter().filter_map(|line| {
         let (name, value) = line.trim().split_once('=')?;
         let key = NAMES.iter().find(|(key, _)| *key == name)?.0;
@@ -230,7 +230,7 @@ fn keys(lines: &[String]) -> Option<Vec<(&'static str, String)>> {
 }
 
 /// Names between commas, and the values below them.
-fn csv(lines: &[String]) -> Option<Vec<(&'static str, String)>> {
+fn csv(lines: &[&str]) -> Option<Vec<(&'static str, String)>> {
     let at = lines.iter().position(|line| line.split(',').any(|name| key(name).is_some()))?;
     let values = lines.get(at + 1)?;
     let named = lines[at].split(',').zip(values.split(','));
@@ -240,16 +240,16 @@ fn csv(lines: &[String]) -> Option<Vec<(&'static str, String)>> {
 }
 
 /// Columns whose names stand above each other, each column beginning where its value does.
-fn columns(lines: &[String]) -> Option<Vec<(&'static str, String)>> {
-    let is_row = |line: &String| line.split_whitespace().any(|word| Printed::from_text(word).is_some());
+fn columns(lines: &[&str]) -> Option<Vec<(&'static str, String)>> {
+    let is_row = |line: &&str| line.split_whitespace().any(|word| Printed::from_text(word).is_some());
     let at = lines.iter().position(is_row)?;
     let above = &lines[at.saturating_sub(MOST_NAMES)..at];
-    let starts = starts(&lines[at]);
+    let starts = starts(lines[at]);
     let mut found = Vec::new();
     for (index, start) in starts.iter().enumerate() {
         let end = starts.get(index + 1).copied().unwrap_or(usize::MAX);
         let cell =
-            |line: &String| line.chars().skip(*start).take(end - start).collect::<String>().trim().to_owned();
+            |line: &&str| line.chars().skip(*start).take(end - start).collect::<String>().trim().to_owned();
         let name = above.iter().map(cell).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
         found.extend(key(&name).map(|key| (key, cell(&lines[at]))));
     }

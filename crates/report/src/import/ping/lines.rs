@@ -1,5 +1,6 @@
 //! The lines of ping, in order.
 
+use super::super::block::Lines;
 use super::super::latency::Trip;
 use super::words::{self, Refusal, Reply};
 use model::sample::Silence;
@@ -30,6 +31,8 @@ pub(super) struct Output {
     pub(super) failure: Option<String>,
     /// Windows' packets that timed out.
     timed_out: u64,
+    /// The line before, where it has a part of Windows' counts: in Italian the lost packets stand in the next one.
+    counts: String,
     pub(super) transmitted: Option<u64>,
     pub(super) received: Option<u64>,
     pub(super) duplicates: u64,
@@ -79,7 +82,7 @@ pub(super) fn is_rest(line: &str) -> bool {
 
 impl Output {
     /// `stamps`: when each line was printed, where its head has a time.
-    pub(super) fn from_lines(lines: &[String], stamps: &[Option<WallTime>]) -> Output {
+    pub(super) fn from_lines(lines: &Lines, stamps: &[Option<WallTime>]) -> Output {
         let mut output = Output::default();
         for (index, line) in lines.iter().enumerate() {
             output.take(line, stamps.get(index).copied().flatten());
@@ -117,12 +120,20 @@ impl Output {
     }
 
     fn remark(&mut self, line: &str) {
+        if self.windows && self.transmitted.is_none() && line.contains(" = ") {
+            let counts = format!("{} {line}", self.counts);
+            let statistics = words::statistics(&counts).unwrap_or_default();
+            if statistics.transmitted > 0 {
+                (self.transmitted, self.received) = (Some(statistics.transmitted), Some(statistics.received));
+            }
+            self.counts = line.to_owned();
+        }
         self.warped |= line.contains("time of day goes back");
         let silent = line.starts_with("no answer yet for") || line.starts_with("Request timeout for");
         self.numbered(words::sequence(line).filter(|_| silent));
         // In every language of Windows a sentence without a figure stands for a packet without a reply.
         let sentence =
-            line.trim_end().ends_with('.') && !line.contains(['=', '%']) && !line.trim().is_empty();
+            line.trim_end().ends_with(['.', '。']) && !line.contains(['=', '%']) && !line.trim().is_empty();
         self.timed_out += u64::from(self.windows && self.transmitted.is_none() && sentence);
     }
 

@@ -30,18 +30,20 @@ pub(super) fn is_windows_heading(line: &str) -> bool {
         && (!line.is_ascii() || HEADINGS.iter().any(|word| line.to_ascii_lowercase().contains(word)))
         && !line.starts_with("PING")
         && !line.contains('=')
-        && behind.any(|word| word.parse::<u32>().is_ok())
+        // Korean joins the unit to the size: `32바이트`.
+        && behind.any(|word| word.trim_end_matches(|c: char| !c.is_ascii()).parse::<u32>().is_ok())
 }
 
 /// Words of the heading in small letters; Portuguese and Polish do not name ping.
 const HEADINGS: [&str; 3] = ["ping", "disparando", "badanie"];
 
-/// The first word that is an address.
+/// The first word that is an address; letters of other scripts may be joined to it: `192.0.2.1의`.
 pub(super) fn address_in(line: &str) -> Option<IpAddr> {
-    let strip = |word: &str| {
-        word.trim_matches(|c: char| "()[]<>,;'\"".contains(c)).trim_end_matches([':', '.']).to_owned()
-    };
-    line.split_whitespace().find_map(|word| strip(word).split('%').next()?.parse().ok())
+    let is_around = |c: char| !c.is_ascii() || "()[]<>,;'\"".contains(c);
+    line.split_whitespace().find_map(|word| {
+        let bare = word.trim_matches(is_around).trim_end_matches([':', '.']);
+        bare.split('%').next()?.parse().ok()
+    })
 }
 
 /// A reply.
@@ -172,7 +174,8 @@ fn unix_statistics(line: &str) -> Option<Statistics> {
         .iter()
         .find(|part| part.starts_with('+') && is_duplicates(part))
         .and_then(|part| any_number(part));
-    let last = more.last().and_then(|part| part.strip_suffix("ms")).map(str::trim_end);
+    let last = more.last().and_then(|part| MILLISECONDS.iter().find_map(|unit| part.strip_suffix(unit)));
+    let last = last.map(str::trim_end);
     let elapsed = last.and_then(|last| milliseconds(last.rsplit(|c: char| !c.is_ascii_digit()).next()?));
     Some(Statistics { transmitted, received, duplicates: duplicates.unwrap_or_default(), elapsed })
 }

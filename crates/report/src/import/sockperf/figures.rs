@@ -1,5 +1,6 @@
 //! The lines of SockPerf's statistics.
 
+use super::super::block::Lines;
 use super::super::number::Printed;
 use model::plan::Transport;
 use model::stats::distribution::{Distribution, PartialDistribution};
@@ -60,9 +61,9 @@ impl OneWay {
 }
 
 impl Figures {
-    pub(super) fn from_lines(lines: &[String]) -> Figures {
+    pub(super) fn from_lines(lines: &Lines) -> Figures {
         let mut figures = Figures::default();
-        for line in lines {
+        for line in lines.iter() {
             let line = line.trim_start();
             figures.take(line.strip_prefix("sockperf: ").unwrap_or(line).trim_start());
         }

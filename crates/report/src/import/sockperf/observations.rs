@@ -1,5 +1,6 @@
 //! The rows of SockPerf's full log: `12, 12438.271673065, 12438.271823331, 75.133`.
 
+use super::super::block::Lines;
 use super::super::latency::Trip;
 use super::super::number::{Printed, seconds};
 use model::units::Nanos;
@@ -10,7 +11,7 @@ pub(super) fn is_row(line: &str) -> bool {
 }
 
 /// Every round trip, from its two times: the printed latency may be half of it and is cut to a nanosecond.
-pub(super) fn round_trips(lines: &[String]) -> Vec<Trip> {
+pub(super) fn round_trips(lines: &Lines) -> Vec<Trip> {
     let rows: Vec<(Nanos, Nanos)> = lines.iter().filter_map(|line| row(line)).collect();
     let first = rows.iter().map(|(sent, _)| *sent).min().unwrap_or_default();
     let trip = |&(sent, received): &(Nanos, Nanos)| Trip { at: sent - first, rtt: received - sent };
