@@ -124,7 +124,7 @@ impl Outputs {
         units.retain(|unit| match unit {
             Unit::Iperf3(document, _) => {
                 let mut hasher = DefaultHasher::new();
-                document.value.to_string().hash(&mut hasher);
+                document.value.hash(&mut hasher);
                 self.documents.insert(hasher.finish())
             }
             _ => true,

@@ -185,7 +185,10 @@ fn blocks<'a>(lines: impl Iterator<Item = Line<'a>>) -> (Vec<Block>, Option<usiz
             blocks.last_mut().expect("it claims the line").push(&line);
             continue;
         }
-        let claim = READERS.iter().find(|reader| (reader.mark)(&line.text, None) != Mark::No);
+        // No output begins with an empty line, and a document of JSON has left one for each of its own.
+        let claim = (!line.text.is_empty())
+            .then(|| READERS.iter().find(|reader| (reader.mark)(&line.text, None) != Mark::No))
+            .flatten();
         let tool = match (own, claim, blocks.last_mut()) {
             (Mark::First, _, Some(block)) => block.tool,
             (_, Some(reader), _) => reader.tool,
