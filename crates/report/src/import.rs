@@ -28,6 +28,7 @@ mod page;
 mod ping;
 mod possible;
 mod qperf;
+mod quoted;
 mod row;
 mod sockperf;
 mod source;

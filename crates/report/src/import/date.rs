@@ -13,8 +13,11 @@ pub(super) fn rfc1123(text: &str) -> Option<WallTime> {
 /// The time of a head of a line: a date of RFC 3339 or of `ctime`, seconds since 1970, or a time of day alone, which counts from 1970 and
 /// says only how far lines are apart. Without a zone it is taken to be UTC.
 pub(super) fn stamp(head: &str) -> Option<WallTime> {
-    let words: Vec<&str> =
-        head.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())).collect();
+    let words: Vec<&str> = head
+        .split([' ', '"'])
+        .filter(|word| !word.is_empty())
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+        .collect();
     let dated = words.iter().find_map(|word| rfc3339(word));
     dated.or_else(|| ctime(&words)).or_else(|| words.iter().find_map(|word| epoch(word)))
 }

@@ -127,15 +127,18 @@ fn is_distinct(shape: &str) -> bool {
 /// What stands before the first place where a tool's line begins; `None` where the line itself is one, or has none.
 fn head(line: &str) -> Option<&str> {
     let trimmed = line.trim_start();
-    if trimmed.is_empty() || trimmed.starts_with(['{', '}', '"', ']']) || is_begin(line) {
+    // A key of JSON is no head, a field of CSV is one.
+    let is_document =
+        trimmed.starts_with(['{', '}', ']']) || trimmed.starts_with('"') && !trimmed.contains("\",\"");
+    if trimmed.is_empty() || is_document || is_begin(line) {
         return None;
     }
     let mut before = None;
     let mut tried = 0;
     for (at, character) in line.char_indices().take(LONGEST) {
-        let separated = before
-            .is_none_or(|last: char| last.is_whitespace() || matches!(last, '|' | ':' | '>' | ']'))
-            || at == 1 && before == Some('+');
+        let separated = before.is_none_or(|last: char| {
+            last.is_whitespace() || matches!(last, '|' | ':' | '>' | ']' | '"' | '\'' | '`')
+        }) || at == 1 && before == Some('+');
         before = Some(character);
         if at == 0 || !separated || character.is_whitespace() {
             continue;
@@ -202,9 +205,19 @@ fn behead(line: &str, shapes: &[Shape]) -> (String, String, Option<WallTime>) {
         return (String::new(), line.to_owned(), None);
     }
     match head_of(line, shapes) {
-        Some((head, rest)) => (source(head), rest.to_owned(), date::stamp(head)),
+        Some((head, rest)) => (source(head), unclosed(head, rest).to_owned(), date::stamp(head)),
         None => (String::new(), line.to_owned(), None),
     }
+}
+
+/// The rest of a line without the mark that the head has opened before it: `msg="…"`, `| 1 | `…` |`, `│ … │`.
+fn unclosed<'a>(head: &str, rest: &'a str) -> &'a str {
+    let opened = head.trim_end().chars().next_back().filter(|mark| ENCLOSING.contains(mark));
+    let closed = opened.and_then(|mark| {
+        let (line, behind) = rest.rsplit_once(mark)?;
+        behind.chars().all(|c| c.is_whitespace() || c == '|').then(|| line.trim_end())
+    });
+    closed.unwrap_or(rest)
 }
 
 /// Quotes stand in quotes: a head may stand before another one.
@@ -257,9 +270,12 @@ fn source(head: &str) -> String {
         let zone = (2..=4).contains(&bare.len()) && bare.chars().all(|c| c.is_ascii_uppercase());
         numeric || zone || date::is_name(bare) || ["stdout", "stderr", "F", "P", ""].contains(&bare)
     };
-    head.split_whitespace().filter(|word| !is_time(word)).collect::<Vec<_>>().join(" ")
+    let words = head.split(|c: char| c.is_whitespace() || c == '"' || c == ',');
+    words.filter(|word| !is_time(word)).collect::<Vec<_>>().join(" ")
 }
 
+/// Marks that stand on both sides of a line.
+const ENCLOSING: [char; 5] = ['"', '\'', '`', '│', '┃'];
 /// Lines that must have a head of one shape, or be of one source.
 const FEWEST: usize = 2;
 /// Heads are looked for in so many lines of a text.

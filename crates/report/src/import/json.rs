@@ -1,5 +1,6 @@
 //! JSON documents within a text: found, repaired where they are cut off, and separated.
 
+use super::quoted;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -25,7 +26,7 @@ pub(super) struct Split<'a> {
 /// Every object that begins a line. `is_whole`: no more text follows, and a document that the end cuts off is closed.
 pub(super) fn split(text: &str, is_whole: bool) -> Split<'_> {
     // Without a brace there is no object, and without a quotation mark no text in a list.
-    if !text.contains('{') && !text.contains('"') {
+    if !text.contains('{') && !text.contains('"') && !quoted::is_possible(text) {
         return Split { rest: Cow::Borrowed(text), ..Split::default() };
     }
     let mut split = Split::default();
@@ -36,6 +37,15 @@ pub(super) fn split(text: &str, is_whole: bool) -> Split<'_> {
             let candidate = &text[at + from..];
             (at + from, first_object(candidate, line, is_whole))
         });
+        let found = match found {
+            Some((_, Object::None)) | None => {
+                quoted::value_in(&text[at..end]).map(|(value, from, length)| {
+                    let document = Document { line, value, repaired: false };
+                    (at + from, Object::Whole(document, length))
+                })
+            }
+            found => found,
+        };
         match found {
             Some((start, Object::Whole(document, length))) => {
                 let lines = text[at..start + length].matches('\n').count();

@@ -97,7 +97,8 @@ impl<'a> Row<'a> {
         let behind: String = words.collect();
         let (lost, behind) = behind.split_once('/')?;
         let digits = behind.bytes().enumerate();
-        let count = digits.take_while(|(at, byte)| byte.is_ascii_digit() || (*at == 0 && *byte == b'-')).count();
+        let count =
+            digits.take_while(|(at, byte)| byte.is_ascii_digit() || (*at == 0 && *byte == b'-')).count();
         let jitter = jitter.map_or(Nanos::ZERO, |jitter| possible::jitter(jitter.value));
         Some(Losses { jitter, lost: lost.parse().ok()?, total: behind[..count].parse().ok()? })
     }

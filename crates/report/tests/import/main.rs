@@ -5,6 +5,7 @@ mod agree;
 mod altered;
 mod analyse;
 mod cases;
+mod containers;
 mod earlier;
 mod iperf2;
 mod iperf3;

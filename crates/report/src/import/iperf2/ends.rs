@@ -340,8 +340,7 @@ fn pieces(parsed: &mut ParsedRun, output: &Output<'_>) {
     if output.bursts.is_empty() {
         return;
     }
-    let took =
-        |row: &Row<'_>| row.word(0).and_then(Printed::from_text).map(|printed| printed.value);
+    let took = |row: &Row<'_>| row.word(0).and_then(Printed::from_text).map(|printed| printed.value);
     let count = output.bursts.len();
     // 2.1.8 without `--trip-times` subtracts a time that was never set.
     let times: Vec<f64> = output.bursts.iter().filter_map(took).filter(|time| *time >= 0.0).collect();
