@@ -1,10 +1,10 @@
-//! What programs put around the lines of an output: the figures stay those of the bare output. Each was written down before it was read.
+//! Marks and texts that programs put around the lines of an output: the figures stay those of the bare output.
 
 use super::{fixture, only};
 use pathmeter_report::import::{Imported, Tool};
 use serde_json::json;
 
-/// What is measured, without the place in the file and without the times of heads of lines.
+/// The measured figures, without the place in the file and without the times of heads of lines.
 fn figures(imported: &Imported) -> serde_json::Value {
     let mut document = serde_json::to_value(&imported.run.summary).expect("a document");
     document["warnings"] = json!([]);
@@ -48,7 +48,7 @@ fn times_in_quotation_marks() {
     assert_eq!(started.as_deref(), Some("2026-11-25T10:00:00.000Z"));
 }
 
-/// As Rust escapes a text, Python and Go do, too.
+/// Rust escapes a text as Python and Go do.
 #[test]
 fn texts_with_escaped_ends_of_lines() {
     let escaped = json!(output()).to_string();

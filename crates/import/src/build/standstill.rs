@@ -1,6 +1,6 @@
 //! Standstills: intervals in a row in which no byte was moved, of a test that moved bytes before or after.
 
-use super::build::ParsedRun;
+use super::ParsedRun;
 use model::plan::{Direction, Transport};
 use model::sample::{IntervalSample, Role, Side, Silence, StreamResult};
 use model::units::Nanos;

@@ -2,7 +2,7 @@
 //! that was asked for.
 
 use super::build::ParsedRun;
-use super::possible::Figure;
+use super::build::possible::Figure;
 use model::plan::Direction;
 use model::sample::{Role, SideResult, StreamResult, UdpCounters};
 use model::units::{BitRate, Bytes, Nanos};

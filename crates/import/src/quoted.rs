@@ -30,7 +30,7 @@ fn may_begin(before: &str) -> bool {
     !bare.ends_with(|c: char| c.is_alphanumeric())
 }
 
-/// The value at the begin of a text, by way of JSON.
+/// The value at the begin of a text, translated to JSON.
 fn value(text: &str) -> Option<(Value, usize)> {
     let (mut json, mut depth, mut at) = (String::new(), 0_usize, 0);
     while at < text.len() {
@@ -54,8 +54,8 @@ fn value(text: &str) -> Option<(Value, usize)> {
                 1
             }
             _ => {
-                let words = [("True", "true"), ("False", "false"), ("None", "null"), ("nan", "null")];
-                let word = words.iter().find(|(word, _)| rest.starts_with(word));
+                let names = [("True", "true"), ("False", "false"), ("None", "null"), ("nan", "null")];
+                let word = names.iter().find(|(word, _)| rest.starts_with(word));
                 match word {
                     Some((word, of_json)) => {
                         json += of_json;

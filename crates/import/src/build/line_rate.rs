@@ -1,6 +1,6 @@
 //! The share of line rate of an output that does not tell its segments: between what the usual ones give.
 
-use super::build::ParsedRun;
+use super::ParsedRun;
 use model::plan::{Direction, Transport};
 use model::sample::Role;
 use model::units::{BitRate, Bytes, Nanos};

@@ -1,10 +1,10 @@
 //! iPerf3's JSON: the document of `-J` and the lines of `--json-stream`, of a client, of a server, of both in one.
 
 use super::super::block::Lines;
+use super::super::build::possible::{self, Figure};
 use super::super::build::{ParsedRun, add_sample, total};
 use super::super::gaps;
 use super::super::json::Document;
-use super::super::possible::{self, Figure};
 use super::super::{Known, Tool};
 use super::lines::Output;
 use model::event::Outcome;

@@ -1,6 +1,6 @@
 //! Figures that cannot be: each is left out with a sentence that says so, and none is capped.
 
-use super::build::ParsedRun;
+use super::ParsedRun;
 use model::plan::Direction;
 use model::run::Run;
 use model::sample::{Role, StreamResult, StreamSample};
@@ -9,19 +9,19 @@ use model::units::{Bytes, Nanos};
 
 /// A figure of a direction that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Figure {
+pub(crate) enum Figure {
     Jitter,
     Loss,
     Retransmits,
 }
 
 /// Datagrams that arrived and that were lost, of a printed pair; `None`: no receiver counts so.
-pub(super) fn counts(lost: i64, total: i64) -> Option<(u64, u64)> {
+pub(crate) fn counts(lost: i64, total: i64) -> Option<(u64, u64)> {
     (0..=total).contains(&lost).then(|| ((total - lost).unsigned_abs(), lost.unsigned_abs()))
 }
 
 /// A jitter of so many milliseconds; what is no time at all stands for one that is longer than any test.
-pub(super) fn jitter(milliseconds: f64) -> Nanos {
+pub(crate) fn jitter(milliseconds: f64) -> Nanos {
     if (0.0..1e12).contains(&milliseconds) {
         Nanos((milliseconds * 1e6).round() as u64)
     } else {
@@ -30,12 +30,12 @@ pub(super) fn jitter(milliseconds: f64) -> Nanos {
 }
 
 /// A count of retransmits; one below zero stands for one that is larger than any.
-pub(super) fn retransmits(printed: Option<i64>) -> u64 {
+pub(crate) fn retransmits(printed: Option<i64>) -> u64 {
     printed.map_or(0, |count| u64::try_from(count).unwrap_or(u64::MAX))
 }
 
 /// Leaves out of the rows of both ends what cannot be.
-pub(super) fn withhold(parsed: &mut ParsedRun) {
+pub(crate) fn withhold(parsed: &mut ParsedRun) {
     for direction in [Direction::Up, Direction::Down] {
         long_jitter(parsed, direction);
         many_retransmits(parsed, direction);
@@ -43,7 +43,7 @@ pub(super) fn withhold(parsed: &mut ParsedRun) {
 }
 
 /// Leaves the figures that are not known out of a document.
-pub(super) fn leave_out(run: &mut Run, unknown: &[(Direction, Figure)]) {
+pub(crate) fn leave_out(run: &mut Run, unknown: &[(Direction, Figure)]) {
     for (direction, figure) in unknown {
         let summary = match direction {
             Direction::Up => run.summary.up.as_mut(),

@@ -131,8 +131,8 @@ fn merged(all: impl Iterator<Item = (Nanos, u64)>) -> Vec<(Nanos, u64)> {
 }
 
 fn trips(row: &Row<'_>) -> Option<Trips> {
-    let at = row.words().position(|word| word == "ms")?;
-    let (count, times) = row.word(at.checked_sub(1)?)?.split_once('=')?;
+    let at = row.tokens().position(|word| word == "ms")?;
+    let (count, times) = row.token(at.checked_sub(1)?)?.split_once('=')?;
     let count: u64 = count.parse().ok().filter(|count| *count > 0)?;
     let times: Vec<Nanos> = times.split('/').filter_map(millis).collect();
     let [mean, min, max, stddev] = times.as_slice() else { return None };

@@ -1,6 +1,6 @@
 //! The lines of iPerf2's text, one by one.
 
-use super::super::block::Lines;
+use super::super::block::{Lines, unresolved};
 use super::super::number::Printed;
 use super::super::row::{Id, Row};
 use model::plan::Transport;
@@ -91,24 +91,6 @@ pub(super) fn failure(line: &str) -> Option<String> {
         is_own.then(|| format!("{what}{}", reason.trim()))
     });
     call.or_else(|| unresolved(line).map(|_| "unable to connect: the name of the host is not known".into()))
-}
-
-/// The host, where it is named, that has no address: `nosuch.example: Unknown host`, `error: Name or service not known` of 2.0.
-pub(super) fn unresolved(line: &str) -> Option<Option<&str>> {
-    let line = line.trim_end();
-    let named = line
-        .strip_suffix(": Unknown host")
-        .or_else(|| line.strip_prefix("ERROR: failed to find an ip address for host '")?.strip_suffix('\''));
-    if let Some(host) = named.filter(|host| !host.contains(' ')) {
-        return Some(Some(host));
-    }
-    let reason = line.strip_prefix("error: ")?;
-    let known = [
-        "Name or service not known",
-        "Temporary failure in name resolution",
-        "nodename nor servname provided",
-    ];
-    known.iter().any(|known| reason.starts_with(known)).then_some(None)
 }
 
 /// A line that belongs to an output and to nothing else.
@@ -228,8 +210,8 @@ fn bounce(line: &str) -> Option<Bounce> {
 
 /// `0.617 ms (0.062%)` behind the rate: how long the burst took, and the share of its period.
 fn is_burst(row: &Row<'_>) -> bool {
-    let share = row.word(2).is_some_and(|word| word.starts_with('(') && word.ends_with("%)"));
-    share && row.word(1) == Some("ms")
+    let share = row.token(2).is_some_and(|word| word.starts_with('(') && word.ends_with("%)"));
+    share && row.token(1) == Some("ms")
 }
 
 /// `10.0.0.1%lo port 49550`.

@@ -270,8 +270,8 @@ fn source(head: &str) -> String {
         let zone = (2..=4).contains(&bare.len()) && bare.chars().all(|c| c.is_ascii_uppercase());
         numeric || zone || date::is_name(bare) || ["stdout", "stderr", "F", "P", ""].contains(&bare)
     };
-    let words = head.split(|c: char| c.is_whitespace() || c == '"' || c == ',');
-    words.filter(|word| !is_time(word)).collect::<Vec<_>>().join(" ")
+    let tokens = head.split(|c: char| c.is_whitespace() || c == '"' || c == ',');
+    tokens.filter(|word| !is_time(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Marks that stand on both sides of a line.

@@ -1,8 +1,10 @@
 //! Putting a throughput run together from what an output told, through the same events as a live run.
 
-use super::possible::{self, Figure};
+mod line_rate;
+pub(super) mod possible;
+mod standstill;
+
 use super::{Imported, Known, Tool};
-use super::{line_rate, standstill};
 use insight::judge;
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Started, Warning};
 use model::host::Host;
@@ -14,6 +16,7 @@ use model::sample::{
 };
 use model::time::WallTime;
 use model::units::{Bytes, Nanos};
+use possible::Figure;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Everything an output told of a throughput test. The client is this end, whichever end printed it.

@@ -1,7 +1,7 @@
 //! A row of figures, as both iPerfs print it.
 
+use super::build::possible;
 use super::number::Printed;
-use super::possible;
 use model::units::Nanos;
 
 /// A row: `[  5]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    0   1.37 MBytes`.
@@ -69,13 +69,13 @@ impl<'a> Row<'a> {
     }
 
     /// The words behind the rate.
-    pub(super) fn words(&self) -> impl Iterator<Item = &'a str> + Clone {
+    pub(super) fn tokens(&self) -> impl Iterator<Item = &'a str> + Clone {
         self.rest.split_ascii_whitespace()
     }
 
     /// The word at a place behind the rate.
-    pub(super) fn word(&self, place: usize) -> Option<&'a str> {
-        self.words().nth(place)
+    pub(super) fn token(&self, place: usize) -> Option<&'a str> {
+        self.tokens().nth(place)
     }
 
     /// The jitter and losses in it.
@@ -84,9 +84,9 @@ impl<'a> Row<'a> {
         if !self.rest.contains('/') {
             return None;
         }
-        let mut words = self.words();
+        let mut tokens = self.tokens();
         let (mut before, mut jitter) = (None, None);
-        for word in words.by_ref() {
+        for word in tokens.by_ref() {
             if word == "ms" {
                 jitter = before;
                 break;
@@ -94,7 +94,7 @@ impl<'a> Row<'a> {
             before = Some(word);
         }
         let jitter = Printed::from_text(jitter?);
-        let behind: String = words.collect();
+        let behind: String = tokens.collect();
         let (lost, behind) = behind.split_once('/')?;
         let digits = behind.bytes().enumerate();
         let count =
@@ -105,7 +105,7 @@ impl<'a> Row<'a> {
 
     /// A count that stands alone behind the rate.
     pub(super) fn count(&self) -> Option<i64> {
-        self.word(0)?.parse().ok()
+        self.token(0)?.parse().ok()
     }
 }
 

@@ -1,9 +1,9 @@
 //! What iPerf3's rows say of each end, and what is to be said against them.
 
 use super::super::block::Block;
+use super::super::build::possible::{self, Figure};
 use super::super::build::{ParsedRun, add_sample, total};
 use super::super::number::{Agreed, Printed, agreed, datagram_size};
-use super::super::possible::{self, Figure};
 use super::super::row::{Losses, Row};
 use super::super::{Known, Tool, gaps};
 use super::complete;
@@ -423,7 +423,7 @@ impl Speaker<'_> {
 }
 
 fn tcp(row: &Row<'_>) -> TcpCounters {
-    let cwnd = row.word(1).zip(row.word(2)).and_then(|(number, unit)| Printed::bytes(number, unit));
+    let cwnd = row.token(1).zip(row.token(2)).and_then(|(number, unit)| Printed::bytes(number, unit));
     let cwnd = Bytes(cwnd.map_or(0, |cwnd| cwnd.value as u64));
     let retransmits = possible::retransmits(row.count());
     TcpCounters { retransmits, cwnd, max_cwnd: cwnd, ..TcpCounters::default() }

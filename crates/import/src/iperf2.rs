@@ -5,7 +5,7 @@ mod csv;
 mod ends;
 mod lines;
 
-use super::block::{Block, Mark};
+use super::block::{Block, Mark, unresolved};
 use super::row::Row;
 use super::{Imported, Known};
 
@@ -28,7 +28,7 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     let next_client = || lines::stream(line).is_some() && serves();
     let reading = block.reading;
     let fails = lines::failure(line).is_some();
-    let is_again = begins || lines::unresolved(line).is_some();
+    let is_again = begins || unresolved(line).is_some();
     let is_new_attempt = (reading.unresolved || reading.refused && reading.called) && is_again;
     // A server's connection back to its client (`-d`, `-r`) can fail behind rows.
     let next_fails = fails && reading.rows && !reading.listening;
@@ -48,11 +48,6 @@ pub(super) fn is_part(line: &str) -> bool {
 /// A row of CSV, which is like nothing else.
 pub(super) fn is_csv_row(line: &str) -> bool {
     csv::is_row(line)
-}
-
-/// A host without an address, of which nothing more is printed.
-pub(super) fn is_unresolved(line: &str) -> bool {
-    lines::unresolved(line).is_some()
 }
 
 /// Rows of CSV have no heading: a test ends where a stream begins anew that has ended.

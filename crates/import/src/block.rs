@@ -1,7 +1,7 @@
 //! The lines of one output.
 
+use super::Tool;
 use super::command::Command;
-use super::{Tool, iperf2};
 use model::time::WallTime;
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ impl<'a> From<&'a str> for Line<'a> {
     }
 }
 
-/// Lines in one piece of text, so that none needs memory of its own.
+/// Lines as one text with their ends: none allocates memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lines {
     text: String,
@@ -163,12 +163,30 @@ impl Reading {
         self.headed |= line.starts_with("Connecting to host ");
         self.called |= line.starts_with("Client connecting to ");
         self.refused |= line.contains("connect failed: ");
-        self.unresolved |= iperf2::is_unresolved(line);
+        self.unresolved |= unresolved(line).is_some();
         self.failed |= line.starts_with("iperf3: ");
         self.unconnected |= UNCONNECTED.iter().any(|start| line.starts_with(start));
         self.nested |= line.starts_with("Server output");
         self.ended |= line.starts_with("iperf Done");
     }
+}
+
+/// The host, where it is named, that has no address for iPerf2: `nosuch.example: Unknown host`, `error: Name or service not known` of 2.0.
+pub(super) fn unresolved(line: &str) -> Option<Option<&str>> {
+    let line = line.trim_end();
+    let named = line
+        .strip_suffix(": Unknown host")
+        .or_else(|| line.strip_prefix("ERROR: failed to find an ip address for host '")?.strip_suffix('\''));
+    if let Some(host) = named.filter(|host| !host.contains(' ')) {
+        return Some(Some(host));
+    }
+    let reason = line.strip_prefix("error: ")?;
+    let known = [
+        "Name or service not known",
+        "Temporary failure in name resolution",
+        "nodename nor servname provided",
+    ];
+    known.iter().any(|known| reason.starts_with(known)).then_some(None)
 }
 
 /// Errors of iPerf3 before its client prints its heading.

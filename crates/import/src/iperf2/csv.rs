@@ -4,9 +4,9 @@
 //! where the tool forgot to look at the clock, and its figures `-nan` or −1 where there are none.
 
 use super::super::block::{Block, Lines};
+use super::super::build::possible::{self, Figure};
 use super::super::build::{ParsedRun, add_sample, total};
 use super::super::number::{Printed, seconds};
-use super::super::possible::{self, Figure};
 use super::super::{Known, Tool, gaps};
 use model::event::Outcome;
 use model::plan::{Direction, End, ProtocolName, TestSpec, Transport};

@@ -1,10 +1,10 @@
 //! What iPerf2's rows say of each end.
 
 use super::super::block::Block;
+use super::super::build::possible::{self, Figure};
 use super::super::build::{ParsedRun, add_sample, total};
 use super::super::command::Command;
 use super::super::number::{Agreed, Printed, agreed, datagram_size, refined};
-use super::super::possible::{self, Figure};
 use super::super::row::{Id, Row};
 use super::super::{Known, Tool, gaps};
 use super::lines::{Output, Stream};
@@ -340,7 +340,7 @@ fn pieces(parsed: &mut ParsedRun, output: &Output<'_>) {
     if output.bursts.is_empty() {
         return;
     }
-    let took = |row: &Row<'_>| row.word(0).and_then(Printed::from_text).map(|printed| printed.value);
+    let took = |row: &Row<'_>| row.token(0).and_then(Printed::from_text).map(|printed| printed.value);
     let count = output.bursts.len();
     // 2.1.8 without `--trip-times` subtracts a time that was never set.
     let times: Vec<f64> = output.bursts.iter().filter_map(took).filter(|time| *time >= 0.0).collect();
@@ -358,15 +358,15 @@ fn pieces(parsed: &mut ParsedRun, output: &Output<'_>) {
 /// `29/1/1` behind a row of a sender of frames, `29/1` of a receiver: plain counts behind the rate of datagrams, or behind
 /// the window and its RTT.
 fn frame_counts(row: &Row<'_>) -> Option<Vec<u64>> {
-    let mut behind = row.words().skip_while(|word| *word != "pps" && *word != "us").skip(1);
+    let mut behind = row.tokens().skip_while(|word| *word != "pps" && *word != "us").skip(1);
     let counts: Option<Vec<u64>> = behind.next()?.split('/').map(|count| count.parse().ok()).collect();
     counts.filter(|counts| counts.len() > 1)
 }
 
 /// `31707/0  0  1278K/88(40) us`, and with 2.2 what is in flight before the window.
 fn tcp(row: &Row<'_>) -> TcpCounters {
-    let retransmits = possible::retransmits(row.word(1).and_then(|word| word.parse().ok()));
-    let mut fields = row.word(2).map(|word| word.split('/').rev()).into_iter().flatten();
+    let retransmits = possible::retransmits(row.token(1).and_then(|word| word.parse().ok()));
+    let mut fields = row.token(2).map(|word| word.split('/').rev()).into_iter().flatten();
     let plain = |word: &str| word.split('(').next().unwrap_or_default().to_owned();
     let rtt = fields.next().and_then(|word| Printed::from_text(&plain(word)));
     let cwnd = fields.next().and_then(|word| Printed::bytes(plain(word).strip_suffix('K')?, "KBytes"));
