@@ -89,6 +89,11 @@ static TOOLS: &[Unread] = &[
         is: |text| text.starts_with("Starting Nping") || text.starts_with("HPING "),
         nearest: PING,
     },
+    Unread {
+        name: "ping of a router (IOS)",
+        is: |text| text.contains("Success rate is ") && text.contains(" percent ("),
+        nearest: PING,
+    },
     Unread { name: "the output of arping", is: |text| text.starts_with("ARPING "), nearest: PING },
     Unread {
         name: "JSON of Ookla's speedtest",
@@ -194,6 +199,10 @@ mod tests {
             ("fping: invalid option -- 'J'\nsee 'fping -h' for usage information", "fping"),
             ("{\"resp\": {\"host\": \"192.0.2.1\", \"rtt\": 1.2}}\n{\"timeout\": {}}", "fping"),
             ("Start: x\nHOST: a Loss% Snt Last Avg Best Wrst StDev", "mtr"),
+            (
+                "Sending 5, 100-byte ICMP Echos to 192.0.2.1:\n!!.!!\nSuccess rate is 80 percent (4/5)",
+                "router",
+            ),
         ] {
             let found = like(text);
             assert!(

@@ -42,6 +42,13 @@ impl Unit {
         }
     }
 
+    /// Whether it is of the test of another document of iPerf3, by the cookie of the test.
+    fn is_same_test(&self, other: &Document) -> bool {
+        let Unit::Iperf3(document, _) = self else { return false };
+        let cookie = |document: &Document| document.value["start"]["cookie"].as_str().map(str::to_owned);
+        cookie(document).is_some_and(|own| cookie(other) == Some(own))
+    }
+
     /// The first line that it needs.
     fn begin(&self) -> usize {
         match self {
@@ -147,7 +154,10 @@ impl Taken {
                 _ => self.units.push(Unit::Own(document)),
             }
         }
-        let streamed = iperf3::json::of_lines(&streamed);
+        let streamed = iperf3::json::of_lines(&streamed).into_iter();
+        // `--json-stream-full-output` prints the document of the lines behind them.
+        let is_alone = |document: &Document| !self.units.iter().any(|unit| unit.is_same_test(document));
+        let streamed: Vec<Document> = streamed.filter(is_alone).collect();
         self.units.extend(streamed.into_iter().map(|document| Unit::Iperf3(document, 1)));
         self.units.extend(own::runs_of_events(events).into_iter().map(Unit::Events));
     }

@@ -71,6 +71,25 @@ fn a_dictionary_of_python_is_a_document() {
     assert_eq!((of_python.tool, figures(&of_python)), (Tool::Iperf3, figures(&plain)));
 }
 
+/// `--json-stream-full-output`: the lines, and behind them the document of the same test.
+#[test]
+fn lines_of_json_and_their_document_are_one_run() {
+    let document: serde_json::Value = serde_json::from_str(&fixture("iperf3-3.21-tcp.json")).expect("JSON");
+    let line =
+        |event: &str, data: &serde_json::Value| json!({"event": event, "data": data}).to_string() + "\n";
+    let mut lines = line("start", &document["start"]);
+    document["intervals"]
+        .as_array()
+        .expect("intervals")
+        .iter()
+        .for_each(|data| lines += &line("interval", data));
+    lines += &line("end", &document["end"]);
+    let whole = serde_json::to_string_pretty(&document).expect("JSON");
+    let expected = figures(&only(&whole));
+    assert_eq!(figures(&only(&lines)), expected);
+    assert_eq!(figures(&only(&format!("{lines}{whole}\n"))), expected);
+}
+
 /// Texts that only look like them are left alone.
 #[test]
 fn apostrophes_and_brackets_of_other_lines() {
