@@ -57,7 +57,7 @@ fn of_csv(line: &str, block: Option<&Block>) -> Mark {
 }
 
 fn is_csv(block: &Block) -> bool {
-    block.lines.first().is_some_and(|line| csv::is_row(line))
+    block.lines.first().is_some_and(csv::is_row)
 }
 
 /// The run of a block.

@@ -37,7 +37,7 @@ pub(super) fn read(
 fn clients_of_server(block: &Block) -> Vec<Block> {
     let serves = block.tool == Tool::Iperf2 && !block.lines.iter().any(|line| host(line).is_some());
     let mut owners: Vec<(String, IpAddr)> = Vec::new();
-    for (id, remote) in block.lines.iter().filter(|_| serves).filter_map(|line| connection(line)) {
+    for (id, remote) in block.lines.iter().filter(|_| serves).filter_map(connection) {
         match owners.iter().find(|(known, _)| *known == id) {
             Some((_, known)) if *known != remote => return Vec::new(),
             Some(_) => {}

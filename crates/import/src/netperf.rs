@@ -63,7 +63,7 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> 
 fn of_rows(heading: &Heading, name: &str, block: &Block, known: Known) -> Option<Imported> {
     let rows: Vec<Vec<&str>> =
         block.lines.iter().map(|line| numbers(line)).filter(|row| row.len() >= FEWEST).collect();
-    let unit = block.lines.iter().find_map(|line| unit(line));
+    let unit = block.lines.iter().find_map(unit);
     match heading.kind {
         Kind::Stream | Kind::Maerts => {
             stream(heading, block, &rows, unit?, known).map(|parsed| parsed.imported(name))

@@ -34,7 +34,7 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> 
         return Some(parsed.imported(name));
     }
     let below = block.lines.iter().skip(1).filter(|line| !line.trim().is_empty());
-    let figures = Figures(below.map_while(|line| figure(line)).collect());
+    let figures = Figures(below.map_while(figure).collect());
     match what {
         What::Bandwidth => bandwidth(transport, block, &figures, known).map(|parsed| parsed.imported(name)),
         What::Latency => round_trip(transport, block, &figures).map(|parsed| parsed.imported(name)),

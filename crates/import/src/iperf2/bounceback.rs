@@ -30,10 +30,10 @@ pub(super) fn parse_bounceback(output: &Output<'_>, block: &Block) -> Option<Par
         (parsed.local, parsed.remote) = (Some(stream.local), Some(stream.remote));
     }
     (parsed.transport, parsed.elapsed) = (Transport::Tcp, row.elapsed());
-    parsed.size = block.lines.iter().find_map(|line| size(line)).unwrap_or_default();
+    parsed.size = block.lines.iter().find_map(size).unwrap_or_default();
     let count = trips.count;
     parsed.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
-    let bins = merged(block.lines.iter().filter_map(|line| bins(line)).flatten());
+    let bins = merged(block.lines.iter().filter_map(bins).flatten());
     let at = |share: f64| Some(percentile(&bins, share)?.max(trips.min).min(trips.max));
     let figures = PartialDistribution {
         count,

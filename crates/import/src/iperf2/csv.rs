@@ -53,7 +53,7 @@ pub(super) fn is_row(line: &str) -> bool {
 pub(super) fn begins_anew(line: &str, before: &Lines) -> bool {
     let Some(row) = self::row(line) else { return false };
     // The last two rows of the same stream: streams further back than there can be are not looked for.
-    let recent = before.iter().rev().take(MOST_STREAMS).filter_map(|line| self::row(line));
+    let recent = before.iter().rev().take(MOST_STREAMS).filter_map(self::row);
     let same: Vec<Line> = recent.filter(|one| one.id == row.id).take(2).collect();
     if same.first().is_some_and(|last| is_report(&row, last)) {
         return false;
@@ -76,7 +76,7 @@ fn is_report(row: &Line, sent: &Line) -> bool {
 
 /// The run of a block's rows; `None` without any.
 pub(super) fn parse_rows(block: &Block, known: Known) -> Option<ParsedRun> {
-    let all: Vec<Line> = block.lines.iter().filter_map(|line| row(line)).collect();
+    let all: Vec<Line> = block.lines.iter().filter_map(row).collect();
     let sums = all.iter().all(|line| line.id < 0);
     let own: Vec<&Line> = all.iter().filter(|line| sums || line.id >= 0).collect();
     let first = *own.first()?;

@@ -66,7 +66,7 @@ fn spec(output: &Output<'_>, transport: Transport) -> TestSpec {
     let mut observed = Vec::new();
     ids.retain(|id| {
         !observed.contains(id) && {
-            observed.push(id.clone());
+            observed.push(*id);
             true
         }
     });

@@ -12,7 +12,7 @@ pub(super) fn is_row(line: &str) -> bool {
 
 /// Every round trip, from its two times: the printed latency may be half of it and is cut to a nanosecond.
 pub(super) fn round_trips(lines: &Lines) -> Vec<Trip> {
-    let rows: Vec<(Nanos, Nanos)> = lines.iter().filter_map(|line| row(line)).collect();
+    let rows: Vec<(Nanos, Nanos)> = lines.iter().filter_map(row).collect();
     let first = rows.iter().map(|(sent, _)| *sent).min().unwrap_or_default();
     let trip = |&(sent, received): &(Nanos, Nanos)| Trip { at: sent - first, rtt: received - sent };
     rows.iter().map(trip).collect()
