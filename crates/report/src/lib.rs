@@ -6,7 +6,8 @@ pub mod document;
 pub mod expect;
 pub mod format;
 pub mod harmless;
-pub mod import;
 pub mod mesh;
 pub mod plot;
 mod xml;
+
+pub use import;

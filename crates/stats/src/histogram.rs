@@ -21,6 +21,8 @@ pub struct Histogram {
     half_magnitude: u32,
     highest: u64,
     counts: Vec<u64>,
+    /// No bucket before this one holds a value.
+    first: usize,
     total: u64,
     saturated: u64,
     min: u64,
@@ -102,6 +104,7 @@ impl Histogram {
             half_magnitude: linear.trailing_zeros() - 1,
             highest: highest.max(linear - 1),
             counts: Vec::new(),
+            first: usize::MAX,
             total: 0,
             saturated: 0,
             min: u64::MAX,
@@ -125,6 +128,7 @@ impl Histogram {
             self.counts.resize((index + 1).next_multiple_of(1 << self.half_magnitude), 0);
         }
         self.counts[index] += count;
+        self.first = self.first.min(index);
         self.total += count;
         self.saturated += if value > self.highest { count } else { 0 };
         self.min = self.min.min(value);
@@ -148,6 +152,7 @@ impl Histogram {
             *own = own.saturating_add(count);
             self.saturated = self.saturated.saturating_add(if index > last { count } else { 0 });
         }
+        self.first = self.first.min(other.first.min(last));
         self.total = self.total.saturating_add(other.total);
         self.saturated = self.saturated.saturating_add(other.saturated);
         self.min = self.min.min(other.min);
@@ -168,12 +173,12 @@ impl Histogram {
     #[must_use]
     pub fn values_at_rank(&self, rank: u64) -> Option<RangeInclusive<u64>> {
         let mut left = rank.checked_sub(1)?;
-        let index = self.counts.iter().position(|&count| {
+        let place = self.used().iter().position(|&count| {
             let here = count > left;
             left = left.saturating_sub(count);
             here
         })?;
-        let (low, high) = self.values_of(index).into_inner();
+        let (low, high) = self.values_of(self.first + place).into_inner();
         Some(low.clamp(self.min, self.max)..=high.clamp(self.min, self.max))
     }
 
@@ -227,8 +232,13 @@ impl Histogram {
 
     /// The buckets that hold values, from the least: the values each stands for, and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (RangeInclusive<u64>, u64)> {
-        let used = self.counts.iter().enumerate().filter(|bucket| *bucket.1 > 0);
-        used.map(|(index, &count)| (self.values_of(index), count))
+        let used = self.used().iter().enumerate().filter(|bucket| *bucket.1 > 0);
+        used.map(|(place, &count)| (self.values_of(self.first + place), count))
+    }
+
+    /// The counts from the first bucket that holds a value on: below it there can be many thousands.
+    fn used(&self) -> &[u64] {
+        self.counts.get(self.first..).unwrap_or_default()
     }
 
     /// Number of values that share a bucket with this one: 1 where values are exact.

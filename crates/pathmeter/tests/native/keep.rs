@@ -125,6 +125,50 @@ fn runs_go_from_store_to_store_and_are_taken_once() {
     assert_eq!(ids(&other), ids(&kept));
 }
 
+/// Every recorded output of every tool, in stores one after the other: names, labels, origins, targets, times and documents stay.
+#[test]
+fn imported_outputs_go_from_store_to_store_and_lose_nothing() {
+    let stores = ["keep-first", "keep-second", "keep-third"].map(Kept::new);
+    let outputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/import/outputs");
+    for (folder, label) in [(outputs.clone(), "of a tool"), (outputs.join("cases"), "")] {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = entries.filter(|path| path.is_file()).collect();
+        files.sort();
+        assert!(files.len() > 40, "{}", files.len());
+        let files = files.iter().map(|path| path.to_str().unwrap());
+        let mut args: Vec<&str> = ["import"].into_iter().chain(files).collect();
+        args.extend(["--save", "--format", "ndjson"]);
+        args.extend(["--label", label].into_iter().filter(|_| !label.is_empty()));
+        assert!(stores[0].run(&args).stderr.contains(" were new"), "they are kept");
+    }
+    let exported = |kept: &Kept| {
+        let file = kept.scratch.file("exported.ndjson", None);
+        kept.run(&["export", "-o", &file]).code(0);
+        let mut lines: Vec<String> =
+            std::fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();
+        lines.sort();
+        (file, lines)
+    };
+    let (mut file, first) = exported(&stores[0]);
+    let tools = |label: &str| {
+        let rows = first.iter().map(|line| serde_json::from_str::<Value>(line).unwrap()["stored"].clone());
+        let own: Vec<Value> = rows.filter(|row| row["label"] == label).collect();
+        assert!(own.iter().all(|row| row["origin"] == "imported"), "{own:?}");
+        own.len()
+    };
+    assert!(tools("of a tool") > 60 && tools("") > 60, "{} and {}", tools("of a tool"), tools(""));
+    for next in &stores[1..] {
+        let all = format!("{0} of {0} were new", first.len());
+        assert!(next.run(&["import", &file, "--save", "--format", "ndjson"]).stderr.contains(&all));
+        let lines;
+        (file, lines) = exported(next);
+        for (before, after) in first.iter().zip(&lines) {
+            assert_eq!(after, before);
+        }
+        assert_eq!(lines.len(), first.len());
+    }
+}
+
 #[test]
 fn sets_of_runs_are_compared_by_label_name_and_file() {
     let (server, kept) = (Server::start(&[]), Kept::new("keep-compare"));

@@ -1,0 +1,196 @@
+//! The lines of one output.
+
+use super::Tool;
+use super::command::Command;
+use model::time::WallTime;
+use std::borrow::Cow;
+
+/// A line, cleaned and without its head.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    pub(super) text: Cow<'a, str>,
+    /// When it was printed, where its head has a time.
+    pub(super) stamp: Option<WallTime>,
+}
+
+impl<'a> From<&'a str> for Line<'a> {
+    fn from(text: &'a str) -> Line<'a> {
+        Line { text: Cow::Borrowed(text), stamp: None }
+    }
+}
+
+/// Lines as one text with their ends: none allocates memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lines {
+    text: String,
+    /// Where each ends in the text.
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    fn push(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.ends.push(self.text.len());
+    }
+
+    pub(super) fn first(&self) -> Option<&str> {
+        self.iter().next()
+    }
+
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator + Clone {
+        (0..self.ends.len()).map(|index| {
+            let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+            &self.text[start..self.ends[index]]
+        })
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Lines {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(all: I) -> Lines {
+        let mut lines = Lines::default();
+        all.into_iter().for_each(|line| lines.push(line));
+        lines
+    }
+}
+
+/// The lines of one output of one tool.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) tool: Tool,
+    /// Number of the first, from 1.
+    pub(super) line: usize,
+    pub(super) lines: Lines,
+    /// When each line was printed, where its head has a time.
+    pub(super) stamps: Vec<Option<WallTime>>,
+    /// The command line above it.
+    pub(super) command: Option<Command>,
+    /// Number of the first line that it needs: its own first, or that of the command line.
+    pub(super) begin: usize,
+    /// Lines at its end that no tool claims.
+    pub(super) foreign: usize,
+    /// How far the output has come, as its tool's `mark` needs to know.
+    pub(super) reading: Reading,
+}
+
+/// How far an output has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// A row with figures was there.
+    pub(super) rows: bool,
+    /// The far end's output has begun.
+    pub(super) nested: bool,
+    /// The last line of an output was there.
+    pub(super) ended: bool,
+    /// ping's summary was there.
+    pub(super) counted: bool,
+    /// A server said that it listens, or that a client came.
+    pub(super) listening: bool,
+    /// A client said whom it calls.
+    pub(super) headed: bool,
+    /// It was interrupted, or there was an error.
+    pub(super) failed: bool,
+    /// A client of iPerf2 said whom it calls.
+    pub(super) called: bool,
+    /// It could not connect.
+    pub(super) refused: bool,
+    /// The host that iPerf2 was to call has no address: nothing of it follows.
+    pub(super) unresolved: bool,
+    /// The error is that of a client that did not get as far as a heading.
+    pub(super) unconnected: bool,
+}
+
+/// What a line is to a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// None of its.
+    No,
+    /// The first of an output.
+    First,
+    /// One of an output.
+    Part,
+}
+
+impl Block {
+    pub(super) fn new(tool: Tool, line: usize, first: &Line<'_>) -> Block {
+        let mut block = Block {
+            tool,
+            line,
+            lines: Lines::default(),
+            stamps: Vec::new(),
+            command: None,
+            begin: line,
+            foreign: 0,
+            reading: Reading::default(),
+        };
+        block.push(first);
+        block
+    }
+
+    pub(super) fn push(&mut self, line: &Line<'_>) {
+        self.stamps.push(line.stamp);
+        let line = &*line.text;
+        match self.tool {
+            Tool::Iperf2 | Tool::Iperf3 => self.reading.take(line),
+            Tool::Ping => self.reading.counted |= line.contains('%') && line.contains([',', '(']),
+            _ => {}
+        }
+        self.lines.push(line);
+        self.foreign = 0;
+    }
+
+    /// Adds a line that no tool claims. After very many the output has ended, and they are not kept.
+    pub(super) fn push_foreign(&mut self, line: &Line<'_>) {
+        let foreign = self.foreign + 1;
+        if foreign <= MOST_FOREIGN {
+            self.push(line);
+        }
+        self.foreign = foreign;
+    }
+
+    /// Whether the lines at its end say that nothing of it follows.
+    pub(super) fn is_over(&self) -> bool {
+        self.foreign > MOST_FOREIGN
+    }
+}
+
+impl Reading {
+    fn take(&mut self, line: &str) {
+        if line.starts_with('[') {
+            self.rows = self.rows || line.contains(" sec ");
+            return;
+        }
+        self.listening |= line.starts_with("Server listening") || line.starts_with("Accepted connection");
+        self.headed |= line.starts_with("Connecting to host ");
+        self.called |= line.starts_with("Client connecting to ");
+        self.refused |= line.contains("connect failed: ");
+        self.unresolved |= unresolved(line).is_some();
+        self.failed |= line.starts_with("iperf3: ");
+        self.unconnected |= UNCONNECTED.iter().any(|start| line.starts_with(start));
+        self.nested |= line.starts_with("Server output");
+        self.ended |= line.starts_with("iperf Done");
+    }
+}
+
+/// The host, where it is named, that has no address for iPerf2: `nosuch.example: Unknown host`, `error: Name or service not known` of 2.0.
+pub(super) fn unresolved(line: &str) -> Option<Option<&str>> {
+    let line = line.trim_end();
+    let named = line
+        .strip_suffix(": Unknown host")
+        .or_else(|| line.strip_prefix("ERROR: failed to find an ip address for host '")?.strip_suffix('\''));
+    if let Some(host) = named.filter(|host| !host.contains(' ')) {
+        return Some(Some(host));
+    }
+    let reason = line.strip_prefix("error: ")?;
+    let known = [
+        "Name or service not known",
+        "Temporary failure in name resolution",
+        "nodename nor servname provided",
+    ];
+    known.iter().any(|known| reason.starts_with(known)).then_some(None)
+}
+
+/// Errors of iPerf3 before its client prints its heading.
+const UNCONNECTED: [&str; 3] =
+    ["iperf3: error - unable to connect", "iperf3: error - the server is busy", "iperf3: parameter error - "];
+/// Lines of others in a row behind which an output has ended.
+pub(super) const MOST_FOREIGN: usize = 20_000;

@@ -1,0 +1,59 @@
+//! Lines without what terminals and other systems add: colour codes, carriage returns, byte-order marks.
+
+use std::borrow::Cow;
+
+/// The lines of a text, cleaned.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    text.trim_start_matches('\u{feff}').split('\n').map(clean)
+}
+
+fn clean(line: &str) -> Cow<'_, str> {
+    // Every byte is looked at, without an early end: several are compared at once.
+    if line.bytes().fold(true, |plain, byte| plain & (b' '..=b'~').contains(&byte)) {
+        return Cow::Borrowed(without_key(line.trim_end()));
+    }
+    let mut kept = String::with_capacity(line.len());
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\u{1b}' => skip_escape(&mut characters),
+            '\t' => kept.push(' '),
+            '\u{a0}' => kept.push(' '),
+            control if control.is_control() => {}
+            other => kept.push(other),
+        }
+    }
+    Cow::Owned(without_key(kept.trim_end()).to_owned())
+}
+
+/// The line without the key that a terminal shows where one interrupts.
+fn without_key(line: &str) -> &str {
+    match line.starts_with('^') {
+        true => ["^C", "^\\", "^Z"].iter().find_map(|key| line.strip_prefix(key)).unwrap_or(line),
+        false => line,
+    }
+}
+
+/// The rest of an escape sequence (ECMA-48): `[…m` and its like, or up to a bell or backslash after `]`.
+fn skip_escape(characters: &mut std::str::Chars<'_>) {
+    match characters.next() {
+        Some('[') => {
+            characters.find(|character| ('@'..='~').contains(character));
+        }
+        Some(']') => {
+            characters.find(|character| matches!(character, '\u{7}' | '\\'));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_and_line_ends_go() {
+        let text = "\u{feff}\u{1b}[1;32m[  5]\u{1b}[0m  0.00\r\n\u{1b}]0;title\u{7}$ ls\t-l  \n\u{1b}[";
+        assert_eq!(lines(text).collect::<Vec<_>>(), ["[  5]  0.00", "$ ls -l", ""]);
+    }
+}

@@ -1,0 +1,115 @@
+//! What the figures of the two ends together leave open: losses that no end counted, senders that said nothing, the MTU, the rate
+//! that was asked for.
+
+use super::build::ParsedRun;
+use super::build::possible::Figure;
+use model::plan::Direction;
+use model::sample::{Role, SideResult, StreamResult, UdpCounters};
+use model::units::{BitRate, Bytes, Nanos};
+
+/// What the two ends' figures leave open, whatever they were printed as.
+pub(super) fn gaps(parsed: &mut ParsedRun) {
+    all_lost(parsed);
+    parsed.senders_unseen();
+    mostly_unseen(parsed);
+    parsed.assume_mtu();
+}
+
+/// Where the receiver accounts for less than half of what was sent, its loss is not that of the test.
+fn mostly_unseen(parsed: &mut ParsedRun) {
+    for direction in [Direction::Up, Direction::Down] {
+        let of = |role: Role, count: fn(&UdpCounters) -> u64| {
+            let counters = parsed.rows(direction, role).filter_map(|row| row.udp.as_ref());
+            counters.map(count).fold(0, u64::saturating_add)
+        };
+        let sent = of(Role::Sender, |udp| udp.datagrams);
+        let known = of(Role::Receiver, |udp| udp.datagrams.saturating_add(udp.lost));
+        if known > 0 && known.saturating_mul(2) < sent {
+            let text = format!(
+                "The receiver accounts for {known} of the {sent} datagrams sent {direction}: whether the others were lost is not known."
+            );
+            parsed.withhold(direction, Figure::Loss, &text);
+        }
+    }
+}
+
+/// A receiver that saw nothing counted no loss either.
+pub(super) fn all_lost(parsed: &mut ParsedRun) {
+    let sent = |side: &SideResult, row: &StreamResult| {
+        let twin = side.streams.iter().find(|sent| {
+            sent.stream == row.stream && sent.direction == row.direction && sent.role == Role::Sender
+        });
+        twin.and_then(|twin| twin.udp.as_ref()).map_or(0, |udp| udp.datagrams)
+    };
+    let (client, server) = (parsed.at_client.clone(), parsed.at_server.clone());
+    let mut unseen = 0;
+    for (side, other) in [(&mut parsed.at_client, &server), (&mut parsed.at_server, &client)] {
+        for row in side.streams.iter_mut().filter(|row| row.role == Role::Receiver) {
+            let count = sent(other, row);
+            if let Some(udp) = row.udp.as_mut().filter(|udp| udp.datagrams == 0 && udp.lost == 0) {
+                udp.lost = count;
+                unseen += count;
+            }
+        }
+    }
+    if unseen > 0 {
+        parsed.warn("all-lost", format!("The receiver saw no datagram in the counted time and therefore counted no loss: all {unseen} sent count as lost."));
+    }
+}
+
+/// The rate that was asked for over UDP, where the output does not give it, is taken to be the one that was sent.
+pub(super) fn rate_asked(parsed: &mut ParsedRun) {
+    let rows = parsed.at_client.streams.iter().chain(&parsed.at_server.streams);
+    let senders = rows.filter(|row| row.role == Role::Sender && row.udp.is_some());
+    let rate = senders.map(|row| BitRate::from_bytes(row.bytes, row.elapsed)).max();
+    parsed.test.bitrate = rate.filter(|rate| rate.0 > 0);
+}
+
+/// Says where what an end says of the other is not what that one says of itself.
+pub(super) fn compare(parsed: &mut ParsedRun, of_other: &StreamResult, of_itself: &StreamResult) {
+    let direction = of_itself.direction;
+    let text = match (&of_other.udp, &of_itself.udp) {
+        (Some(other), Some(own)) => {
+            let all = own.datagrams.saturating_add(own.lost).max(other.datagrams.saturating_add(other.lost));
+            (own.lost.abs_diff(other.lost) > all / 50 + A_FEW).then(|| {
+                format!(
+                    "The output contradicts itself {direction}: the summary says that {} of {all} datagrams were lost, the receiver's own output {}.",
+                    other.lost, own.lost
+                )
+            })
+        }
+        _ => {
+            let (other, own) = (of_other.bytes.0, of_itself.bytes.0);
+            (own.abs_diff(other) > own.max(other) / 5).then(|| {
+                format!(
+                    "The output contradicts itself {direction}: the summary says that {} arrived, the receiver's own output {}.",
+                    of_other.bytes, of_itself.bytes
+                )
+            })
+        }
+    };
+    if let Some(text) = text {
+        parsed.contradict(text);
+    }
+}
+
+/// Holds the summary of a stream against the sum of the intervals of the same end.
+pub(super) fn against_intervals(parsed: &mut ParsedRun, bytes: Bytes, elapsed: Nanos, sum: &StreamResult) {
+    let is_whole = sum.elapsed.0.abs_diff(elapsed.0) <= elapsed.0 / 20;
+    let off = bytes.0.abs_diff(sum.bytes.0) as f64 / bytes.0.max(1) as f64;
+    if is_whole && off > APART && sum.elapsed >= LONG_ENOUGH {
+        parsed.contradict(format!(
+            "The output contradicts itself {}: its summary has {}, its intervals {}.",
+            sum.direction,
+            BitRate::from_bytes(bytes, elapsed),
+            BitRate::from_bytes(sum.bytes, sum.elapsed)
+        ));
+    }
+}
+
+/// Sums of rounded rows are off by less, and the last row may lack a part of an interval.
+const APART: f64 = 0.15;
+/// In shorter tests a part of an interval is too much of all.
+const LONG_ENOUGH: Nanos = Nanos::from_secs(2);
+/// Datagrams that may arrive between two counts.
+const A_FEW: u64 = 5;

@@ -1,0 +1,307 @@
+//! Lines with a head before what a tool printed: a time (`iperf3 --timestamps`, `ts`), the name of a container or a unit (docker
+//! compose, kubectl, journald), marks of quotation, indentation. A head is known by its shape, which repeats. Outputs of several
+//! sources in one log are separated by what is in their heads beside the time.
+
+use super::block::Line;
+use super::{clean, date, iperf2, is_claimed, qperf};
+use model::time::WallTime;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// The lines of one source, with those of others empty, so that numbers of lines stay.
+#[derive(Debug)]
+pub(super) struct Part<'a> {
+    pub(super) text: Cow<'a, str>,
+    /// When each line was printed; empty where no head has a time.
+    pub(super) stamps: Vec<Option<WallTime>>,
+}
+
+impl Part<'_> {
+    /// The cleaned lines of what is left of the text.
+    pub(super) fn lines<'a>(&'a self, rest: &'a str) -> impl Iterator<Item = Line<'a>> + 'a {
+        let stamps = self.stamps.iter().copied().chain(std::iter::repeat(None));
+        clean::lines(rest).zip(stamps).map(|(text, stamp)| Line { text, stamp })
+    }
+}
+
+/// The heads of a text, learnt from it as it is read.
+#[derive(Debug, Default)]
+pub(super) struct Heads {
+    /// Every shape that was there, and how often.
+    observed: Vec<Shape>,
+    /// Lines that were looked at.
+    looked: usize,
+}
+
+impl Heads {
+    /// The parts of a text; one, as it is, where no head repeats.
+    pub(super) fn parts<'a>(&mut self, text: &'a str) -> Vec<Part<'a>> {
+        self.learn(text);
+        let shapes = self.shapes();
+        if shapes.is_empty() && !text.contains('\u{1b}') {
+            return vec![Part { text: Cow::Borrowed(text), stamps: Vec::new() }];
+        }
+        let lines: Vec<(String, String, Option<WallTime>)> =
+            clean::lines(text).map(|line| behead(&line, &shapes)).collect();
+        let sources = sources(&lines);
+        if sources.len() < 2 {
+            let stamps = lines.iter().map(|(_, _, stamp)| *stamp).collect();
+            let lines: Vec<&str> = lines.iter().map(|(_, rest, _)| rest.as_str()).collect();
+            return vec![Part { text: Cow::Owned(lines.join("\n")), stamps }];
+        }
+        sources.iter().map(|source| of_source(&lines, source)).collect()
+    }
+
+    fn learn(&mut self, text: &str) {
+        let lines = LOOKED_AT.saturating_sub(self.looked).max(LOOKED_AT_LATER);
+        for line in clean::lines(text).take(lines) {
+            self.looked += 1;
+            let Some(head) = head(&line) else { continue };
+            // One row of CSV can be a whole output, and is like nothing else.
+            let weight = if iperf2::is_csv_row(&line[head.len()..]) { FEWEST } else { 1 };
+            let blanks = head.len() - head.trim_end().len();
+            let text = shape(head);
+            let has_room = self.observed.len() < MOST_SHAPES;
+            match self.observed.iter_mut().find(|known| known.text == text) {
+                Some(known) => (known.count, known.blanks) = (known.count + weight, known.blanks.min(blanks)),
+                None if has_room => {
+                    self.observed.push(Shape { text, blanks, count: weight });
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// The shapes that several lines have, the most frequent first. Blanks are no part of a shape that was there without them, too.
+    fn shapes(&self) -> Vec<Shape> {
+        let bare = |shape: &Shape| {
+            let text = shape.text.strip_suffix(' ')?;
+            let known = self.observed.iter().find(|other| other.text == text)?;
+            Some(Shape { text: text.to_owned(), blanks: 0, count: shape.count + known.count })
+        };
+        let shapes = self.observed.iter().map(|shape| bare(shape).unwrap_or_else(|| shape.clone()));
+        let mut shapes: Vec<Shape> =
+            shapes.filter(|shape| shape.count >= FEWEST && is_distinct(&shape.text)).collect();
+        shapes.sort_by_key(|shape| std::cmp::Reverse(shape.count));
+        shapes
+    }
+}
+
+/// The lines of one source.
+fn of_source(lines: &[(String, String, Option<WallTime>)], source: &str) -> Part<'static> {
+    let own = |line: &(String, String, Option<WallTime>)| line.0 == source;
+    let texts: Vec<&str> = lines.iter().map(|line| if own(line) { line.1.as_str() } else { "" }).collect();
+    let stamps = lines.iter().map(|line| line.2.filter(|_| own(line))).collect();
+    Part { text: Cow::Owned(texts.join("\n")), stamps }
+}
+
+/// The names of sources that have several lines each, in their order.
+fn sources(lines: &[(String, String, Option<WallTime>)]) -> Vec<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (source, rest, _) in lines.iter().filter(|(_, rest, _)| !rest.is_empty()) {
+        let _ = rest;
+        let place = *places.entry(source).or_insert_with(|| {
+            counts.push((source, 0));
+            counts.len() - 1
+        });
+        counts[place].1 += 1;
+    }
+    let several = counts.iter().filter(|(_, count)| *count >= FEWEST).take(MOST_SOURCES);
+    several.map(|(source, _)| (*source).to_owned()).collect()
+}
+
+/// A shape of heads, and the blanks at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Shape {
+    text: String,
+    blanks: usize,
+    count: usize,
+}
+
+/// A word and a blank stand before anything: only digits and marks tell a head.
+fn is_distinct(shape: &str) -> bool {
+    shape == " " || shape.contains(|c: char| c != 'w' && c != ' ')
+}
+
+/// What stands before the first place where a tool's line begins; `None` where the line itself is one, or has none.
+fn head(line: &str) -> Option<&str> {
+    let trimmed = line.trim_start();
+    // A key of JSON is no head, a field of CSV is one.
+    let is_document =
+        trimmed.starts_with(['{', '}', ']']) || trimmed.starts_with('"') && !trimmed.contains("\",\"");
+    if trimmed.is_empty() || is_document || is_begin(line) {
+        return None;
+    }
+    let mut before = None;
+    let mut tried = 0;
+    for (at, character) in line.char_indices().take(LONGEST) {
+        let separated = before.is_none_or(|last: char| {
+            last.is_whitespace() || matches!(last, '|' | ':' | '>' | ']' | '"' | '\'' | '`')
+        }) || at == 1 && before == Some('+');
+        before = Some(character);
+        if at == 0 || !separated || character.is_whitespace() {
+            continue;
+        }
+        tried += 1;
+        if tried > MOST_PLACES {
+            return None;
+        }
+        let indented = line[..at].trim().is_empty();
+        if is_begin(&line[at..]) || !indented && is_json(&line[at..]) {
+            let end = at - own_blanks(&line[..at], &line[at..]);
+            return Some(&line[..end]).filter(|head| !head.is_empty());
+        }
+    }
+    None
+}
+
+fn is_begin(rest: &str) -> bool {
+    is_claimed(rest)
+}
+
+/// Blanks before a line that its tool prints there: they are of the line, not of its head.
+fn own_blanks(head: &str, rest: &str) -> usize {
+    let blanks = head.len() - head.trim_end_matches(' ').len();
+    if qperf::is_part(rest) { blanks.min(qperf::INDENTATION) } else { 0 }
+}
+
+/// A line of JSON as programs print it, its keys in quotes.
+fn is_json(rest: &str) -> bool {
+    let rest = rest.trim_end();
+    let key = || {
+        rest.strip_prefix('"')
+            .and_then(|rest| rest.split_once('"'))
+            .is_some_and(|(_, rest)| rest.starts_with(':'))
+    };
+    rest == "{" || rest.starts_with("{\"") || key()
+}
+
+/// A head with its words and numbers left out: `Tue Mar 03 09:15:02 2026 ` is `w w d d:d:d d `.
+fn shape(head: &str) -> String {
+    let mut shape = String::new();
+    let mut characters = head.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character.is_whitespace() {
+            while characters.next_if(|next| next.is_whitespace()).is_some() {}
+            shape.push(' ');
+        } else if character.is_alphanumeric() {
+            let mut digits = character.is_ascii_digit();
+            while let Some(next) = characters.next_if(|next| next.is_alphanumeric()) {
+                digits &= next.is_ascii_digit();
+            }
+            shape.push(if digits { 'd' } else { 'w' });
+        } else {
+            shape.push(character);
+        }
+    }
+    shape
+}
+
+/// The name of the source of a line, the line without its head, and when it was printed.
+fn behead(line: &str, shapes: &[Shape]) -> (String, String, Option<WallTime>) {
+    let goes_on = |rest: &str| is_begin(rest) || is_json(rest.trim_start());
+    if is_begin(line) && head_of(line, shapes).is_none_or(|(_, rest)| !goes_on(rest)) {
+        return (String::new(), line.to_owned(), None);
+    }
+    match head_of(line, shapes) {
+        Some((head, rest)) => (source(head), unclosed(head, rest).to_owned(), date::stamp(head)),
+        None => (String::new(), line.to_owned(), None),
+    }
+}
+
+/// The rest of a line without the mark that the head has opened before it: `msg="…"`, `| 1 | `…` |`, `│ … │`.
+fn unclosed<'a>(head: &str, rest: &'a str) -> &'a str {
+    let opened = head.trim_end().chars().next_back().filter(|mark| ENCLOSING.contains(mark));
+    let closed = opened.and_then(|mark| {
+        let (line, behind) = rest.rsplit_once(mark)?;
+        behind.chars().all(|c| c.is_whitespace() || c == '|').then(|| line.trim_end())
+    });
+    closed.unwrap_or(rest)
+}
+
+/// Quotes stand in quotes: a head may stand before another one.
+fn head_of<'a>(line: &'a str, shapes: &[Shape]) -> Option<(&'a str, &'a str)> {
+    shapes.iter().find_map(|shape| shape.split(line))
+}
+
+impl Shape {
+    /// The head of this shape and the rest of the line.
+    fn split<'a>(&self, line: &'a str) -> Option<(&'a str, &'a str)> {
+        let mut at = 0;
+        let wanted: Vec<char> = self.text.chars().collect();
+        for (index, want) in wanted.iter().enumerate() {
+            let rest = &line[at..];
+            let run = |is: fn(char) -> bool| rest.find(|c: char| !is(c)).unwrap_or(rest.len());
+            at += match want {
+                ' ' if index + 1 == wanted.len() => return self.split_blanks(line, at),
+                ' ' => Some(run(char::is_whitespace)).filter(|length| *length > 0)?,
+                'd' => Some(run(char::is_alphanumeric)).filter(|length| {
+                    *length > 0 && rest[..*length].bytes().all(|byte| byte.is_ascii_digit())
+                })?,
+                'w' => Some(run(char::is_alphanumeric)).filter(|length| *length > 0)?,
+                mark => rest.strip_prefix(*mark).map(|_| mark.len_utf8())?,
+            };
+        }
+        Some(line.split_at(at))
+    }
+
+    /// The blanks behind the head; those beyond are of the line. An empty line has lost them.
+    fn split_blanks<'a>(&self, line: &'a str, at: usize) -> Option<(&'a str, &'a str)> {
+        let rest = &line[at..];
+        let blanks = rest
+            .chars()
+            .take(self.blanks)
+            .take_while(|c| c.is_whitespace())
+            .map(char::len_utf8)
+            .sum::<usize>();
+        (blanks > 0 || rest.is_empty()).then(|| line.split_at(at + blanks))
+    }
+}
+
+/// The words of a head beside the time.
+fn source(head: &str) -> String {
+    let is_time = |word: &&str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let numeric = bare.chars().filter(|c| c.is_alphabetic()).count() <= 2
+            && bare.contains(|c: char| c.is_ascii_digit())
+            && !bare.contains('-')
+            || bare.chars().all(|c| c.is_ascii_digit() || ".,:+-TZ/".contains(c));
+        let zone = (2..=4).contains(&bare.len()) && bare.chars().all(|c| c.is_ascii_uppercase());
+        numeric || zone || date::is_name(bare) || ["stdout", "stderr", "F", "P", ""].contains(&bare)
+    };
+    let tokens = head.split(|c: char| c.is_whitespace() || c == '"' || c == ',');
+    tokens.filter(|word| !is_time(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Marks that stand on both sides of a line.
+const ENCLOSING: [char; 5] = ['"', '\'', '`', '│', '┃'];
+/// Lines that must have a head of one shape, or be of one source.
+const FEWEST: usize = 2;
+/// Heads are looked for in so many lines of a text.
+const LOOKED_AT: usize = 5000;
+/// The same of each window behind these.
+const LOOKED_AT_LATER: usize = 200;
+const MOST_SHAPES: usize = 256;
+const MOST_SOURCES: usize = 64;
+/// Characters of a line in which its head ends, and places in them where it may.
+const LONGEST: usize = 200;
+const MOST_PLACES: usize = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_of_heads() {
+        assert_eq!(shape("Tue Mar 03 09:15:02 2026 "), "w w d d:d:d d ");
+        assert_eq!(shape("client-1  | "), "w-d | ");
+        assert_eq!(shape("> "), "> ");
+        let found = Shape { text: "w-d | ".into(), blanks: 1, count: 2 };
+        assert_eq!(found.split("web-12   |   x"), Some(("web-12   | ", "  x")));
+        assert_eq!(found.split("web-12   |"), Some(("web-12   |", "")));
+        assert_eq!(found.split("web 12"), None);
+        assert_eq!(source("2026-11-25T10:00:00.123Z stdout F "), "");
+        assert_eq!(source("Nov 25 10:00:00 host iperf3[123]: "), "host iperf3[123]:");
+    }
+}

@@ -1,0 +1,224 @@
+//! JSON documents within a text: found, repaired where they are cut off, and separated.
+
+use super::quoted;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// A JSON object and the line it begins in, from 1.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Document {
+    pub(super) line: usize,
+    pub(super) value: Value,
+    /// The text ended before it did: what was whole was kept.
+    pub(super) repaired: bool,
+}
+
+/// What JSON there is in a text.
+#[derive(Debug, Default)]
+pub(super) struct Split<'a> {
+    pub(super) documents: Vec<Document>,
+    /// The text with the lines of documents empty.
+    pub(super) rest: Cow<'a, str>,
+    /// The line, from 1, of a document that the text ends in; only where more text is to come.
+    pub(super) open: Option<usize>,
+}
+
+/// Every object that begins a line. `is_whole`: no more text follows, and a document that the end cuts off is closed.
+pub(super) fn split(text: &str, is_whole: bool) -> Split<'_> {
+    // Without a brace there is no object, and without a quotation mark no text in a list.
+    if !text.contains('{') && !text.contains('"') && !quoted::is_possible(text) {
+        return Split { rest: Cow::Borrowed(text), ..Split::default() };
+    }
+    let mut split = Split::default();
+    let (mut rest, mut at, mut line) = (String::with_capacity(text.len()), 0, 1);
+    while at < text.len() {
+        let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
+        let found = candidate(&text[at..], &text[at..end]).map(|from| {
+            let candidate = &text[at + from..];
+            (at + from, first_object(candidate, line, is_whole))
+        });
+        let found = match found {
+            Some((_, Object::None)) | None => {
+                quoted::value_in(&text[at..end]).map(|(value, from, length)| {
+                    let document = Document { line, value, repaired: false };
+                    (at + from, Object::Whole(document, length))
+                })
+            }
+            found => found,
+        };
+        match found {
+            Some((start, Object::Whole(document, length))) => {
+                let lines = text[at..start + length].matches('\n').count();
+                rest.extend(std::iter::repeat_n('\n', lines));
+                split.documents.push(document);
+                (at, line) = (start + length, line + lines);
+            }
+            Some((_, Object::Open)) => {
+                split.open = Some(line);
+                break;
+            }
+            Some((_, Object::None)) | None => {
+                rest.push_str(&text[at..end]);
+                (at, line) = (end, line + 1);
+            }
+        }
+    }
+    split.rest = Cow::Owned(rest);
+    split
+}
+
+/// Where in a text, of which this is the first line, a document may begin in that line.
+fn candidate(text: &str, line: &str) -> Option<usize> {
+    let is_text = line.starts_with('"') && line.contains("\\n");
+    if !is_text && !line.contains(['{', '[']) {
+        return None;
+    }
+    let plain = text.trim_start_matches('\u{feff}').trim_start_matches([' ', '\t']);
+    if is_text || is_value(plain) {
+        return Some(text.len() - plain.len());
+    }
+    line.contains('{').then(|| behind_words(line)).flatten()
+}
+
+/// A brace with a key behind it, or nothing, or a list of objects, lists or strings: other brackets are not worth looking for their
+/// end.
+fn is_value(text: &str) -> bool {
+    let object = text.strip_prefix('{').is_some_and(|inside| inside.trim_start().starts_with(['"', '}']));
+    object || text.strip_prefix('[').is_some_and(|inside| inside.trim_start().starts_with(['{', '"', '[']))
+}
+
+/// A document that other words of its line stand before: `result: {"start": …`.
+fn behind_words(line: &str) -> Option<usize> {
+    let starts = ["{\"start\"", "{ \"start\"", "{\"schema\"", "{\"event\""];
+    // `ok: [host] => {` of Ansible.
+    let arrow = line.find("] => {").map(|at| at + "] => ".len());
+    starts.iter().filter_map(|start| line.find(start)).chain(arrow).min()
+}
+
+/// What stands where an object may begin.
+enum Object {
+    /// One, and its length.
+    Whole(Document, usize),
+    /// One that the text ends in.
+    Open,
+    None,
+}
+
+/// The object at the begin of a text.
+fn first_object(text: &str, line: usize, is_whole: bool) -> Object {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let found = match values.next() {
+        // The name of a key, as a part of a document has it, is no text.
+        Some(Ok(Value::String(text))) if !text.contains('\n') => None,
+        Some(Ok(value)) => Some((Document { line, value, repaired: false }, values.byte_offset())),
+        Some(Err(error)) if error.is_eof() && !is_whole => return Object::Open,
+        Some(Err(error)) if error.is_eof() => fix(text, text.len(), line),
+        Some(Err(_)) => with_nan(text, line),
+        None => None,
+    };
+    found.map_or(Object::None, |(document, length)| Object::Whole(document, length))
+}
+
+/// Older versions of iPerf3 print figures that are none: `"jitter_ms":\t-nan`.
+fn with_nan(text: &str, line: usize) -> Option<(Document, usize)> {
+    let length = object_length(text)?;
+    let value = serde_json::from_str(&without_nan(&text[..length])).ok()?;
+    Some((Document { line, value, repaired: false }, length))
+}
+
+/// Closes what is open behind the last whole element of a list.
+fn fix(text: &str, length: usize, line: usize) -> Option<(Document, usize)> {
+    let mut open = Vec::new();
+    let mut last: Option<(usize, Vec<u8>)> = None;
+    scan(text, |at, byte| {
+        match byte {
+            b'{' => open.push(b'}'),
+            b'[' => open.push(b']'),
+            _ => {
+                open.pop();
+                if byte == b'}' && open.last() == Some(&b']') {
+                    last = Some((at + 1, open.clone()));
+                }
+            }
+        }
+        true
+    });
+    let (end, mut closing) = last?;
+    closing.reverse();
+    let closing = String::from_utf8(closing).ok()?;
+    let value = serde_json::from_str(&(without_nan(&text[..end]) + &closing)).ok()?;
+    Some((Document { line, value, repaired: true }, length))
+}
+
+/// Length of the object at the begin, by its brackets.
+fn object_length(text: &str) -> Option<usize> {
+    let (mut depth, mut length) = (0_usize, None);
+    scan(text, |at, byte| {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            _ => depth = depth.saturating_sub(1),
+        }
+        if depth == 0 {
+            length = Some(at + 1);
+        }
+        depth > 0
+    });
+    length
+}
+
+/// Every bracket outside of strings, until told to stop.
+fn scan(text: &str, mut bracket: impl FnMut(usize, u8) -> bool) {
+    let (mut quoted, mut escaped) = (false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'{' | b'}' | b'[' | b']' if !quoted && !bracket(at, byte) => return,
+            _ => {}
+        }
+    }
+}
+
+fn without_nan(text: &str) -> String {
+    let mut text = text.to_owned();
+    for blank in ["", " ", "\t"] {
+        for word in ["-nan", "nan", "-inf", "inf"] {
+            text = text.replace(&format!(":{blank}{word}"), ":null");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn documents_between_lines() {
+        let text = "$ iperf3 -J\n{\"a\": [1,\n2]}\nafter\n  {\"b\": 2} \n{\"c\": {\"d\": 3}}";
+        let Split { documents, rest, .. } = split(text, true);
+        let found: Vec<_> =
+            documents.iter().map(|document| (document.line, document.value.clone())).collect();
+        assert_eq!(found, [(2, json!({"a": [1, 2]})), (5, json!({"b": 2})), (6, json!({"c": {"d": 3}}))]);
+        assert_eq!(rest, "$ iperf3 -J\n\n\nafter\n \n");
+    }
+
+    #[test]
+    fn what_is_cut_off_keeps_its_whole_elements() {
+        let documents = split("{\"intervals\": [{\"x\": \"}\"}, {\"x\": 2}, {\"x\": ", true).documents;
+        assert_eq!(documents[0].value, json!({"intervals": [{"x": "}"}, {"x": 2}]}));
+        assert!(documents[0].repaired);
+        assert_eq!(split("{\"a\": ", true).documents, []);
+        assert_eq!(split("x\n{\"a\": ", false).open, Some(2));
+    }
+
+    #[test]
+    fn figures_that_are_none() {
+        let documents = split("{\"jitter_ms\":\t-nan, \"x\": nan}\n{\"y\": 1}", true).documents;
+        assert_eq!(documents[0].value, json!({"jitter_ms": null, "x": null}));
+        assert_eq!(documents[1].value, json!({"y": 1}));
+        assert_eq!(split("{no json}\n", true).documents, []);
+    }
+}

@@ -1,0 +1,241 @@
+//! Outputs of other tools, and our own documents, read back as runs: so that old results have the same tables, arithmetic
+//! and findings as fresh ones.
+//!
+//! Text in, runs out. What a file is, is told by its content; one file can hold many outputs, one after another, with
+//! anything between them. Where a tool's own summary is wrong, as iPerf3's server totals of 0.00 Bytes, the figures are
+//! rebuilt from its intervals and the run carries a warning that says so.
+
+mod block;
+mod build;
+mod clean;
+mod command;
+mod date;
+mod embedded;
+mod gaps;
+mod heads;
+mod iperf2;
+mod iperf3;
+mod json;
+mod latency;
+mod looks;
+mod mixed;
+mod names;
+mod netperf;
+mod number;
+mod own;
+mod page;
+mod ping;
+mod qperf;
+mod quoted;
+mod row;
+mod sockperf;
+mod source;
+mod stream;
+mod units;
+
+pub use names::{group, names};
+pub use source::{Source, open, texts};
+pub use stream::{Batch, Outputs};
+
+use block::{Block, Mark};
+use heads::Heads;
+use model::history::{Kept, Mark as KnownChange, StoredAs};
+use model::run::Run;
+use model::units::BitRate;
+use std::fmt;
+use thiserror::Error;
+
+/// A run read from a tool's output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The tool whose output it was.
+    pub tool: Tool,
+    /// Its version, where the output tells.
+    pub version: Option<String>,
+    /// First line of the output in the text, from 1.
+    pub line: usize,
+    /// What it measured. The warnings of its summary say what was rebuilt, assumed or missing.
+    pub run: Run,
+}
+
+/// A tool whose output can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tool {
+    /// iPerf 3.
+    Iperf3,
+    /// iPerf 2.
+    Iperf2,
+    /// SockPerf.
+    Sockperf,
+    /// ping.
+    Ping,
+    /// netperf.
+    Netperf,
+    /// qperf.
+    Qperf,
+    /// pathmeter itself.
+    Pathmeter,
+}
+
+/// What the outputs do not tell and the reader knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Speed of the link.
+    pub link: Option<BitRate>,
+    /// Payload of TCP's segments on the wire, bytes, for outputs that do not print it.
+    pub mss: Option<u32>,
+}
+
+/// Why nothing was read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{name} holds no output that can be read: it looks like {looks}")]
+pub struct Unreadable {
+    /// The name of the text.
+    pub name: String,
+    /// What it looks like, in a few words.
+    pub looks: String,
+}
+
+/// Something that a text holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// The line that it begins in, from 1.
+    pub line: usize,
+    /// The result.
+    pub what: What,
+    /// How the store had it that it was exported from.
+    pub stored: Option<StoredAs>,
+}
+
+/// A kind of thing that a text holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// A run of a path, ours or of another tool.
+    Run(Box<Imported>),
+    /// A report of ours of devices or topologies.
+    Report(Kept),
+    /// A change of a path that a store knows of.
+    Mark(KnownChange),
+}
+
+/// Reads every run of a path in a text. `name` is what the runs are called after: `NAME:LINE`.
+///
+/// # Errors
+/// When there is none.
+pub fn read(name: &str, text: &str, known: Known) -> Result<Vec<Imported>, Unreadable> {
+    let items = read_whole(name, &page::text_of(text), known, 0);
+    let runs = items.into_iter().filter_map(|item| match item.what {
+        What::Run(run) => Some(*run),
+        What::Report(_) | What::Mark(_) => None,
+    });
+    let runs: Vec<Imported> = runs.collect();
+    if runs.is_empty() {
+        return Err(Unreadable { name: name.into(), looks: looks::like(text) });
+    }
+    Ok(runs)
+}
+
+/// Everything in a text that is none of a page.
+fn read_whole(name: &str, text: &str, known: Known, depth: usize) -> Vec<Item> {
+    let taken = units::take_apart(text, 0, true, &mut Heads::default(), depth);
+    items(&taken.units, name, known)
+}
+
+/// What units hold, in the order of their lines.
+fn items(units: &[units::Unit], name: &str, known: Known) -> Vec<Item> {
+    let mut items: Vec<Item> = units.iter().flat_map(|unit| unit.read(name, known)).collect();
+    items.sort_by_key(|item| item.line);
+    number(&mut items);
+    items
+}
+
+/// Outputs that begin in one line have a number behind it.
+fn number(items: &mut [Item]) {
+    let mut last = (0, 0);
+    for item in items {
+        let What::Run(one) = &mut item.what else { continue };
+        last = if one.line == last.0 { (one.line, last.1 + 1) } else { (one.line, 1) };
+        if last.1 > 1 && one.tool != Tool::Pathmeter {
+            one.run.id = format!("{}.{}", one.run.id, last.1);
+        }
+    }
+}
+
+impl Item {
+    fn of_run(run: Imported) -> Item {
+        Item { line: run.line, what: What::Run(Box::new(run)), stored: None }
+    }
+}
+
+impl Imported {
+    /// The same, with the times of the heads of its lines where it has none of its own.
+    fn stamped(mut self, block: &Block) -> Imported {
+        let mut stamps = block.stamps.iter().flatten().filter(|stamp| stamp.0 > YEAR_2000);
+        if let (None, Some(first)) = (self.run.started, stamps.next()) {
+            self.run.started = Some(*first);
+            self.run.finished = Some(stamps.next_back().copied().unwrap_or(*first));
+        }
+        self
+    }
+
+    /// The same, of an output inside another document.
+    fn at(mut self, name: &str, line: usize) -> Imported {
+        if self.tool != Tool::Pathmeter {
+            self.run.id = format!("{name}:{line}");
+        }
+        self.line = line;
+        self
+    }
+}
+
+/// Whether an output can begin or go on with a line, whatever stands before it.
+fn is_claimed(line: &str) -> bool {
+    READERS.iter().any(|reader| (reader.mark)(line, None) != Mark::No)
+        || line.starts_with("[ ID]")
+        || iperf3::is_part(line)
+        || iperf2::is_part(line)
+        || ping::is_part(line)
+        || netperf::is_part(line)
+        || qperf::is_part(line)
+}
+
+/// Earlier times are those of a day without a date.
+const YEAR_2000: u64 = 946_684_800_000_000_000;
+
+/// The way to read one tool's text.
+struct Reader {
+    tool: Tool,
+    /// What a line is to this tool, behind the lines of a block of its own.
+    mark: fn(&str, Option<&Block>) -> Mark,
+    /// Makes a run of a block; `None` when no figure is in it.
+    read: fn(&str, &Block, Known) -> Option<Imported>,
+}
+
+/// Every tool with a text; of equal claims to a line the earlier wins.
+static READERS: &[Reader] = &[
+    Reader { tool: Tool::Iperf3, mark: iperf3::mark, read: iperf3::read },
+    Reader { tool: Tool::Iperf2, mark: iperf2::mark, read: iperf2::read },
+    Reader { tool: Tool::Sockperf, mark: sockperf::mark, read: sockperf::read },
+    Reader { tool: Tool::Ping, mark: ping::mark, read: ping::read },
+    Reader { tool: Tool::Netperf, mark: netperf::mark, read: netperf::read },
+    Reader { tool: Tool::Qperf, mark: qperf::mark, read: qperf::read },
+];
+
+/// `None` of a tool that has no text.
+fn reader(tool: Tool) -> Option<&'static Reader> {
+    READERS.iter().find(|reader| reader.tool == tool)
+}
+
+impl fmt::Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Tool::Iperf3 => "iPerf3",
+            Tool::Iperf2 => "iPerf2",
+            Tool::Sockperf => "SockPerf",
+            Tool::Ping => "ping",
+            Tool::Netperf => "netperf",
+            Tool::Qperf => "qperf",
+            Tool::Pathmeter => "pathmeter",
+        })
+    }
+}

@@ -1,0 +1,214 @@
+//! What a text looks like that is no output that is read, and the nearest one that is.
+
+/// In a few words, as the end of "it looks like …".
+pub(super) fn like(text: &str) -> String {
+    let trimmed = text.trim_start_matches('\u{feff}').trim();
+    if trimmed.is_empty() {
+        return "an empty file".into();
+    }
+    let printable =
+        text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\u{1b}')).count();
+    let binary =
+        text.contains('\u{fffd}') && printable * 10 < text.chars().count() * 9 || text.contains('\0');
+    if binary {
+        return "binary data, not text; captures of packets are not read here".into();
+    }
+    if let Some(tool) = TOOLS.iter().find(|tool| (tool.is)(trimmed)) {
+        return match tool.nearest {
+            "" => tool.name.into(),
+            nearest => format!("{}; the nearest that is read is {nearest}", tool.name),
+        };
+    }
+    let first = trimmed.lines().next().unwrap_or_default();
+    let is_json = || serde_json::from_str::<serde_json::Value>(trimmed).is_ok();
+    match first {
+        json if json.starts_with(['{', '[']) && is_json() => "JSON of another program".into(),
+        json if json.starts_with("{\"") && json.ends_with('}') => "lines of JSON of another program".into(),
+        json if json.starts_with('{') && text.contains("\"iperf 3.") => {
+            "JSON of iPerf3 that is cut off before its first interval, or broken".into()
+        }
+        json if json.starts_with('{') => "JSON that is cut off or broken".into(),
+        xml if xml.starts_with("<?xml") || xml.starts_with('<') => "XML or HTML".into(),
+        script if script.starts_with("#!") => "a script".into(),
+        usage if usage.to_ascii_lowercase().starts_with("usage:") => "a tool's usage message".into(),
+        csv if csv.matches(',').count() >= 3 => "CSV of another program".into(),
+        _ => format!(
+            "text that begins with \"{}\"",
+            first.chars().take(LONGEST).collect::<String>().escape_debug()
+        ),
+    }
+}
+
+/// A tool whose output is known and not read.
+struct Unread {
+    name: &'static str,
+    is: fn(&str) -> bool,
+    /// Empty: there is none.
+    nearest: &'static str,
+}
+
+/// The more exact the mark, the earlier.
+static TOOLS: &[Unread] = &[
+    Unread {
+        name: "JSON of fping",
+        is: |text| text.contains("{\"resp\":") && text.contains("\"rtt\""),
+        nearest: PING,
+    },
+    Unread { name: "the output of fping", is: fping, nearest: PING },
+    Unread {
+        name: "a shell that does not find the tool; install it, or give its whole path",
+        is: not_found,
+        nearest: "",
+    },
+    Unread {
+        name: "the output of mtr",
+        is: |text| text.contains("Loss%") && text.contains("Wrst") || text.contains("\"mtr\":"),
+        nearest: PING,
+    },
+    Unread {
+        name: "the output of traceroute or tracepath",
+        is: |text| {
+            text.starts_with("traceroute to")
+                || text.starts_with("Tracing route to")
+                || text.contains("pmtu ")
+        },
+        nearest: "",
+    },
+    Unread {
+        name: "the output of tcpdump",
+        is: |text| text.contains(" > ") && text.contains(": Flags ["),
+        nearest: "",
+    },
+    Unread {
+        name: "the output of nuttcp",
+        is: |text| text.contains("%TX") && text.contains("%RX") && text.contains("Mbps"),
+        nearest: IPERF,
+    },
+    Unread {
+        name: "the output of nping or hping",
+        is: |text| text.starts_with("Starting Nping") || text.starts_with("HPING "),
+        nearest: PING,
+    },
+    Unread {
+        name: "ping of a router (IOS)",
+        is: |text| text.contains("Success rate is ") && text.contains(" percent ("),
+        nearest: PING,
+    },
+    Unread { name: "the output of arping", is: |text| text.starts_with("ARPING "), nearest: PING },
+    Unread {
+        name: "JSON of Ookla's speedtest",
+        is: |text| text.contains("\"bandwidth\":") && text.contains("\"isp\""),
+        nearest: IPERF,
+    },
+    Unread {
+        name: "the output of a speed test",
+        is: |text| text.contains("Retrieving speedtest.net") || text.contains("Speedtest by Ookla"),
+        nearest: IPERF,
+    },
+    Unread {
+        name: "the output of perftest (ib_write_bw and others)",
+        is: |text| text.contains("#bytes") && text.contains("#iterations"),
+        nearest: "that of qperf",
+    },
+    Unread {
+        name: "the output of ntttcp",
+        is: |text| text.to_ascii_lowercase().contains("ntttcp"),
+        nearest: IPERF,
+    },
+    Unread { name: "the output of ethr", is: |text| text.starts_with("Ethr: "), nearest: IPERF },
+    Unread { name: "data of flent", is: |text| text.contains("\"SERIES_META\""), nearest: "that of netperf" },
+    Unread {
+        name: "the output of owping or twping",
+        is: |text| text.contains("--- owping statistics") || text.contains("--- twping statistics"),
+        nearest: PING,
+    },
+    Unread {
+        name: "the output of wrk, ab or hey",
+        is: |text| text.contains("Requests/sec") || text.contains("This is ApacheBench"),
+        nearest: "",
+    },
+    Unread {
+        name: "netperf's figures without their heading (`-P 0`); run it without that option",
+        is: |text| text.lines().all(|line| line.split_whitespace().all(|word| word.parse::<f64>().is_ok())),
+        nearest: "",
+    },
+];
+
+/// `bash: iperf3: command not found`, `sh: 1: iperf3: not found`, and the same of Windows.
+fn not_found(text: &str) -> bool {
+    let last = text.lines().next_back().unwrap_or_default();
+    let is_shell = ["iperf", "ping", "sockperf", "netperf", "qperf"].iter().any(|tool| last.contains(tool));
+    is_shell
+        && (last.ends_with("not found")
+            || last.contains("is not recognized as")
+            || last.contains("No such file or directory"))
+}
+
+/// `host : xmt/rcv/%loss = …`, `host : 0.69 0.05 -`, `host : [0], 64 bytes, 0.690 ms (…)`, `host is alive (0.040 ms)`.
+fn fping(text: &str) -> bool {
+    let is_state = |line: &str| {
+        line.ends_with(" is alive")
+            || line.ends_with(" is unreachable")
+            || line.contains(" is alive (") && line.ends_with(" ms)")
+            || line.starts_with("ICMP ") && line.contains(" for ICMP Echo sent to ")
+    };
+    let is_row = |line: &str| {
+        let Some((_, rest)) = line.split_once(" : ") else { return false };
+        rest.starts_with("xmt/rcv/%loss")
+            || rest.starts_with('[') && rest.contains(" bytes, ")
+            || rest.split_whitespace().all(|word| word == "-" || word.parse::<f64>().is_ok())
+    };
+    let first = text.lines().next().unwrap_or_default();
+    first.starts_with("fping: ") || is_state(first) || text.lines().any(is_row)
+}
+
+const PING: &str = "that of ping (iputils, BusyBox, BSD, Windows)";
+const IPERF: &str = "that of iPerf3 or iPerf2";
+const LONGEST: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_its_words() {
+        for (text, words) in [
+            ("", "an empty file"),
+            (" \n\n", "an empty file"),
+            ("{\"a\": 1}", "JSON of another program"),
+            ("{\"a\": ", "JSON that is cut off or broken"),
+            ("<html>", "XML or HTML"),
+            ("#!/bin/sh\necho", "a script"),
+            ("a\0b", "binary data, not text; captures of packets are not read here"),
+            ("a,b,c,d\n1,2,3,4", "CSV of another program"),
+            ("Dear Sir,\n", "text that begins with \"Dear Sir,\""),
+        ] {
+            assert_eq!(like(text), words);
+        }
+        for (text, name) in [
+            ("192.0.2.1 : xmt/rcv/%loss = 2/2/0%, min/avg/max = 0.02/0.03/0.04", "fping"),
+            ("192.0.2.1 : 0.69 - 0.05", "fping"),
+            ("127.0.0.1 is alive (0.040 ms)", "fping"),
+            ("localhost (127.0.0.1) is alive (0.037 ms)", "fping"),
+            ("[14:37:10]\n127.0.0.1 : xmt/rcv/%loss = 5/5/0%, min/avg/max = 0.042/0.047/0.057", "fping"),
+            ("[1795876628.32977] 127.0.0.1 : [0], 64 bytes, 0.035 ms (0.035 avg, 0% loss)", "fping"),
+            (
+                "ICMP Host Unreachable from 10.0.0.1 for ICMP Echo sent to 10.0.0.9\n10.0.0.9 is unreachable",
+                "fping",
+            ),
+            ("fping: invalid option -- 'J'\nsee 'fping -h' for usage information", "fping"),
+            ("{\"resp\": {\"host\": \"192.0.2.1\", \"rtt\": 1.2}}\n{\"timeout\": {}}", "fping"),
+            ("Start: x\nHOST: a Loss% Snt Last Avg Best Wrst StDev", "mtr"),
+            (
+                "Sending 5, 100-byte ICMP Echos to 192.0.2.1:\n!!.!!\nSuccess rate is 80 percent (4/5)",
+                "router",
+            ),
+        ] {
+            let found = like(text);
+            assert!(
+                found.contains(name) && found.contains("nearest that is read is that of ping"),
+                "{found}"
+            );
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A row of figures, as both iPerfs print it.
+
+use super::build::possible;
+use super::number::Printed;
+use model::units::Nanos;
+
+/// A row: `[  5]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    0   1.37 MBytes`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Row<'a> {
+    pub(super) id: Id,
+    /// The second pair of brackets of iPerf3, `TX-C`, or `*`: the return path of a stream of iPerf2.
+    pub(super) role: Option<&'a str>,
+    pub(super) start: Nanos,
+    pub(super) end: Nanos,
+    /// How far off the printed length may be.
+    pub(super) half: Nanos,
+    pub(super) bytes: Printed,
+    pub(super) rate: Option<Printed>,
+    /// Everything behind the rate, without the words below.
+    rest: &'a str,
+    /// Ends with `(omitted)`.
+    pub(super) omitted: bool,
+    /// Ends with `sender` (true) or `receiver`.
+    pub(super) sender: Option<bool>,
+    /// At least two blanks stand before `sec`, as iPerf3 prints every interval but long ones.
+    pub(super) padded: bool,
+}
+
+/// What a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    /// One stream, by its number or socket.
+    Stream(u32),
+    /// All of them.
+    Sum,
+}
+
+/// Jitter and losses: `0.019 ms  3/40 (7.5%)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Losses {
+    pub(super) jitter: Nanos,
+    pub(super) lost: i64,
+    pub(super) total: i64,
+}
+
+impl<'a> Row<'a> {
+    /// Reads a line that is one; `None` of any other.
+    pub(super) fn from_line(line: &'a str) -> Option<Row<'a>> {
+        let Head { id, role, start, end, half, bytes, padded, rest } = Head::from_line(line)?;
+        let (number, behind) = first_word(rest);
+        let (unit, behind) = first_word(behind);
+        let has_rate = unit.contains('/');
+        let rate = if has_rate { Printed::rate(number, unit) } else { None };
+        let rest = if has_rate { behind } else { rest }.trim();
+        let (omitted, rest) = without_last(rest, "(omitted)");
+        let (sends, rest) = without_last(rest, "sender");
+        let (receives, rest) = if sends { (false, rest) } else { without_last(rest, "receiver") };
+        let sender = (sends || receives).then_some(sends);
+        Some(Row { id, role, start, end, half, bytes, rate, rest, omitted, sender, padded })
+    }
+
+    /// Whether a line is a row, and if so whether at least two blanks stand before `sec`.
+    pub(super) fn padded(line: &str) -> Option<bool> {
+        Head::from_line(line).map(|head| head.padded)
+    }
+
+    pub(super) fn elapsed(&self) -> Nanos {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// The words behind the rate.
+    pub(super) fn tokens(&self) -> impl Iterator<Item = &'a str> + Clone {
+        self.rest.split_ascii_whitespace()
+    }
+
+    /// The word at a place behind the rate.
+    pub(super) fn token(&self, place: usize) -> Option<&'a str> {
+        self.tokens().nth(place)
+    }
+
+    /// The jitter and losses in it.
+    pub(super) fn losses(&self) -> Option<Losses> {
+        // Most rows are of TCP and have no time behind the rate.
+        if !self.rest.contains('/') {
+            return None;
+        }
+        let mut tokens = self.tokens();
+        let (mut before, mut jitter) = (None, None);
+        for word in tokens.by_ref() {
+            if word == "ms" {
+                jitter = before;
+                break;
+            }
+            before = Some(word);
+        }
+        let jitter = Printed::from_text(jitter?);
+        let behind: String = tokens.collect();
+        let (lost, behind) = behind.split_once('/')?;
+        let digits = behind.bytes().enumerate();
+        let count =
+            digits.take_while(|(at, byte)| byte.is_ascii_digit() || (*at == 0 && *byte == b'-')).count();
+        let jitter = jitter.map_or(Nanos::ZERO, |jitter| possible::jitter(jitter.value));
+        Some(Losses { jitter, lost: lost.parse().ok()?, total: behind[..count].parse().ok()? })
+    }
+
+    /// A count that stands alone behind the rate.
+    pub(super) fn count(&self) -> Option<i64> {
+        self.token(0)?.parse().ok()
+    }
+}
+
+/// The first word of a text, and what stands behind it.
+fn first_word(text: &str) -> (&str, &str) {
+    let text = text.trim_start();
+    text.split_at(text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len()))
+}
+
+/// Whether a text ends with a word, and the text without it.
+fn without_last<'a>(text: &'a str, word: &str) -> (bool, &'a str) {
+    let before = text.strip_suffix(word);
+    match before.filter(|before| before.is_empty() || before.ends_with(|c: char| c.is_ascii_whitespace())) {
+        Some(before) => (true, before.trim_end()),
+        None => (false, text),
+    }
+}
+
+/// The begin of a row, up to its amount.
+struct Head<'a> {
+    id: Id,
+    role: Option<&'a str>,
+    start: Nanos,
+    end: Nanos,
+    half: Nanos,
+    bytes: Printed,
+    padded: bool,
+    /// Everything behind the amount.
+    rest: &'a str,
+}
+
+impl<'a> Head<'a> {
+    fn from_line(line: &'a str) -> Option<Head<'a>> {
+        let (id, behind) = line.trim_start().strip_prefix('[')?.split_once(']')?;
+        let starred = id.contains('*');
+        let id = match id.trim() {
+            sum if sum.starts_with("SUM") => Id::Sum,
+            number => Id::Stream(number.trim_start_matches('*').parse().ok()?),
+        };
+        let (role, behind) = match behind.strip_prefix('[').and_then(|behind| behind.split_once(']')) {
+            Some((role, behind)) => (Some(role.trim()), behind),
+            // The mark of a return path of iPerf2.
+            None => (starred.then_some("*"), behind),
+        };
+        // Blanks stand before the end of an interval and behind it.
+        let (start, behind) = behind.split_once('-')?;
+        let behind = behind.trim_start();
+        let (end, behind) = behind.split_at(behind.find(' ')?);
+        let unit = behind.trim_start();
+        let (padded, figures) = (behind.len() - unit.len() > 1, unit.strip_prefix("sec ")?);
+        let (start, end) = (Printed::from_text(start.trim())?, Printed::from_text(end)?);
+        let half = half(start).max(half(end));
+        let (start, end) = (start.seconds()?, end.seconds()?);
+        let (number, figures) = figures.trim_start().split_once(' ')?;
+        let figures = figures.trim_start();
+        let (unit, rest) = figures.split_once(' ').unwrap_or((figures, ""));
+        let bytes = Printed::bytes(number, unit)?;
+        (end >= start).then_some(Head { id, role, start, end, half, bytes, padded, rest })
+    }
+}
+
+/// Half of the last digit of a printed time of a row, both ends of which are rounded.
+fn half(time: Printed) -> Nanos {
+    Nanos((time.half * 1e9).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_both() {
+        let row = Row::from_line(
+            "[  5][TX-C]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    3   1.37 MBytes       ",
+        )
+        .unwrap();
+        assert_eq!((row.id, row.role, row.padded), (Id::Stream(5), Some("TX-C"), true));
+        assert_eq!((row.end, row.count()), (Nanos(1_000_000_000), Some(3)));
+        let row =
+            Row::from_line("[SUM]  0.0- 1.0 sec  1,02 GBytes  8,79 Gbits/sec   0.019 ms    0/ 1704 (0%)")
+                .unwrap();
+        assert_eq!((row.id, row.padded), (Id::Sum, false));
+        assert_eq!(row.losses(), Some(Losses { jitter: Nanos(19_000), lost: 0, total: 1704 }));
+        let row = Row::from_line(
+            "[  4]   0.00-10.00  sec  10.1 GBytes  8.70 Gbits/sec  0.000 ms  18658/-90785 (0%)",
+        )
+        .unwrap();
+        assert_eq!(row.losses().unwrap().total, -90_785);
+        let row = Row::from_line(
+            "[  5]   0.00-1.00   sec  25.8 MBytes   216 Mbits/sec  0.098 ms  18658/21955 (85%)  (omitted)",
+        )
+        .unwrap();
+        assert!(row.omitted && row.losses().unwrap().lost == 18_658);
+    }
+
+    #[test]
+    fn what_is_no_row() {
+        for line in [
+            "",
+            "[",
+            "[]",
+            "[ ID] Interval sec x",
+            "[  5] 1-0 sec  1 MBytes  1 Mbits/sec",
+            "[  5] 0-1 sec 5",
+            "[x] 0-1 sec 1 Bytes 1 bits/sec",
+        ] {
+            assert_eq!(Row::from_line(line), None, "{line}");
+        }
+    }
+}

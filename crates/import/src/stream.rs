@@ -1,0 +1,232 @@
+//! A text that is read in windows, so that a log of any length takes the memory of its longest output and no more.
+//!
+//! A window ends where an output begins: everything before is whole. What is not whole yet stays for the next window, and a window
+//! in which nothing is whole grows.
+
+use super::heads::Heads;
+use super::units::{self, Taken, Unit};
+use super::{Item, Known, Source, items, looks, page};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{ErrorKind, Read};
+
+/// The outputs of a text, a batch at a time.
+pub struct Outputs {
+    source: Source,
+    /// Bytes of the source that are no text yet.
+    bytes: Vec<u8>,
+    text: String,
+    /// Lines above `text`.
+    lines: usize,
+    /// Bytes of text that are looked at together.
+    window: usize,
+    usual_window: usize,
+    has_ended: bool,
+    /// Why the source could not be read to its end.
+    damage: Option<String>,
+    begun: bool,
+    heads: Heads,
+    /// Documents of iPerf3 that were there.
+    documents: HashSet<u64>,
+    repeated: usize,
+    waiting: Vec<Batch>,
+    /// Begin of the text.
+    begin: String,
+}
+
+/// Outputs that follow each other in a text.
+#[derive(Debug)]
+pub struct Batch(Vec<Unit>);
+
+impl Batch {
+    /// Everything that they hold, in the order of their lines. `name` is what runs are called after: `NAME:LINE`.
+    #[must_use]
+    pub fn read(&self, name: &str, known: Known) -> Vec<Item> {
+        items(&self.0, name, known)
+    }
+}
+
+impl Outputs {
+    /// Those of a source.
+    #[must_use]
+    pub fn of_source(source: Source) -> Outputs {
+        Outputs::with_window(source, WINDOW)
+    }
+
+    /// The same, with windows of so many bytes.
+    #[must_use]
+    pub fn with_window(source: Source, window: usize) -> Outputs {
+        Outputs {
+            source,
+            bytes: Vec::new(),
+            text: String::new(),
+            lines: 0,
+            window,
+            usual_window: window,
+            has_ended: false,
+            damage: None,
+            begun: false,
+            heads: Heads::default(),
+            documents: HashSet::new(),
+            repeated: 0,
+            waiting: Vec::new(),
+            begin: String::new(),
+        }
+    }
+
+    /// What the text looks like, in a few words.
+    #[must_use]
+    pub fn looks(&self) -> String {
+        looks::like(&self.begin)
+    }
+
+    /// Documents that were left out because the same stood in an earlier window.
+    #[must_use]
+    pub fn repeated(&self) -> usize {
+        self.repeated
+    }
+
+    /// The next window that holds whole outputs, as batches; none at the end of the text.
+    fn next_window(&mut self) -> Vec<Batch> {
+        loop {
+            self.fill();
+            if self.has_ended && self.text.is_empty() {
+                return Vec::new();
+            }
+            let end =
+                if self.has_ended { self.text.len() } else { self.text.rfind('\n').map_or(0, |at| at + 1) };
+            let shown = page::text_of_window(&self.text[..end], !self.begun);
+            let Taken { units, open } =
+                units::take_apart(&shown, self.lines, self.has_ended, &mut self.heads, 0);
+            let cut = open.filter(|_| !self.has_ended).map_or(end, |line| offset_of(&self.text, line));
+            drop(shown);
+            if cut == 0 {
+                self.window = self.window.saturating_mul(2);
+                continue;
+            }
+            self.begun = true;
+            self.window = self.usual_window;
+            self.lines += self.text[..cut].matches('\n').count();
+            self.text.drain(..cut);
+            self.text.shrink_to(self.usual_window * 2);
+            let units = self.without_repeated(units);
+            if !units.is_empty() {
+                return batches(units);
+            }
+        }
+    }
+
+    fn without_repeated(&mut self, mut units: Vec<Unit>) -> Vec<Unit> {
+        if self.has_ended && self.documents.is_empty() {
+            return units;
+        }
+        let before = units.len();
+        units.retain(|unit| match unit {
+            Unit::Iperf3(document, _) => {
+                let mut hasher = DefaultHasher::new();
+                document.value.hash(&mut hasher);
+                self.documents.insert(hasher.finish())
+            }
+            _ => true,
+        });
+        self.repeated += before - units.len();
+        units
+    }
+
+    /// Reads until the window is full or the source ends. A page is read whole: its lines are not those of its text.
+    fn fill(&mut self) {
+        while !self.has_ended && self.text.len() < self.window {
+            let before = self.bytes.len();
+            self.bytes.resize(before + CHUNK, 0);
+            let read = self.source.read(&mut self.bytes[before..]);
+            self.bytes.truncate(before + read.as_ref().map_or(0, |read| *read));
+            match read {
+                Ok(read) => self.has_ended = read == 0,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => (self.has_ended, self.damage) = (true, Some(error.to_string())),
+            }
+            self.decode();
+            if !self.begun && self.text.len() >= self.window && page::is_page(&self.text) {
+                self.window = usize::MAX;
+            }
+        }
+        if self.begin.is_empty() {
+            let end = (0..=BEGIN.min(self.text.len())).rev().find(|at| self.text.is_char_boundary(*at));
+            self.begin = self.text[..end.unwrap_or_default()].to_owned();
+        }
+    }
+
+    /// Makes text of the bytes; of a character that is cut off the rest is still to come.
+    fn decode(&mut self) {
+        loop {
+            match std::str::from_utf8(&self.bytes) {
+                Ok(text) => {
+                    self.text.push_str(text);
+                    self.bytes.clear();
+                    return;
+                }
+                Err(error) => {
+                    let valid = error.valid_up_to();
+                    self.text.push_str(&String::from_utf8_lossy(&self.bytes[..valid]));
+                    let broken = match error.error_len() {
+                        Some(length) => length,
+                        None if self.has_ended => self.bytes.len() - valid,
+                        None => 0,
+                    };
+                    self.bytes.drain(..valid + broken);
+                    if broken == 0 {
+                        return;
+                    }
+                    self.text.push(char::REPLACEMENT_CHARACTER);
+                }
+            }
+        }
+    }
+}
+
+impl Iterator for Outputs {
+    type Item = Result<Batch, String>;
+
+    /// The next batch. An error is the last of all, behind what could be read: what the source is that it has no end.
+    fn next(&mut self) -> Option<Result<Batch, String>> {
+        if self.waiting.is_empty() {
+            self.waiting = self.next_window();
+            self.waiting.reverse();
+        }
+        self.waiting.pop().map(Ok).or_else(|| self.damage.take().map(Err))
+    }
+}
+
+/// Parts of a window that can be read side by side. Those that begin in one line stay together.
+fn batches(units: Vec<Unit>) -> Vec<Batch> {
+    let most = units.len().div_ceil(PARTS);
+    let mut batches: Vec<Batch> = Vec::new();
+    for unit in units {
+        match batches.last_mut() {
+            Some(Batch(last))
+                if last.len() < most || last.last().is_some_and(|before| before.line() == unit.line()) =>
+            {
+                last.push(unit);
+            }
+            _ => batches.push(Batch(vec![unit])),
+        }
+    }
+    batches
+}
+
+/// The place where a line begins, counted from 1.
+fn offset_of(text: &str, line: usize) -> usize {
+    match line.checked_sub(2) {
+        None => 0,
+        Some(above) => text.match_indices('\n').nth(above).map_or(text.len(), |(at, _)| at + 1),
+    }
+}
+
+/// Bytes of a window: several outputs of many rows, and little memory.
+const WINDOW: usize = 512 << 10;
+/// Bytes that are read at once.
+const CHUNK: usize = 128 << 10;
+/// Batches of a window.
+const PARTS: usize = 8;
+/// Bytes of a text that say what it looks like.
+const BEGIN: usize = 64 << 10;
