@@ -70,11 +70,6 @@ pub trait Document {
     fn own_text(&self, _style: &Style) -> Option<String> {
         None
     }
-
-    /// Its Markdown, likewise.
-    fn own_markdown(&self) -> Option<String> {
-        None
-    }
 }
 
 /// The drawings among blocks.

@@ -66,10 +66,6 @@ impl Document for Topologies {
     fn own_text(&self, style: &Style) -> Option<String> {
         Some(text(&self.0, style))
     }
-
-    fn own_markdown(&self) -> Option<String> {
-        Some(markdown(&self.0))
-    }
 }
 
 /// A topology.
@@ -163,11 +159,6 @@ fn text(rows: &[TopologyRow], style: &Style) -> String {
     text.push('\n');
     text.push_str(&style.list(&[next], ""));
     text
-}
-
-fn markdown(rows: &[TopologyRow]) -> String {
-    let head = "| topology | what it is | runs here |\n|---|---|---|\n".to_owned();
-    rows.iter().fold(head, |text, row| text + &format!("| {} | {} | {} |\n", row.name, row.title, row.here()))
 }
 
 #[cfg(test)]

@@ -101,8 +101,8 @@ fn body(run: &Run, style: &Style) -> String {
         () if latency_text::is_latency(run) => latency::body(run, style),
         () if run.is_path() => path::body(run, style),
         () if run.is_hops() => super::hops::body(run, style),
-        () if transfer::is_transfer(run) => text::transfer_body(run, style),
-        () if run.summary.pairs.is_some() => text::pairs_body(run, style),
+        () if transfer::is_transfer(run) => transfer::transfer_text(run, style),
+        () if run.summary.pairs.is_some() => text::pairs_text(run, style),
         () if run.is_frames() => super::frames::text(run, style),
         () => throughput::body(run, style),
     };

@@ -45,10 +45,6 @@ impl Document for Checks<'_> {
     fn own_text(&self, style: &Style) -> Option<String> {
         Some(text(self.0, style))
     }
-
-    fn own_markdown(&self) -> Option<String> {
-        Some(markdown(self.0))
-    }
 }
 
 /// The worst first.
@@ -67,7 +63,7 @@ fn conclusion(checks: &[Check]) -> Conclusion {
         _ => finding::Status::Problem,
     };
     let text = format!("{} checks: {failed} failed, {warned} with a warning.", checks.len());
-    Conclusion { of: String::new(), status, answer: String::new(), text, wordless: false }
+    Conclusion { of: String::new(), status, answer: String::new(), text }
 }
 
 /// What is wrong, and the command that mends it.
@@ -136,18 +132,6 @@ fn command(fix: &str, style: &Style) -> String {
         format!("{INDENT}{}\n", style.paint(Paint::Bold, &format!("{more}{line}{on}")))
     };
     lines.iter().enumerate().map(line).collect()
-}
-
-/// A table for a ticket.
-fn markdown(checks: &[Check]) -> String {
-    let cell = |text: &str| text.replace('|', "\\|");
-    let row = |c: &Check| {
-        let fix = c.fix.as_ref().map(|m| format!("`{}`", cell(m))).unwrap_or_default();
-        format!("| {} | {} | {} | {fix} |\n", c.name, c.status.word(), cell(&c.found))
-    };
-    checks
-        .iter()
-        .fold("| check | status | found | fix |\n|---|---|---|---|\n".into(), |text, c| text + &row(c))
 }
 
 const INDENT: &str = "      ";

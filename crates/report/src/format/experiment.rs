@@ -120,7 +120,6 @@ fn conclusion(report: &Experiment) -> Block {
         status: status(report),
         answer: String::new(),
         text: said.join(" "),
-        wordless: false,
     })
 }
 

@@ -3,14 +3,12 @@
 use super::Style;
 use super::table::markdown;
 use super::text::phrases;
-use crate::document::{Block, Conclusion, Document, Expectation, Table};
+use crate::document::{Block, Document, Expectation, Table};
 use model::finding::Finding;
 
 /// One document after the other.
 pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
-    let text =
-        |document: &&dyn Document| document.own_markdown().unwrap_or_else(|| document_markdown(*document));
-    documents.iter().map(text).collect()
+    documents.iter().map(|document| document_markdown(*document)).collect()
 }
 
 fn document_markdown(document: &dyn Document) -> String {
@@ -51,7 +49,6 @@ fn shown(block: &Block) -> String {
         Block::Table(table) => titled(table),
         Block::Figures(table) => titled(&table.plain()),
         Block::Findings(found) => findings(found),
-        Block::Conclusion(Conclusion { wordless: true, text, .. }) => format!("**{}**\n", escaped(text)),
         Block::Conclusion(conclusion) => {
             let of = if conclusion.of.is_empty() {
                 String::new()

@@ -161,7 +161,6 @@ fn conclusion(report: &MeshReport) -> Block {
         status: status(report),
         answer: String::new(),
         text: said.join(" "),
-        wordless: false,
     })
 }
 

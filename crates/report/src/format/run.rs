@@ -3,11 +3,12 @@
 mod blocks;
 mod charts;
 mod csv;
+mod datapath;
 mod details;
 mod method;
 mod series;
 
-pub(super) use blocks::title;
+pub(super) use blocks::{behind, title};
 
 pub use series::{LivePoint, Series, SeriesLine, SeriesMark, live_points, series, test_title};
 

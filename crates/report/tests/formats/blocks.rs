@@ -46,7 +46,6 @@ impl Document for Everything {
                 of: "a device".into(),
                 status: Status::Degraded,
                 text: "It works, but slowly.".into(),
-                wordless: false,
             }),
             Block::Details("Behind it".into(), vec![Block::Paragraph("For those who look for it.".into())]),
         ]

@@ -3,7 +3,7 @@
 use super::{charts, details};
 use crate::document::{Block, Column, Conclusion, Table};
 use crate::format::brief::{self, provenance};
-use crate::format::text::{latency, packets, pair_facts, pair_table, path, path_facts, phrases, transfer};
+use crate::format::text::{latency, packets, pair_facts, pair_table, path, phrases, reach, transfer};
 use crate::format::{frames, hops};
 use model::latency::EgressResult;
 use model::path::PathResult;
@@ -24,10 +24,56 @@ pub(super) fn run_blocks(run: &Run) -> Vec<Block> {
         () if run.is_frames() => of_frames(run),
         () => of_throughput(run),
     });
+    blocks.extend(captured(run));
+    if run.is_path() {
+        blocks.push(advice(run));
+    }
     blocks.push(Block::Findings(run.findings.clone()));
     blocks.push(Block::Conclusion(Conclusion::of_run(run)));
     blocks.extend(details::detail_blocks(run));
     blocks
+}
+
+/// What text has behind the first screen: the results that it shows in short, or not at all, and the details.
+pub(in crate::format) fn behind(run: &Run) -> Vec<Block> {
+    let part = |title: &str, blocks| Block::Details(title.into(), blocks);
+    let found = run.summary.path.as_ref().filter(|_| run.is_path());
+    let mut parts = match run.summary.egress_paths.as_slice() {
+        [egress] => vec![part("Round trips", one_way(run, egress))],
+        _ => Vec::new(),
+    };
+    parts.extend(
+        run.summary
+            .loaded
+            .iter()
+            .map(|load| part("Responsiveness", vec![Block::facts(latency::responsiveness(load))])),
+    );
+    parts.extend(found.map(|found| part("Packet sizes", vec![Block::Table(path_table(found))])));
+    parts.extend(found.map(|found| part("Sizes tried", path::strips(found))));
+    parts.extend(found.map(|found| part(FRAGMENTS, vec![Block::Table(fragments_table(found))])));
+    let is_measure = !run.tests.is_empty() && run.summary.pairs.is_none();
+    parts.extend(is_measure.then(|| part("The path", vec![Block::facts(path_facts(run))])));
+    parts.push(part("Files", vec![files(run)]));
+    parts.retain(|part| !part.is_empty());
+    parts.extend(details::detail_blocks(run));
+    parts
+}
+
+/// What the probes of a `measure` run found, by name.
+fn path_facts(run: &Run) -> Vec<(&'static str, String)> {
+    let summary = &run.summary;
+    let mut facts = Vec::new();
+    if let Some(rtt) = &summary.rtt {
+        let lost = match summary.lost {
+            0 => String::new(),
+            lost => format!("; {lost} of {} probes without an answer", rtt.count + lost),
+        };
+        facts.push(("idle RTT", phrases::distribution(rtt) + &lost));
+    }
+    facts.extend(summary.path.iter().flat_map(path::facts));
+    facts.extend(summary.reach.iter().flat_map(|reach| reach::facts(reach)));
+    facts.extend(summary.link.as_ref().map(|link| ("link", format!("{} ({})", link.rate, link.source))));
+    facts
 }
 
 /// Tests of throughput: one, several pairs, or those of a `measure` run. The intervals stay in JSON and CSV.
@@ -42,7 +88,6 @@ fn of_throughput(run: &Run) -> Vec<Block> {
     blocks.extend(charts::totals(run));
     blocks.extend(charts::rates(run));
     blocks.extend(run.summary.path.iter().flat_map(charts::packet_sizes));
-    blocks.extend(captured(run));
     blocks
 }
 
@@ -74,7 +119,7 @@ fn of_latency(run: &Run) -> Vec<Block> {
     let egress_paths = run.summary.egress_paths.as_slice();
     let mut blocks = match egress_paths {
         [] => Vec::new(),
-        [egress] => vec![one_way(run, egress)],
+        [egress] => one_way(run, egress),
         several => {
             let unit = latency::compare_unit(several);
             let rows = latency::compare_rows(several, unit, latency::More::ALL);
@@ -97,17 +142,12 @@ fn of_latency(run: &Run) -> Vec<Block> {
         let line = |(load, sentence)| Block::list([format!("Responsiveness, {load}: {sentence}")]);
         blocks.extend(responsiveness.map(line));
     }
-    blocks.extend(captured(run));
     blocks
 }
 
 /// A run of transfers: the table by MTU and file, and warnings.
 fn of_transfers(run: &Run) -> Vec<Block> {
-    let files = run.transfer.iter().flat_map(|plan| &plan.files);
-    let file = |file: &model::transfer::TransferFile| {
-        (file.label.clone(), format!("`{}` at {}", file.url, file.address))
-    };
-    let mut blocks = vec![Block::facts(files.map(file))];
+    let mut blocks = vec![files(run)];
     if let Some(result) = &run.summary.transfer {
         let rows = &result.rows;
         blocks.push(Block::Table(Table::new(transfer::columns(rows), transfer::rows(rows))));
@@ -120,29 +160,43 @@ fn of_transfers(run: &Run) -> Vec<Block> {
     blocks
 }
 
+fn files(run: &Run) -> Block {
+    let files = run.transfer.iter().flat_map(|plan| &plan.files);
+    Block::facts(files.map(|file| (file.label.clone(), format!("`{}` at {}", file.url, file.address))))
+}
+
 /// A run about packet sizes: what crosses, fragments, what is not known, what to set.
 fn of_path(run: &Run) -> Vec<Block> {
     let mut blocks = run.summary.path.iter().flat_map(sizes).collect::<Vec<_>>();
     blocks.extend(run.summary.path.iter().flat_map(charts::packet_sizes));
-    blocks.extend(captured(run));
-    blocks.push(advice(run));
     blocks
 }
 
 fn sizes(found: &PathResult) -> Vec<Block> {
-    let directions =
-        [Direction::Up, Direction::Down].into_iter().filter(|d| found.in_direction(*d).is_some());
-    let headings: Vec<Column> =
-        directions.map(|direction| Column::left(phrases::direction_word(direction))).collect();
-    let columns = |first: &str| [vec![Column::left(first)], headings.clone()].concat();
-    let rows = path::rows(found).into_iter().map(|row| (row.name.to_owned(), row.cells)).collect();
     let service = found.service.iter().flat_map(path::service);
+    let fragments = Table { title: FRAGMENTS.into(), ..fragments_table(found) };
     vec![
-        of_ways(columns("Figure"), rows),
-        of_ways(columns("Fragments: datagrams that arrived"), path::fragment_rows(found)),
+        Block::Table(path_table(found)),
+        Block::Table(fragments),
         Block::facts(service),
         Block::list(found.unknown.iter().map(|unknown| format!("Not known. {}", path::unknown(unknown)))),
     ]
+}
+
+fn path_table(found: &PathResult) -> Table {
+    by_direction("Figure", found, path::rows(found))
+}
+
+fn fragments_table(found: &PathResult) -> Table {
+    by_direction("Cut", found, path::fragment_rows(found))
+}
+
+/// Rows of a name and a cell for each direction that was looked at; none without a direction.
+fn by_direction(first: &'static str, found: &PathResult, rows: Vec<Vec<String>>) -> Table {
+    let directions = path::known_ways(found).into_iter().map(phrases::direction_word);
+    let columns: Vec<Column> = std::iter::once(first).chain(directions).map(Column::left).collect();
+    let rows = if columns.len() < 2 { Vec::new() } else { rows };
+    Table::new(columns, rows)
 }
 
 /// What a capture of packets saw.
@@ -162,13 +216,6 @@ fn captured(run: &Run) -> Vec<Block> {
         blocks.push(Block::Table(Table::new(columns, packets::flow_rows(observed))));
     }
     blocks
-}
-
-/// A table of names and a cell for each direction; none without a direction.
-fn of_ways(columns: Vec<Column>, rows: Vec<(String, Vec<String>)>) -> Block {
-    let rows = rows.into_iter().map(|(name, cells)| [vec![name], cells].concat());
-    let rows = if columns.len() < 2 { Vec::new() } else { rows.collect() };
-    Block::Table(Table::new(columns, rows))
 }
 
 /// The numbers to set.
@@ -193,8 +240,8 @@ fn advice(run: &Run) -> Block {
     Block::Table(Table::new(columns.into(), run.advice.iter().map(row).collect()))
 }
 
-/// A row for each figure of a single way.
-fn one_way(run: &Run, egress: &EgressResult) -> Block {
+/// A row for each figure of a single path, and its slowest round trips.
+fn one_way(run: &Run, egress: &EgressResult) -> Vec<Block> {
     let columns = [Column::left("Figure"), Column::left("Value")];
     let bounds = |bounds: &Option<(Nanos, Nanos)>| {
         bounds.map(|(low, high)| format!(" ({low} to {high} at 95 %)")).unwrap_or_default()
@@ -210,10 +257,10 @@ fn one_way(run: &Run, egress: &EgressResult) -> Block {
         latency::facts(&run.summary, egress).into_iter().map(|(name, value)| vec![name.into(), value]);
     let missing = missing.filter(|_| egress.rtt.is_some());
     let reserved = latency::reservation(egress).map(|text| vec!["percentiles".to_owned(), text]);
-    Block::Table(Table::new(
-        columns.into(),
-        percentiles.chain(missing).chain(reserved).chain(facts).collect(),
-    ))
+    let rows = percentiles.chain(missing).chain(reserved).chain(facts).collect();
+    let table = Table::new(columns.into(), rows);
+    let slowest = latency::slowest(egress);
+    [Some(table), slowest].into_iter().flatten().map(Block::Table).collect()
 }
 
 /// What was measured, and of whom.
@@ -236,11 +283,10 @@ pub(in crate::format) fn title(run: &Run) -> String {
 }
 
 fn latency_title(run: &Run) -> String {
-    let Some(plan) = &run.latency else {
-        return format!("Latency, {}", count(run.summary.egress_paths.len() as u64, "path"));
-    };
-    let mut hosts: Vec<String> =
-        plan.egress_paths.iter().map(|egress| format!("`{}`", egress.target.host)).collect();
-    hosts.dedup();
-    format!("Latency to {}: {}", hosts.join(", "), latency::phrase(plan))
+    match &run.latency {
+        Some(plan) => latency::title(plan),
+        None => format!("Latency, {}", count(run.summary.egress_paths.len() as u64, "path")),
+    }
 }
+
+const FRAGMENTS: &str = "Fragments: datagrams that arrived";

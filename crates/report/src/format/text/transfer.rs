@@ -12,7 +12,8 @@ use crate::document::Column;
 use model::run::Run;
 use model::stats::quantile::median;
 use model::transfer::{
-    MtuOf, Transfer, TransferBody, TransferPlan, TransferRow, TransferStarted, TransferTimes, Trust,
+    MtuOf, Transfer, TransferBody, TransferFile, TransferPlan, TransferRow, TransferStarted, TransferTimes,
+    Trust,
 };
 use model::units::{Bytes, Nanos, count, grouped};
 
@@ -23,23 +24,19 @@ pub(in crate::format) fn is_transfer(run: &Run) -> bool {
 
 /// The heading of a run that begins.
 pub(super) fn started(begun: &TransferStarted, style: &Style) -> String {
-    of_plan(&begun.plan, &[heading::host_line(&begun.host)], style) + &head(&begun.plan)
+    let plan = &begun.plan;
+    let file = |file: &TransferFile| {
+        let label = if plan.files.len() > 1 { format!("{}: ", file.label) } else { String::new() };
+        format!("{label}{} at {}", file.url, file.address)
+    };
+    let mut lines: Vec<String> = plan.files.iter().map(file).collect();
+    lines.push(manner(plan));
+    lines.push(format!("this end: {}", heading::host_line(&begun.host)));
+    heading::join(&title(plan), &lines, style) + &head(plan)
 }
 
-/// The heading of a run, stored or just finished.
-pub(super) fn of_run(run: &Run, style: &Style) -> String {
-    let host: Vec<String> = run.host.iter().map(heading::host_line).collect();
-    match &run.transfer {
-        Some(plan) => {
-            let done = run.summary.transfer.iter().flat_map(|result| &result.transfers);
-            of_plan(plan, &host, style) + &head(plan) + &done.map(|one| row(one, plan)).collect::<String>()
-        }
-        None => heading::join(&format!("Run {}", run.id), &host, style),
-    }
-}
-
-fn of_plan(plan: &TransferPlan, host: &[String], style: &Style) -> String {
-    let mut lines: Vec<String> = plan.files.iter().map(|file| file_line(plan, file)).collect();
+/// How the transfers are made.
+pub(in crate::format) fn manner(plan: &TransferPlan) -> String {
     let mut how =
         vec![format!("{} of each, interleaved, each over a connection of its own", plan.repetitions)];
     match &plan.trust {
@@ -49,9 +46,7 @@ fn of_plan(plan: &TransferPlan, host: &[String], style: &Style) -> String {
     }
     how.extend(plan.mss.map(|mss| format!("MSS {mss}")));
     how.extend(plan.congestion.clone());
-    lines.push(how.join(", "));
-    lines.extend(host.iter().map(|host| format!("this end: {host}")));
-    heading::join(&title(plan), &lines, style)
+    how.join(", ")
 }
 
 /// What the run does, in a line.
@@ -74,13 +69,8 @@ pub(in crate::format) fn title(plan: &TransferPlan) -> String {
     }
 }
 
-fn file_line(plan: &TransferPlan, file: &model::transfer::TransferFile) -> String {
-    let label = if plan.files.len() > 1 { format!("{}: ", file.label) } else { String::new() };
-    format!("{label}{} at {}", file.url, file.address)
-}
-
 /// Head of the lines of single transfers.
-fn head(plan: &TransferPlan) -> String {
+pub(super) fn head(plan: &TransferPlan) -> String {
     let width = label_width(plan);
     format!(
         "\n  {:>4}  {:<width$}  {:>13}  {:>8}  {:>10}  {:>8}  {:>6}\n",
@@ -129,7 +119,7 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 /// What follows the lines: the table, the chart, where the time went, errors.
-pub(super) fn transfer_text(run: &Run, style: &Style) -> String {
+pub(in crate::format) fn transfer_text(run: &Run, style: &Style) -> String {
     let Some(result) = &run.summary.transfer else { return String::new() };
     if result.rows.iter().all(|row| row.count == 0) {
         // There is no figure; the verdict says why.

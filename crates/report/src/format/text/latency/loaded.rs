@@ -2,10 +2,10 @@
 
 use super::super::super::Style;
 use super::super::super::table::plain;
+use super::super::blocks::fact;
 use super::super::phrases;
-use super::super::result::fact;
 use super::counts::share;
-use super::{chart, title};
+use super::{chart, title_text};
 use crate::document::Column;
 use model::latency::{LoadPhase, LoadPoint, LoadResult};
 use model::plan::Directions;
@@ -17,7 +17,7 @@ use model::units::{BitRate, Nanos, count, grouped, percent, significant};
 /// The phases, and their round trips on one time axis.
 pub(in crate::format) fn brief(run: &Run, style: &Style) -> String {
     let Some(loaded) = &run.summary.loaded else { return String::new() };
-    plain(&columns(), &rows(loaded), style) + &limits(loaded, style) + &over_time(loaded, false, style)
+    plain(&columns(), &rows(loaded), style) + &limits(loaded, style) + &over_time(loaded, style)
 }
 
 /// What limits the load in each direction: there its queue is.
@@ -27,19 +27,6 @@ fn limits(loaded: &LoadResult, style: &Style) -> String {
         Some(fact(&format!("{}: limit", name(phase.load)), &limit, style))
     };
     loaded.phases.iter().filter_map(line).collect()
-}
-
-/// The block with all parts of the responsiveness; empty without a load.
-pub(super) fn block(run: &Run, style: &Style) -> String {
-    let Some(loaded) = &run.summary.loaded else { return String::new() };
-    let mut text = title("Idle and under load", style);
-    text.push_str(&plain(&columns(), &rows(loaded), style));
-    for (load, sentence) in responsiveness(loaded) {
-        text.push_str(&fact(&format!("{load}: RPM"), &sentence, style));
-    }
-    text.push_str(&limits(loaded, style));
-    text.push_str(&over_time(loaded, true, style));
-    text
 }
 
 /// The responsiveness of each phase with its parts, under the name of the load.
@@ -116,7 +103,7 @@ fn added_text(loaded: Nanos, idle: Nanos) -> String {
 }
 
 /// A line of bars for RTT, losses and, with the details, rates of each phase, all of the same scale.
-fn over_time(loaded: &LoadResult, is_detailed: bool, style: &Style) -> String {
+fn over_time(loaded: &LoadResult, style: &Style) -> String {
     let series = &loaded.series;
     let longest = series.iter().filter_map(median).max().unwrap_or_default();
     let fastest = series.iter().flat_map(|at| [at.up, at.down]).flatten().max().unwrap_or_default();
@@ -126,9 +113,9 @@ fn over_time(loaded: &LoadResult, is_detailed: bool, style: &Style) -> String {
     let width = style.width.clamp(60, 120) - BESIDE;
     let most_lost = series.iter().map(|at| at.lost).max().unwrap_or_default();
     let losses = if most_lost > 0 { format!(", {most_lost} lost") } else { String::new() };
-    let rates_too = if is_detailed { format!(", {fastest}") } else { String::new() };
+    let rates_too = if style.detail { format!(", {fastest}") } else { String::new() };
     let scale = format!("Over time: full height is a median of {}{losses}{rates_too}", Nanos(longest));
-    let mut text = title(&scale, style);
+    let mut text = title_text(&scale, style);
     for phase in series.chunk_by(|one, next| one.load == next.load) {
         let load = name(phase.first().and_then(|at| at.load));
         let mut line = |what: &str, values: Vec<Option<u64>>, most: u64| {
@@ -143,7 +130,7 @@ fn over_time(loaded: &LoadResult, is_detailed: bool, style: &Style) -> String {
         let some = |count: u64| Some(count).filter(|count| *count > 0);
         line("RTT", phase.iter().map(median).collect(), longest);
         line("lost", phase.iter().map(|at| some(at.lost)).collect(), most_lost);
-        if is_detailed {
+        if style.detail {
             line("rate up", rates(phase, |at| at.up), fastest.0);
             line("rate down", rates(phase, |at| at.down), fastest.0);
         }
