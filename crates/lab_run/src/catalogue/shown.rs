@@ -4,7 +4,8 @@ use super::{document, drawing, lacking};
 use lab::feature::Lack;
 use lab::topology::{Expect, NodePlace, Topology};
 use model::units::plain_percent;
-use report::document::{Block, Csv, Document, Head, indented_json, json_line};
+use report::document::{Block, Csv, Document, Head, json_value};
+use serde_json::Value;
 
 /// Every topology that comes with the program, as JSON has it, with its drawing and what it must show. What this host lacks
 /// for them is not looked for: that would take rights.
@@ -74,12 +75,8 @@ impl Document for Shown {
         Csv::new(["topology", "what", "expected"], expectations(&self.topology).into_iter().map(row))
     }
 
-    fn json(&self) -> String {
-        indented_json(&document::topology_document(&self.topology, &self.lacks))
-    }
-
-    fn ndjson(&self) -> String {
-        json_line(&document::topology_document(&self.topology, &self.lacks))
+    fn value(&self) -> Value {
+        json_value(&document::topology_document(&self.topology, &self.lacks))
     }
 }
 

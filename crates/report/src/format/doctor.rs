@@ -1,10 +1,11 @@
 //! How the doctor's checks are shown.
 
 use crate::document::{
-    Block, Column, Conclusion, Csv, Document, Head, Paint, Style, Table, indented_json, json_line,
+    Block, Column, Conclusion, Csv, Document, Head, Paint, Style, Table, json_line, json_value,
 };
 use model::doctor::{Check, Status};
 use model::finding::{self, Finding, Severity};
+use serde_json::Value;
 
 /// The checks as a document.
 #[derive(Debug)]
@@ -34,10 +35,11 @@ impl Document for Checks<'_> {
         Csv::new(["name", "status", "found", "fix"], self.0.iter().map(row))
     }
 
-    fn json(&self) -> String {
-        indented_json(self.0)
+    fn value(&self) -> Value {
+        json_value(self.0)
     }
 
+    /// A line for each.
     fn ndjson(&self) -> String {
         self.0.iter().map(json_line).collect()
     }

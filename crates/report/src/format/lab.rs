@@ -19,6 +19,7 @@ use crate::document::{
 use crate::plot::BarChart;
 use model::finding::{Status, Verdict};
 use model::lab::{LabReport, Variant};
+use serde_json::Value;
 
 impl Document for LabReport {
     fn head(&self) -> Head {
@@ -63,12 +64,8 @@ impl Document for LabReport {
     }
 
     /// Schema `pathmeter/lab/1`.
-    fn json(&self) -> String {
-        Published::of_lab(self).indented()
-    }
-
-    fn ndjson(&self) -> String {
-        Published::of_lab(self).line()
+    fn value(&self) -> Value {
+        Published::new(self, self.started, self.finished).value()
     }
 
     /// One screen; the details are its blocks.

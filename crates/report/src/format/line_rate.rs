@@ -1,9 +1,10 @@
 //! What a link carries, or how near a measured rate came to it, as a document.
 
-use crate::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
+use crate::document::{Block, Column, Csv, Document, Head, Table, json_value};
 use model::framing::{Encaps, Network, Ratio, Transport};
 use model::line_rate::{Carried, LineRate, OnTheWire};
 use model::units::{BitRate, Bytes, PacketRate};
+use serde_json::Value;
 
 impl Document for LineRate {
     fn head(&self) -> Head {
@@ -23,12 +24,8 @@ impl Document for LineRate {
         Csv::new(BACKWARD_NAMES, self.measured.iter().map(backward_values))
     }
 
-    fn json(&self) -> String {
-        indented_json(self)
-    }
-
-    fn ndjson(&self) -> String {
-        json_line(self)
+    fn value(&self) -> Value {
+        json_value(self)
     }
 }
 

@@ -28,6 +28,7 @@ use model::history::{Entry, Measured};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 /// A report as a document.
 #[derive(Clone, Copy, Debug)]
@@ -92,15 +93,15 @@ impl Document for DeviceDocument<'_> {
         csv::rows(self.report)
     }
 
-    fn json(&self) -> String {
-        Published::of_devices(self.report).indented()
+    fn value(&self) -> Value {
+        Published::of_devices(self.report).value()
     }
 
     /// A line for each stream of each device, `"event":"stream"`, and the document in the last line.
     fn ndjson(&self) -> String {
         let devices = self.report.devices.iter();
         let streams = devices.flat_map(|device| device.rows.iter().map(|row| line(&device.name, row)));
-        streams.chain([Published::of_devices(self.report).line()]).collect()
+        streams.chain([json_line(&self.value())]).collect()
     }
 }
 
