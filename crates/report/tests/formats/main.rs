@@ -28,7 +28,7 @@ use model::event::{Event, Started, Warning};
 use model::latency::LatencyStarted;
 use model::path::PathStarted;
 use model::plan::Direction;
-use model::run::Run;
+use model::run::{Run, Subject};
 use model::sample::{Role, StreamInfo};
 use model::summary::Loss;
 use model::time::WallTime;
@@ -101,7 +101,7 @@ fn text_fits_the_screen_and_colour_changes_no_letter() {
             // Tables of several ways, frames, files and packets are as wide as their columns.
             let is_wide = run.summary.egress_paths.len() > 1
                 || run.summary.loaded.is_some()
-                || run.is_frames()
+                || run.subject() == Subject::Frames
                 || run.transfer.is_some()
                 || run.summary.packets.is_some()
                 || run.summary.hops.is_some();
@@ -191,7 +191,7 @@ fn csv_has_the_columns_of_its_kind() {
             ("hop_name", run.hops.is_some()),
             ("path_mtu_bytes", run.summary.path.is_some() || run.transfer.is_some()),
             ("http_status", run.transfer.is_some()),
-            ("line_rate_pps", run.is_frames()),
+            ("line_rate_pps", run.subject() == Subject::Frames),
         ];
         for (figure, measured) in measured.into_iter().filter(|_| run.tests.is_empty()) {
             assert_eq!(column(figure).is_some(), measured, "{figure} of {name}");

@@ -9,25 +9,23 @@ use model::latency::EgressResult;
 use model::path::PathResult;
 use model::path::advice::Advice;
 use model::plan::Direction;
-use model::run::Run;
+use model::run::{Run, Subject};
 use model::units::{Nanos, count, grouped};
 
 /// All of it: results, findings, verdict, and what stands behind them.
 pub(super) fn run_blocks(run: &Run) -> Vec<Block> {
     let whence = Some(provenance(run)).filter(|line| !line.is_empty()).map(|line| format!("{line}. "));
     let mut blocks = vec![Block::Paragraph(format!("{}Run `{}`.", whence.unwrap_or_default(), run.id))];
-    blocks.extend(match () {
-        () if latency::is_latency(run) => of_latency(run),
-        () if run.is_path() => of_path(run),
-        () if run.is_hops() => hops::blocks(run),
-        () if transfer::is_transfer(run) => of_transfers(run),
-        () if run.is_frames() => of_frames(run),
-        () => of_throughput(run),
+    blocks.extend(match run.subject() {
+        Subject::Latency => of_latency(run),
+        Subject::Path => of_path(run),
+        Subject::Hops => hops::blocks(run),
+        Subject::Transfer => of_transfers(run),
+        Subject::Frames => of_frames(run),
+        Subject::Throughput => of_throughput(run),
     });
     blocks.extend(captured(run));
-    if run.is_path() {
-        blocks.push(advice(run));
-    }
+    blocks.push(advice(run));
     blocks.push(Block::Findings(run.findings.clone()));
     blocks.push(Block::Conclusion(Conclusion::of_run(run)));
     blocks.extend(details::detail_blocks(run));
@@ -37,7 +35,7 @@ pub(super) fn run_blocks(run: &Run) -> Vec<Block> {
 /// What text has behind the first screen: the results that it shows in short, or not at all, and the details.
 pub(in crate::format) fn behind(run: &Run) -> Vec<Block> {
     let part = |title: &str, blocks| Block::Details(title.into(), blocks);
-    let found = run.summary.path.as_ref().filter(|_| run.is_path());
+    let found = run.summary.path.as_ref().filter(|_| run.subject() == Subject::Path);
     let mut parts = match run.summary.egress_paths.as_slice() {
         [egress] => vec![part("Round trips", one_way(run, egress))],
         _ => Vec::new(),
@@ -266,27 +264,21 @@ fn one_way(run: &Run, egress: &EgressResult) -> Vec<Block> {
 /// What was measured, and of whom.
 pub(in crate::format) fn title(run: &Run) -> String {
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
-    match plan {
-        _ if latency::is_latency(run) => latency_title(run),
-        _ if run.is_frames() => frames::title(run),
-        _ if run.is_hops() => hops::title(run),
-        _ if run.is_path() => path::subject(run.path.as_ref()),
-        _ if transfer::is_transfer(run) => {
-            run.transfer.as_ref().map_or_else(|| format!("Run `{}`", run.id), transfer::title)
-        }
-        Some(plan) if run.tests.is_empty() => {
-            format!("Throughput to `{}`: {}", plan.target.host, phrases::test(&plan.test))
-        }
-        Some(plan) => format!("Measurement of the path to `{}`", plan.target.host),
-        None => format!("Run `{}`", run.id),
-    }
-}
-
-fn latency_title(run: &Run) -> String {
-    match &run.latency {
-        Some(plan) => latency::title(plan),
-        None => format!("Latency, {}", count(run.summary.egress_paths.len() as u64, "path")),
-    }
+    let named = match run.subject() {
+        Subject::Latency => Some(run.latency.as_ref().map_or_else(
+            || format!("Latency, {}", count(run.summary.egress_paths.len() as u64, "path")),
+            latency::title,
+        )),
+        Subject::Frames => Some(frames::title(run)),
+        Subject::Hops => Some(hops::title(run)),
+        Subject::Path => Some(path::subject(run.path.as_ref())),
+        Subject::Transfer => run.transfer.as_ref().map(transfer::title),
+        Subject::Throughput => plan.map(|plan| match run.tests.is_empty() {
+            true => format!("Throughput to `{}`: {}", plan.target.host, phrases::test(&plan.test)),
+            false => format!("Measurement of the path to `{}`", plan.target.host),
+        }),
+    };
+    named.unwrap_or_else(|| format!("Run `{}`", run.id))
 }
 
 const FRAGMENTS: &str = "Fragments: datagrams that arrived";

@@ -6,7 +6,7 @@ use crate::format::fingerprint;
 use crate::format::text::{host_line, latency, path, transfer};
 use model::event::Outcome;
 use model::plan::{Direction, Transport};
-use model::run::Run;
+use model::run::{Run, Subject};
 use model::stats::spread::jain_fairness;
 use model::summary::{DirectionSummary, Summary};
 use model::units::{grouped, percent, significant};
@@ -15,7 +15,8 @@ use model::units::{grouped, percent, significant};
 pub(super) fn detail_blocks(run: &Run) -> Vec<Block> {
     let ended = ended(&run.summary).into_iter();
     // Those of transfers stand beside their table.
-    let warnings = run.summary.warnings.iter().filter(|_| run.transfer.is_none() && !run.is_frames());
+    let warnings =
+        run.summary.warnings.iter().filter(|_| !matches!(run.subject(), Subject::Transfer | Subject::Frames));
     let notes = Block::list(ended.chain(warnings.map(|warning| warning.text.clone())));
     let fingerprint = fingerprint::table(run).into_iter().map(Block::Table);
     let mut parts = streams(run);

@@ -29,12 +29,6 @@ pub(in crate::format) use tables::{histogram_rows, slowest};
 pub(in crate::format) use times::Unit;
 
 use super::super::{Paint, Style};
-use model::run::Run;
-
-/// The run has round trips as its subject.
-pub(in crate::format) fn is_latency(run: &Run) -> bool {
-    run.latency.is_some() || !run.summary.egress_paths.is_empty()
-}
 
 /// An empty line and a heading.
 fn title_text(text: &str, style: &Style) -> String {

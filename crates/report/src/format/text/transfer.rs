@@ -17,11 +17,6 @@ use model::transfer::{
 };
 use model::units::{Bytes, Nanos, count, grouped};
 
-/// Is this a run of transfers?
-pub(in crate::format) fn is_transfer(run: &Run) -> bool {
-    run.transfer.is_some() || run.summary.transfer.is_some()
-}
-
 /// The heading of a run that begins.
 pub(super) fn started(begun: &TransferStarted, style: &Style) -> String {
     let plan = &begun.plan;
