@@ -154,7 +154,7 @@ fn rates(run: &Run) -> String {
             None => format!("{rate} {direction}"),
         })
     };
-    let rates: Vec<String> = [Direction::Up, Direction::Down].into_iter().filter_map(rate).collect();
+    let rates: Vec<String> = Direction::BOTH.into_iter().filter_map(rate).collect();
     let between = if rates.iter().any(|rate| rate.contains(": ")) { "; " } else { ", " };
     format!("{transport} {}", rates.join(between))
 }

@@ -5,8 +5,8 @@
 pub mod activation;
 pub mod drop;
 
-use crate::error::{Named, Result};
 use crate::cpu;
+use crate::error::{Named, Result};
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 use rustix::system::uname;
 use std::ffi::CStr;

@@ -8,7 +8,7 @@ pub(super) mod table;
 mod throughput;
 
 pub(super) use provenance::line as provenance;
-pub(super) use throughput::table as throughput_table;
+pub(super) use throughput::{limits, table as throughput_table};
 
 use super::text::transfer;
 use super::{Paint, Style, text};

@@ -19,22 +19,28 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
     if table.rows.is_empty() {
         return String::new();
     }
-    table.text(style) + &limits(run, style)
+    table.text(style) + &limit_lines(run, style)
 }
 
 /// What set the rate of each direction, and where.
-fn limits(run: &Run, style: &Style) -> String {
-    let tests = [run].into_iter().filter(|run| run.tests.is_empty()).chain(&run.tests);
-    let of_test = |test: &Run| {
-        let one = |direction: Direction| {
-            let limit = test.summary.direction(direction)?.limit.as_deref()?;
-            Some(format!("{direction}: {}", limit::sentence(limit)))
-        };
-        [Direction::Up, Direction::Down].into_iter().filter_map(one).collect::<Vec<_>>()
+fn limit_lines(run: &Run, style: &Style) -> String {
+    let line = |(direction, limit)| {
+        hanging(&format!("{:<8}", "limit"), &format!("{direction}: {limit}"), None, style)
     };
-    let lines = tests.flat_map(of_test).map(|line| hanging(&format!("{:<8}", "limit"), &line, None, style));
-    let text: String = lines.collect();
+    let text: String = limits(run).into_iter().map(line).collect();
     if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// The limit of each direction of each test, in a sentence.
+pub(in crate::format) fn limits(run: &Run) -> Vec<(Direction, String)> {
+    let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests };
+    let of_test = |test: &'_ Run| {
+        Direction::BOTH.map(|direction| {
+            let limit = test.summary.direction(direction)?.limit.as_deref()?;
+            Some((direction, limit::sentence(limit)))
+        })
+    };
+    tests.iter().flat_map(of_test).flatten().collect()
 }
 
 /// A column for each direction that has a figure. Of several tests the table has the figures that people judge by, and the others as
@@ -48,7 +54,7 @@ pub(in crate::format) fn table(run: &Run) -> FigureTable {
         summaries.iter().any(|one| one.direction(*direction).is_some())
             || run.summary.path.as_ref().is_some_and(|path| path.in_direction(*direction).is_some())
     };
-    let directions: Vec<Direction> = [Direction::Up, Direction::Down].into_iter().filter(has).collect();
+    let directions: Vec<Direction> = Direction::BOTH.into_iter().filter(has).collect();
     let heads = directions.iter().map(ToString::to_string).collect();
     let mut table = FigureTable { heads, rows: Vec::new() };
     let is_single = run.tests.is_empty();

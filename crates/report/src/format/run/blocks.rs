@@ -8,7 +8,6 @@ use crate::format::{frames, hops};
 use model::latency::EgressResult;
 use model::path::PathResult;
 use model::path::advice::Advice;
-use model::plan::Direction;
 use model::run::{Run, Subject};
 use model::units::{Nanos, count, grouped};
 
@@ -78,28 +77,17 @@ fn path_facts(run: &Run) -> Vec<(&'static str, String)> {
 fn of_throughput(run: &Run) -> Vec<Block> {
     let pairs = run.summary.pairs.as_deref();
     let facts = path_facts(run).into_iter().chain(pairs.into_iter().flat_map(pair_facts));
+    let limits = brief::limits(run).into_iter();
+    let limits = limits.map(|(direction, limit)| (format!("Limit {direction}"), limit));
     let table = match pairs {
         Some(_) => Block::Table(pair_table(run)),
         None => Block::Figures(brief::throughput_table(run)),
     };
-    let mut blocks = vec![Block::facts(facts), table, Block::facts(limits(run))];
+    let mut blocks = vec![Block::facts(facts), table, Block::facts(limits)];
     blocks.extend(charts::totals(run));
     blocks.extend(charts::rates(run));
     blocks.extend(run.summary.path.iter().flat_map(charts::packet_sizes));
     blocks
-}
-
-/// What set the rate of each direction.
-fn limits(run: &Run) -> Vec<(String, String)> {
-    let tests = [run].into_iter().filter(|run| run.tests.is_empty()).chain(&run.tests);
-    let directions = [Direction::Up, Direction::Down];
-    let of_test = |test: &'_ Run| {
-        directions.map(|direction| {
-            let limit = test.summary.direction(direction)?.limit.as_deref()?;
-            Some((format!("Limit {direction}"), insight::limit::sentence(limit)))
-        })
-    };
-    tests.flat_map(of_test).flatten().collect()
 }
 
 /// A sweep over frame sizes: its table, notes and chart.

@@ -33,7 +33,7 @@ pub(super) fn detail_blocks(run: &Run) -> Vec<Block> {
 
 /// The streams of each direction of a single test.
 fn streams(run: &Run) -> Vec<(String, Vec<Block>)> {
-    let known = [Direction::Up, Direction::Down].into_iter().filter_map(|direction| {
+    let known = Direction::BOTH.into_iter().filter_map(|direction| {
         let one_way = run.summary.direction(direction).filter(|_| run.tests.is_empty())?;
         Some((format!("Streams {direction}"), stream_blocks(one_way)))
     });

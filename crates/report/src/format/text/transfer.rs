@@ -7,7 +7,7 @@ pub(in crate::format) use table::{changes, columns, rows};
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
-use super::heading;
+use super::{heading, phrases};
 use crate::document::Column;
 use model::run::Run;
 use model::stats::quantile::median;
@@ -75,11 +75,11 @@ pub(super) fn head(plan: &TransferPlan) -> String {
 
 /// The line of one transfer, as it ends.
 pub(super) fn row(transfer: &Transfer, plan: &TransferPlan) -> String {
-    let label = cut(&plan.row_label(transfer.mtu, &transfer.label), label_width(plan));
+    let label = phrases::cut(&plan.row_label(transfer.mtu, &transfer.label), label_width(plan));
     let start = format!("  {:>4}  {label:<width$}", transfer.repetition, width = label_width(plan));
     if let Some(error) = &transfer.error {
         let line = format!("{start}  failed after {}: {error}", transfer.bytes);
-        return cut(&line, MOST_LINE) + "\n";
+        return phrases::cut(&line, MOST_LINE) + "\n";
     }
     let first = transfer.times.first_byte.map(|time| time.to_string()).unwrap_or_default();
     let tcp = transfer.tcp.as_ref();
@@ -94,8 +94,10 @@ pub(super) fn row(transfer: &Transfer, plan: &TransferPlan) -> String {
     line.push('\n');
     if !transfer.redirects.is_empty() && transfer.repetition == 1 {
         line.push_str(
-            &(cut(&format!("        redirected to {}", transfer.redirects.join(", then ")), MOST_LINE)
-                + "\n"),
+            &(phrases::cut(
+                &format!("        redirected to {}", transfer.redirects.join(", then ")),
+                MOST_LINE,
+            ) + "\n"),
         );
     }
     line
@@ -104,13 +106,6 @@ pub(super) fn row(transfer: &Transfer, plan: &TransferPlan) -> String {
 fn label_width(plan: &TransferPlan) -> usize {
     let labels = plan.series().map(|(mtu, file)| plan.row_label(mtu, &file.label).chars().count());
     labels.max().unwrap_or(0).clamp(4, MOST_LABEL)
-}
-
-fn cut(text: &str, width: usize) -> String {
-    match text.char_indices().nth(width) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
-    }
 }
 
 /// What follows the lines: the table, the chart, where the time went, errors.
@@ -147,7 +142,7 @@ fn packets(rows: &[TransferRow]) -> Vec<Vec<String>> {
     let row = |row: &TransferRow| {
         let observed = row.packets?;
         Some(vec![
-            cut(&row.label, MOST_LABEL),
+            phrases::cut(&row.label, MOST_LABEL),
             grouped(observed.up.round() as u64),
             grouped(observed.down.round() as u64),
             format!("{} B", grouped(observed.mean.round() as u64)),
@@ -191,7 +186,7 @@ fn parts(run: &Run, row: &TransferRow) -> Option<[String; PARTS.len()]> {
         of(|times| times.first_byte),
     ];
     let [dns, connect, tls, first] = times.map(|time| time.map(|time| time.to_string()).unwrap_or_default());
-    Some([cut(&row.label, MOST_LABEL), dns, connect, tls, first, total.to_string()])
+    Some([phrases::cut(&row.label, MOST_LABEL), dns, connect, tls, first, total.to_string()])
 }
 
 /// What a reader must know beside the table.

@@ -58,9 +58,7 @@ pub(in crate::format) fn block(run: &Run, style: &Style) -> String {
 /// Labels of a width that leaves room for the figures.
 fn shortened(egress_paths: &[EgressResult]) -> Vec<EgressResult> {
     let mut egress_paths = egress_paths.to_vec();
-    for egress in egress_paths.iter_mut().filter(|egress| egress.label.chars().count() > LABEL) {
-        egress.label = egress.label.chars().take(LABEL - 1).chain(['…']).collect();
-    }
+    egress_paths.iter_mut().for_each(|egress| egress.label = phrases::cut(&egress.label, LABEL));
     egress_paths
 }
 

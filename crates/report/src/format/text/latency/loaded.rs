@@ -8,7 +8,6 @@ use super::counts::share;
 use super::{chart, title_text};
 use crate::document::Column;
 use model::latency::{LoadPhase, LoadPoint, LoadResult};
-use model::plan::Directions;
 use model::run::Run;
 use model::stats::percentile::Standing;
 use model::stats::responsiveness::{Band, Confidence, Responsiveness};
@@ -24,14 +23,14 @@ pub(in crate::format) fn brief(run: &Run, style: &Style) -> String {
 fn limits(loaded: &LoadResult, style: &Style) -> String {
     let line = |phase: &LoadPhase| {
         let limit = insight::limit::sentence(phase.limit.as_deref()?);
-        Some(fact(&format!("{}: limit", name(phase.load)), &limit, style))
+        Some(fact(&format!("{}: limit", phrases::load(phase.load)), &limit, style))
     };
     loaded.phases.iter().filter_map(line).collect()
 }
 
 /// The responsiveness of each phase with its parts, under the name of the load.
 pub(in crate::format) fn responsiveness(loaded: &LoadResult) -> Vec<(&'static str, String)> {
-    let reported = |phase: &LoadPhase| Some((name(phase.load), responsive(&phase.responsiveness?)));
+    let reported = |phase: &LoadPhase| Some((phrases::load(phase.load), responsive(&phase.responsiveness?)));
     loaded.phases.iter().filter_map(reported).collect()
 }
 
@@ -79,7 +78,7 @@ pub(in crate::format) fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
         let p50 = rtt.map(|rtt| rtt.p50);
         let added = p50.zip(idle).filter(|_| phase.load.is_some());
         vec![
-            name(phase.load).into(),
+            phrases::load(phase.load).into(),
             or_dash(rtt.map(|rtt| match rtt.standing(50.0) {
                 Standing::AtLeast => format!("≥ {}", rtt.p50),
                 _ => rtt.p50.to_string(),
@@ -117,7 +116,7 @@ fn over_time(loaded: &LoadResult, style: &Style) -> String {
     let scale = format!("Over time: full height is a median of {}{losses}{rates_too}", Nanos(longest));
     let mut text = title_text(&scale, style);
     for phase in series.chunk_by(|one, next| one.load == next.load) {
-        let load = name(phase.first().and_then(|at| at.load));
+        let load = phrases::load(phase.first().and_then(|at| at.load));
         let mut line = |what: &str, values: Vec<Option<u64>>, most: u64| {
             if values.iter().any(|value| value.is_some_and(|value| value > 0)) {
                 text.push_str(&fact(
@@ -149,15 +148,6 @@ fn median(at: &LoadPoint) -> Option<u64> {
 
 fn rates(phase: &[LoadPoint], of: fn(&LoadPoint) -> Option<BitRate>) -> Vec<Option<u64>> {
     phase.iter().map(|at| of(at).map(|rate| rate.0)).collect()
-}
-
-fn name(load: Option<Directions>) -> &'static str {
-    match load {
-        None => "idle",
-        Some(Directions::Up) => "up",
-        Some(Directions::Down) => "down",
-        Some(Directions::Both) => "both",
-    }
 }
 
 /// Columns beside the bars.

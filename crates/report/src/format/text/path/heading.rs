@@ -52,8 +52,5 @@ pub(in crate::format) fn unknown(unknown: &Unknown) -> String {
 
 /// The directions that were looked at.
 pub(in crate::format) fn known_ways(path: &PathResult) -> Vec<Direction> {
-    [Direction::Up, Direction::Down]
-        .into_iter()
-        .filter(|direction| path.in_direction(*direction).is_some())
-        .collect()
+    Direction::BOTH.into_iter().filter(|direction| path.in_direction(*direction).is_some()).collect()
 }
