@@ -17,7 +17,7 @@ pub(super) fn gaps(parsed: &mut ParsedRun) {
 
 /// Where the receiver accounts for less than half of what was sent, its loss is not that of the test.
 fn mostly_unseen(parsed: &mut ParsedRun) {
-    for direction in [Direction::Up, Direction::Down] {
+    for direction in Direction::BOTH {
         let of = |role: Role, count: fn(&UdpCounters) -> u64| {
             let counters = parsed.rows(direction, role).filter_map(|row| row.udp.as_ref());
             counters.map(count).fold(0, u64::saturating_add)

@@ -41,8 +41,8 @@ impl Path<'_> {
     }
 
     fn directions(&self) -> impl Iterator<Item = (Direction, &PathDirection)> {
-        let both_directions = [Direction::Up, Direction::Down]
-            .map(|direction| (direction, self.result.in_direction(direction)));
+        let both_directions =
+            Direction::BOTH.map(|direction| (direction, self.result.in_direction(direction)));
         let known =
             both_directions.into_iter().filter_map(|(direction, one_way)| Some((direction, one_way?)));
         known.filter(|(_, one_way)| !self.is_filtered(one_way))

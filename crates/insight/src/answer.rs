@@ -8,7 +8,7 @@ use model::latency::{EgressResult, LoadPhase};
 use model::limit::Confidence;
 use model::path::PathDirection;
 use model::plan::{Direction, Directions, Transport};
-use model::run::Run;
+use model::run::{Run, Subject};
 use model::stats::percentile::Standing;
 use model::summary::Summary;
 use model::units::BitRate;
@@ -32,7 +32,9 @@ pub fn answer_of_run(run: &Run) -> Answer {
         // A rest of a test does not show what set its rate.
         Some(finding) if finding.severity < Severity::Problem && has_failed(run) => figures(run),
         // Where it is, is the answer about hops.
-        Some(finding) if run.is_hops() => finding.title.split(": ").next().unwrap_or_default().to_owned(),
+        Some(finding) if run.subject() == Subject::Hops => {
+            finding.title.split(": ").next().unwrap_or_default().to_owned()
+        }
         // Under load the figures are the answer, and the finding explains them.
         Some(finding) => match loaded(run) {
             Some(figures) => format!("{}: {figures}", short(run, finding)),
@@ -48,7 +50,7 @@ pub fn answer_of_run(run: &Run) -> Answer {
 pub fn headline_of_run(run: &Run) -> Option<&Finding> {
     let serious = serious(run)?;
     let has_rule = rule_named(&serious.id).is_some();
-    (has_rule && run.verdict.status != Status::Void && !run.is_hops()).then_some(serious)
+    (has_rule && run.verdict.status != Status::Void && run.subject() != Subject::Hops).then_some(serious)
 }
 
 /// The worst finding, where it is more than a remark.
@@ -102,15 +104,12 @@ fn short(run: &Run, finding: &Finding) -> String {
 
 /// The headline figures by the kind of run.
 fn figures(run: &Run) -> String {
-    if !run.summary.egress_paths.is_empty() || run.latency.is_some() {
-        return latency(run);
-    }
-    if run.is_path() {
-        return sizes(&run.summary).unwrap_or_else(|| one_sentence(&run.verdict.text));
-    }
     let rates = rates(run);
-    if rates.is_empty() || run.is_frames() || run.transfer.is_some() {
-        return one_sentence(&run.verdict.text);
+    match run.subject() {
+        Subject::Latency => return latency(run),
+        Subject::Path => return sizes(&run.summary).unwrap_or_else(|| one_sentence(&run.verdict.text)),
+        Subject::Throughput | Subject::Hops if !rates.is_empty() => {}
+        _ => return one_sentence(&run.verdict.text),
     }
     let rtt = run.summary.rtt.filter(|rtt| rtt.count > 0).map(|rtt| format!("RTT {}", rtt.p50));
     let parts = [Some(rates), rtt];
@@ -155,7 +154,7 @@ fn rates(run: &Run) -> String {
             None => format!("{rate} {direction}"),
         })
     };
-    let rates: Vec<String> = [Direction::Up, Direction::Down].into_iter().filter_map(rate).collect();
+    let rates: Vec<String> = Direction::BOTH.into_iter().filter_map(rate).collect();
     let between = if rates.iter().any(|rate| rate.contains(": ")) { "; " } else { ", " };
     format!("{transport} {}", rates.join(between))
 }

@@ -199,6 +199,14 @@ const fn figure((name, label): Names, quantity: Quantity, source: Source, note: 
     Figure { name, label, quantity, better, scope, transport, level: Level::Data, place: None, source, note }
 }
 
+/// A row of the run as a whole.
+const fn whole(names: Names, quantity: Quantity, get: Get<Run>, note: Note) -> Figure {
+    figure(names, quantity, Source::Run(get), note)
+}
+
+/// The name of the figure that counts findings of an id.
+const FINDING: &str = "finding.ID";
+
 /// Every figure of a run.
 pub fn run_figures() -> impl Iterator<Item = &'static Figure> {
     let groups =

@@ -5,7 +5,7 @@ use model::event::{Event, Finished, Outcome};
 use model::finding::Status;
 use model::frames::FrameRow;
 use model::pairs::Pairs;
-use model::run::Run;
+use model::run::{Run, Subject};
 use model::time::WallTime;
 use model::units::Nanos;
 
@@ -57,7 +57,7 @@ pub fn run_of_failure(id: &str, kind: &str, times: [WallTime; 2], reason: &str) 
 pub fn judge(mut run: Run) -> Run {
     limit::fill(&mut run);
     run.findings = finding::findings_of_run(&run);
-    run.advice = if run.is_path() { advice::of_run(&run) } else { Vec::new() };
+    run.advice = if run.subject() == Subject::Path { advice::of_run(&run) } else { Vec::new() };
     run.verdict = finding::verdict(&run);
     run
 }

@@ -161,7 +161,7 @@ pub(super) const RATE_OF_LINK: &str = "rate of the link";
 /// Beginning of expectations of a delay.
 pub(super) const DELAY_ADDED: &str = "delay";
 const FAMILIES: [Network; 2] = [Network::V4, Network::V6];
-const DIRECTIONS: [Direction; 2] = [Direction::Up, Direction::Down];
+const DIRECTIONS: [Direction; 2] = Direction::BOTH;
 const RATE: f64 = 0.03;
 const DELAY: Nanos = Nanos::from_micros(200);
 /// Standard deviations of a normal distribution, in both directions.

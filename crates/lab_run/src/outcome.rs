@@ -49,7 +49,7 @@ pub(super) fn series_of(step: &Step) -> Vec<Series> {
             directions.each().map(|direction| series(Some(direction))).collect()
         }
         Work::Loss(direction, _) => vec![series(Some(*direction))],
-        Work::Mtu => [Direction::Up, Direction::Down].map(|direction| series(Some(direction))).into(),
+        Work::Mtu => Direction::BOTH.map(|direction| series(Some(direction))).into(),
         Work::Latency => vec![series(None)],
         Work::Loaded | Work::Frames(_) | Work::Measure | Work::Reach | Work::Tool(_) => Vec::new(),
     }

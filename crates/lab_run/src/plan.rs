@@ -389,7 +389,7 @@ fn of_family(topology: &Topology, asked: &Request, compared: bool, family: Netwo
     if wants(Test::Udp) && topology.expect.loss.is_some() && !compared {
         let rate = super::path::shaped(topology).into_iter().flatten().map(|side| side.rate.0 / 2).min();
         let rate = BitRate(rate.unwrap_or(LOSS_RATE).min(LOSS_RATE));
-        works.extend([Direction::Up, Direction::Down].map(|direction| Work::Loss(direction, rate)));
+        works.extend(Direction::BOTH.map(|direction| Work::Loss(direction, rate)));
     }
     if wants(Test::Mtu) {
         works.push(Work::Mtu);

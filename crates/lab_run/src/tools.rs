@@ -87,7 +87,7 @@ pub(super) fn take(
             return;
         }
     };
-    let directions = [Direction::Up, Direction::Down].map(Some).into_iter().chain([None]);
+    let directions = Direction::BOTH.map(Some).into_iter().chain([None]);
     for direction in directions {
         let figures = super::outcome::repetition(&run, LabTest::Tool, direction);
         if figures.goodput.is_none() && figures.rtt_p50.is_none() {

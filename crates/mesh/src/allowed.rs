@@ -7,10 +7,11 @@ use model::latency::LatencyProtocol;
 use model::path::PathMethod;
 use model::plan::{End, ProtocolName};
 use model::units::{BitRate, Bytes, Nanos};
-use report::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
+use report::document::{Block, Column, Csv, Document, Head, Table, json_value};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 use std::net::IpAddr;
 
 /// The rules of an agent, schema `pathmeter/agent-rules/1`.
@@ -193,12 +194,8 @@ impl Document for Allowed {
         Csv::new(["rule", "value"], self.rows().into_iter().map(|(key, value)| [key.to_owned(), value]))
     }
 
-    fn json(&self) -> String {
-        indented_json(self)
-    }
-
-    fn ndjson(&self) -> String {
-        json_line(self)
+    fn value(&self) -> Value {
+        json_value(self)
     }
 }
 

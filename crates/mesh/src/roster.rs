@@ -8,10 +8,11 @@ use fleet::clock::Clock;
 use fleet::group::offset;
 use model::time::WallTime;
 use model::units::{Bytes, Nanos};
-use report::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
+use report::document::{Block, Column, Csv, Document, Head, Table, json_line, json_value};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 /// The document, schema `pathmeter/agents/1`.
 #[derive(Clone, Debug, Serialize)]
@@ -259,10 +260,11 @@ impl Document for Roster {
         Csv::new(COLUMNS, self.agents.iter().map(RosterRow::cells))
     }
 
-    fn json(&self) -> String {
-        indented_json(self)
+    fn value(&self) -> Value {
+        json_value(self)
     }
 
+    /// A line for each.
     fn ndjson(&self) -> String {
         self.agents.iter().map(json_line).collect()
     }

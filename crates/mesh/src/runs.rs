@@ -4,10 +4,11 @@ use fleet::job::{End, Outcome};
 use fleet::results::Results;
 use model::time::WallTime;
 use model::units::Nanos;
-use report::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
+use report::document::{Block, Column, Csv, Document, Head, Table, json_line, json_value};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 /// The document, schema `pathmeter/mesh-runs/1`.
 #[derive(Clone, Debug, Serialize)]
@@ -129,10 +130,11 @@ impl Document for RunList {
         Csv::new(COLUMNS, self.runs.iter().map(ListedRun::cells))
     }
 
-    fn json(&self) -> String {
-        indented_json(self)
+    fn value(&self) -> Value {
+        json_value(self)
     }
 
+    /// A line for each.
     fn ndjson(&self) -> String {
         self.runs.iter().map(json_line).collect()
     }

@@ -538,7 +538,7 @@ impl PathResult {
     /// Takes what a later look found, and keeps the rest.
     pub fn merge(&mut self, later: &PathResult) {
         self.method = later.method;
-        for direction in [Direction::Up, Direction::Down] {
+        for direction in Direction::BOTH {
             if let Some(one_way) = later.in_direction(direction) {
                 *self.direction_mut(direction) = Some(one_way.clone());
             }

@@ -218,6 +218,9 @@ impl Directions {
 }
 
 impl Direction {
+    /// Either direction, up first.
+    pub const BOTH: [Direction; 2] = [Direction::Up, Direction::Down];
+
     /// The opposite direction.
     pub fn reversed(self) -> Direction {
         match self {

@@ -149,19 +149,17 @@ impl Run {
         (!hosts.is_empty()).then(|| hosts.join(" "))
     }
 
-    /// Frame sizes are its subject.
-    pub fn is_frames(&self) -> bool {
-        self.kind == "frames" || !self.summary.rows.is_empty()
-    }
-
-    /// Packet sizes are its subject.
-    pub fn is_path(&self) -> bool {
-        self.path.is_some() || self.kind == "mtu"
-    }
-
-    /// The hops of a path are its subject.
-    pub fn is_hops(&self) -> bool {
-        self.hops.is_some() || self.kind == "hops"
+    /// What it is about: the kind of its plan, or of its figures where another tool measured them.
+    #[must_use]
+    pub fn subject(&self) -> Subject {
+        match self.kind.as_str() {
+            _ if self.latency.is_some() || !self.summary.egress_paths.is_empty() => Subject::Latency,
+            kind if self.path.is_some() || kind == "mtu" => Subject::Path,
+            kind if self.hops.is_some() || kind == "hops" => Subject::Hops,
+            _ if self.transfer.is_some() || self.summary.transfer.is_some() => Subject::Transfer,
+            kind if kind == "frames" || !self.summary.rows.is_empty() => Subject::Frames,
+            _ => Subject::Throughput,
+        }
     }
 
     /// Takes the expectations of the user: where one is broken, the verdict is at least [`Status::Broken`].
@@ -208,6 +206,23 @@ impl Run {
             _ => {}
         }
     }
+}
+
+/// The subject of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Throughput in either direction: one test, several pairs, or the tests of a `measure` run.
+    Throughput,
+    /// Round trips.
+    Latency,
+    /// Packet sizes.
+    Path,
+    /// The hops of a path.
+    Hops,
+    /// Transfers of files.
+    Transfer,
+    /// Frame sizes.
+    Frames,
 }
 
 /// Name and version of the document's schema.

@@ -55,11 +55,18 @@ pub trait Document {
     /// Its figures as rows.
     fn csv(&self) -> Csv;
 
+    /// The document as JSON.
+    fn value(&self) -> Value;
+
     /// The document as JSON, indented, with a line feed at its end.
-    fn json(&self) -> String;
+    fn json(&self) -> String {
+        indented(&self.value())
+    }
 
     /// The document as lines of JSON.
-    fn ndjson(&self) -> String;
+    fn ndjson(&self) -> String {
+        line(&self.value())
+    }
 
     /// The runs that it is of, for formats that have a row or samples for each.
     fn entries(&self) -> Vec<Entry> {
@@ -68,11 +75,6 @@ pub trait Document {
 
     /// Its text for people where blocks cannot lay it out: a run's is the one that is shown live.
     fn own_text(&self, _style: &Style) -> Option<String> {
-        None
-    }
-
-    /// Its Markdown, likewise.
-    fn own_markdown(&self) -> Option<String> {
         None
     }
 }
@@ -157,9 +159,12 @@ pub fn json_line(value: &(impl Serialize + ?Sized)) -> String {
 
 /// A value as JSON that is not written yet.
 ///
+/// # Panics
+/// As [`indented_json`].
+///
 /// Every document is written from here: a serializer is compiled for each type and each form of text, and the documents are
 /// large types.
-pub(crate) fn json_value(value: &(impl Serialize + ?Sized)) -> Value {
+pub fn json_value(value: &(impl Serialize + ?Sized)) -> Value {
     serde_json::to_value(value).expect("a document has string keys and plain values only")
 }
 

@@ -1,19 +1,10 @@
-//! Spread of values: running mean and standard deviation, median absolute deviation, fairness.
+//! Spread of values: running mean and standard deviation, dispersion, fairness.
 
 use super::histogram::Histogram;
-use super::quantile::median;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 pub use super::moments::Moments;
-
-/// The median of the distances from the median, not scaled: a spread that outliers do not move. `None` without values.
-#[must_use]
-pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
-    let middle = median(values)?;
-    let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
-    median(&distances)
-}
 
 /// The spread of the middle of a distribution, which outliers do not move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,12 +97,6 @@ mod tests {
         let base = 3.8e17;
         let moments = Moments::from_values(&[base, base + 1000.0, base + 2000.0]);
         assert!((moments.stddev().unwrap() - 1000.0).abs() < 70.0);
-    }
-
-    #[test]
-    fn deviation_from_the_median_ignores_the_outlier() {
-        assert_eq!(median_absolute_deviation(&[1.0, 2.0, 3.0, 4.0, 1000.0]), Some(1.0));
-        assert_eq!(median_absolute_deviation(&[]), None);
     }
 
     fn filled(values: &[u64]) -> Histogram {

@@ -31,11 +31,6 @@ use thiserror::Error;
 pub const RFC2544_SIZES: [Bytes; 7] =
     [Bytes(64), Bytes(128), Bytes(256), Bytes(512), Bytes(1024), Bytes(1280), Bytes(1518)];
 
-/// Frame sizes beyond RFC 2544's that benchmarks name: 78 (the least of IPv6 with UDP payload, CSIT), 84 (RFC 8219,
-/// 64 after translation to IPv4), 146 (the least that Linux TCP fills: MSS 88), 768, 1522 (tagged), 9018 and 9216.
-pub const FURTHER_SIZES: [Bytes; 7] =
-    [Bytes(78), Bytes(84), Bytes(146), Bytes(768), Bytes(1522), Bytes(9018), Bytes(9216)];
-
 /// Frame sizes of RFC 8219 section 5.1 beyond RFC 2544's, RFC 5180's among them, FCS included.
 pub const RFC8219_FURTHER_SIZES: [Bytes; 6] =
     [Bytes(768), Bytes(1522), Bytes(2048), Bytes(4096), Bytes(8192), Bytes(9216)];

@@ -2,7 +2,7 @@
 
 use super::Config;
 use model::secret::without_passwords;
-use report::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
+use report::document::{Block, Column, Csv, Document, Head, Table};
 use serde_json::{Value, json};
 
 impl Config {
@@ -18,21 +18,6 @@ impl Config {
             ("store", store.unwrap_or_else(|| "not named".into())),
             ("save", if self.save { "every result" } else { "with --save" }.into()),
         ]
-    }
-
-    fn value(&self) -> Value {
-        let facts = self.facts();
-        let targets: Vec<Value> = self
-            .targets
-            .iter()
-            .map(|one| json!({ "name": one.name, "host": one.host, "token_file": one.token_file, "fingerprint": one.fingerprint, "link": one.link }))
-            .collect();
-        let defaults: Vec<Value> = self
-            .defaults
-            .iter()
-            .map(|one| json!({ "command": one.command, "option": one.option, "values": shown(&one.values), "place": one.place }))
-            .collect();
-        json!({ "file": self.file, "store": self.store.as_ref().map(|_| &facts[1].1), "save": self.save, "targets": targets, "defaults": defaults })
     }
 }
 
@@ -88,11 +73,18 @@ impl Document for Config {
         Csv::new(["command", "option", "default", "place"], rows)
     }
 
-    fn json(&self) -> String {
-        indented_json(&self.value())
-    }
-
-    fn ndjson(&self) -> String {
-        json_line(&self.value())
+    fn value(&self) -> Value {
+        let facts = self.facts();
+        let targets: Vec<Value> = self
+            .targets
+            .iter()
+            .map(|one| json!({ "name": one.name, "host": one.host, "token_file": one.token_file, "fingerprint": one.fingerprint, "link": one.link }))
+            .collect();
+        let defaults: Vec<Value> = self
+            .defaults
+            .iter()
+            .map(|one| json!({ "command": one.command, "option": one.option, "values": shown(&one.values), "place": one.place }))
+            .collect();
+        json!({ "file": self.file, "store": self.store.as_ref().map(|_| &facts[1].1), "save": self.save, "targets": targets, "defaults": defaults })
     }
 }

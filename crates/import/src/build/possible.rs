@@ -36,7 +36,7 @@ pub(crate) fn retransmits(printed: Option<i64>) -> u64 {
 
 /// Leaves out of the rows of both ends what cannot be.
 pub(crate) fn withhold(parsed: &mut ParsedRun) {
-    for direction in [Direction::Up, Direction::Down] {
+    for direction in Direction::BOTH {
         long_jitter(parsed, direction);
         many_retransmits(parsed, direction);
     }

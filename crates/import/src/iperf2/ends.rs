@@ -270,7 +270,7 @@ impl Speaker<'_> {
     /// Streams whose last row is missing have their intervals.
     fn unfinished(&mut self) {
         let mut missing = Vec::new();
-        for direction in [Direction::Up, Direction::Down] {
+        for direction in Direction::BOTH {
             let ids = if direction == Direction::Up { self.up.len() } else { self.down.len() } as u32;
             let start = self.parsed.test.stream_numbers(direction).start;
             let end = if self.side == Side::Local { &self.parsed.at_client } else { &self.parsed.at_server };

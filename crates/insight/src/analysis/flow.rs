@@ -106,7 +106,7 @@ pub struct Fairness {
 pub(super) fn flows(subjects: &[Subject<'_>], link: Option<BitRate>) -> Vec<Flow> {
     let mut flows: Vec<Flow> = Vec::new();
     for subject in subjects {
-        for direction in [Direction::Up, Direction::Down] {
+        for direction in Direction::BOTH {
             let Some(summary) = subject.run.summary.direction(direction) else { continue };
             let mut flow = flow_of_subject(subject, direction, summary, link);
             let alike =

@@ -25,7 +25,7 @@ pub struct PathBound {
 pub(super) fn path_bounds(subjects: &[Subject<'_>]) -> Vec<PathBound> {
     let mut bounds = Vec::new();
     for subject in subjects {
-        for direction in [Direction::Up, Direction::Down] {
+        for direction in Direction::BOTH {
             let one_way = subject.run.summary.path.as_ref().and_then(|path| path.in_direction(direction));
             bounds.extend(one_way.and_then(|one_way| {
                 let (path_mtu, bound) = (one_way.path_mtu?, one_way.bound);

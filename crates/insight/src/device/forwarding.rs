@@ -29,7 +29,7 @@ pub(super) fn no_forwarding(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
             with_each(finding, device, &silent, "sent", sent)
         })
     };
-    [Direction::Up, Direction::Down].into_iter().filter_map(silent).collect()
+    Direction::BOTH.into_iter().filter_map(silent).collect()
 }
 
 /// The least load of a search failed, though frames cross.
@@ -121,7 +121,7 @@ pub(super) fn reordering(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
             with_each(finding, device, &odd, "reordered_share", |row| share(row).map(Value::from))
         })
     };
-    [Direction::Up, Direction::Down].into_iter().filter_map(of).collect()
+    Direction::BOTH.into_iter().filter_map(of).collect()
 }
 
 /// Overloaded, the device forwards less than it can.

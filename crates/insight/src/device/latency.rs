@@ -53,7 +53,7 @@ fn rise(row: &StreamReport) -> Option<Rise> {
         let steep = full >= idle.saturating_mul(STEEP) && full - idle >= NOTABLE;
         steep.then_some(Rise { from: first.percent, to: last.percent, idle, full })
     };
-    [Direction::Up, Direction::Down].into_iter().filter_map(of).max_by_key(|rise| rise.full)
+    Direction::BOTH.into_iter().filter_map(of).max_by_key(|rise| rise.full)
 }
 
 /// A queue that fills makes latency many times longer; batches and interrupts only a few times.

@@ -1,8 +1,7 @@
 //! Figures of a run in frames of one size. A sweep over several has no single number: its rows do.
 
 use super::Quantity::{self, Packets, Rate, Share};
-use super::run::whole;
-use super::{Figure, Get, Names, Note, Scope};
+use super::{Figure, Get, Names, Note, Scope, whole};
 use model::frames::FrameRow;
 use model::run::Run;
 

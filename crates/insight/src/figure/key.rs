@@ -1,6 +1,6 @@
 //! The full name of a figure: the part of a run, the transport and the direction before the figure's own name.
 
-use super::{Figure, Scope, Source, latency, listed, run_figures};
+use super::{FINDING, Figure, Scope, Source, latency, listed, run_figures};
 use crate::finding::rule_named;
 use model::finding::Finding;
 use model::latency::{EgressResult, LoadPhase};
@@ -261,8 +261,6 @@ fn without_points(key: &str) -> String {
     found.unwrap_or_else(|| key.into())
 }
 
-/// The name of the figure that counts findings of an id.
-pub(super) const FINDING: &str = "finding.ID";
 /// Phases of a run under load.
 const PHASES: [(&str, Option<Directions>); 4] = [
     ("loaded.idle.", None),

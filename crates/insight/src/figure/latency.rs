@@ -1,8 +1,7 @@
 //! Figures of round trips: of a run, of a path by its label, and of a phase under load.
 
 use super::Quantity::{self, Count, Packets, Rate, Share, Time};
-use super::run::whole;
-use super::{Figure, Get, Names, Note, Scope, Source, figure, nanos};
+use super::{Figure, Get, Names, Note, Scope, Source, figure, nanos, whole};
 use model::latency::{EgressResult, LoadPhase, OneWayDelays};
 use model::run::Run;
 use model::stats::distribution::Distribution;

@@ -1,18 +1,13 @@
 //! Figures of a run as a whole: round trips, hops, what was found, and several sessions at once.
 
-use super::Quantity::{self, Count, Rate, Share, Time, Verdict};
-use super::{Figure, Get, Names, Note, Scope, Source, figure, key, latency, nanos};
+use super::Quantity::{Count, Rate, Share, Time, Verdict};
+use super::{FINDING, Figure, Get, Names, Note, Scope, Source, figure, latency, nanos, whole};
 use model::finding::Severity;
 use model::pairs::{PairsDirection, Together};
 use model::run::Run;
 use model::stats::distribution::Distribution;
 use model::stats::percentile::Standing;
 use model::units::Nanos;
-
-/// A row of the run as a whole.
-pub(super) const fn whole(names: Names, quantity: Quantity, get: Get<Run>, note: Note) -> Figure {
-    figure(names, quantity, Source::Run(get), note)
-}
 
 const fn rtt(names: Names, get: Get<Run>, note: Note) -> Figure {
     whole(names, Time, get, note).lower().within(Scope::RoundTrips)
@@ -44,7 +39,7 @@ pub(super) static RUN: &[Figure] = &[
     whole(("findings", "findings"), Count, |r| Some(r.findings.len() as f64), "findings of any severity").lower(),
     whole(("verdict", "verdict"), Verdict, |r| Some(f64::from(r.verdict.status as u8)),
         "`ok`, `degraded`, `broken`, `problem` or `void`, in this order").lower(),
-    figure((key::FINDING, "findings of an id"), Count, Source::Finding,
+    figure((FINDING, "findings of an id"), Count, Source::Finding,
         "findings of this id, such as `finding.path-loss`").lower(),
     whole(("pairs.up.goodput", "sum of the pairs, up"), Rate, |r| pairs(r, |sum| sum.up),
         "sum of the sessions, to the far end").higher().within(Scope::Pairs).listed(4),

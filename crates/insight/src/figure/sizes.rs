@@ -1,8 +1,7 @@
 //! Figures of packet sizes, of a direction and of a UDP service.
 
 use super::Quantity::{Count, Size, Time};
-use super::run::whole;
-use super::{Figure, Get, Names, Note, Scope, Source, figure, nanos};
+use super::{Figure, Get, Names, Note, Scope, Source, figure, nanos, whole};
 use model::path::{PathDirection, PathResult, TcpDirection};
 use model::run::Run;
 

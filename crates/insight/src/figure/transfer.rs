@@ -1,8 +1,7 @@
 //! Figures of a run of transfers. Of several rows the worst counts: what is expected holds for all of them.
 
 use super::Quantity::{self, Count, Rate, Time};
-use super::run::whole;
-use super::{Figure, Get, Names, Note, Scope};
+use super::{Figure, Get, Names, Note, Scope, whole};
 use model::run::Run;
 use model::transfer::{Spread, TransferRow};
 

@@ -16,7 +16,7 @@ pub use words::{brief, place, sentence, where_and_what};
 
 use model::limit::{Confidence, Evidence, Limit, LimitKind};
 use model::plan::Direction;
-use model::run::Run;
+use model::run::{Run, Subject};
 use model::units::BitRate;
 use rows::ROWS;
 use signs::Signs;
@@ -65,7 +65,7 @@ pub(crate) fn fill(run: &mut Run) {
         set(run, direction, limit);
         fill_phase(run, direction);
     }
-    if run.is_frames() {
+    if run.subject() == Subject::Frames {
         sweep::fill(run);
     }
 }

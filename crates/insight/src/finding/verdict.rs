@@ -5,7 +5,7 @@ use super::text::{capital, lower, percent};
 use super::{Finding, Severity, Status, Verdict, frames, hops, latency, outage, path, rule_named, transfer};
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport};
-use model::run::Run;
+use model::run::{Run, Subject};
 use model::sample::Role;
 use model::stats::percentile::Standing;
 use model::summary::{DirectionSummary, Summary};
@@ -13,21 +13,18 @@ use model::units::BitRate;
 
 /// The conclusion of one test, or of a run of several.
 pub(super) fn verdict_of_run(run: &Run) -> Verdict {
-    if run.latency.is_some() || !run.summary.egress_paths.is_empty() {
-        return latency::verdict(run);
+    match run.subject() {
+        Subject::Latency => latency::verdict(run),
+        Subject::Path => path::verdict(run),
+        Subject::Hops => hops::verdict(run),
+        Subject::Transfer => transfer::verdict(run),
+        Subject::Frames => frames::verdict(run),
+        Subject::Throughput => of_streams(run),
     }
-    if run.is_path() {
-        return path::verdict(run);
-    }
-    if run.is_hops() {
-        return hops::verdict(run);
-    }
-    if run.transfer.is_some() {
-        return transfer::verdict(run);
-    }
-    if run.is_frames() {
-        return frames::verdict(run);
-    }
+}
+
+/// The conclusion about throughput.
+fn of_streams(run: &Run) -> Verdict {
     if let Some(text) = apart(run) {
         return Verdict { status: Status::Void, text };
     }

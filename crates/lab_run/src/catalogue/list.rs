@@ -5,10 +5,11 @@ use engine::error::{Result, fault};
 use lab::feature::{Host, Lack};
 use lab::shipped::SHIPPED;
 use lab::state::{Directory, HeldLab};
-use report::document::{Block, Column, Csv, Document, Head, Paint, Style, Table, indented_json, json_line};
+use report::document::{Block, Column, Csv, Document, Head, Paint, Style, Table, json_line, json_value};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 /// The list.
 #[derive(Debug)]
@@ -55,20 +56,17 @@ impl Document for Topologies {
         Csv::new(["name", "title", "runs_here"], self.0.iter().map(row))
     }
 
-    fn json(&self) -> String {
-        indented_json(&self.0)
+    fn value(&self) -> Value {
+        json_value(&self.0)
     }
 
+    /// A line for each.
     fn ndjson(&self) -> String {
         self.0.iter().map(json_line).collect()
     }
 
     fn own_text(&self, style: &Style) -> Option<String> {
         Some(text(&self.0, style))
-    }
-
-    fn own_markdown(&self) -> Option<String> {
-        Some(markdown(&self.0))
     }
 }
 
@@ -163,11 +161,6 @@ fn text(rows: &[TopologyRow], style: &Style) -> String {
     text.push('\n');
     text.push_str(&style.list(&[next], ""));
     text
-}
-
-fn markdown(rows: &[TopologyRow]) -> String {
-    let head = "| topology | what it is | runs here |\n|---|---|---|\n".to_owned();
-    rows.iter().fold(head, |text, row| text + &format!("| {} | {} | {} |\n", row.name, row.title, row.here()))
 }
 
 #[cfg(test)]

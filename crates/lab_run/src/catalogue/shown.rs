@@ -4,7 +4,8 @@ use super::{document, drawing, lacking};
 use lab::feature::Lack;
 use lab::topology::{Expect, NodePlace, Topology};
 use model::units::plain_percent;
-use report::document::{Block, Column, Csv, Document, Head, Paint, Style, Table, indented_json, json_line};
+use report::document::{Block, Csv, Document, Head, json_value};
+use serde_json::Value;
 
 /// Every topology that comes with the program, as JSON has it, with its drawing and what it must show. What this host lacks
 /// for them is not looked for: that would take rights.
@@ -38,17 +39,34 @@ impl Document for Shown {
         Head { kind: "topology".into(), title, depth: 3, ..Head::default() }
     }
 
+    /// The drawing, then sections of text.
     fn blocks(&self) -> Vec<Block> {
-        let columns = ["What a measurement must find", ""].map(Column::left);
-        let rows = expectations(&self.topology).into_iter().map(|(name, value)| vec![name.into(), value]);
-        let lacks = lacking(self.lacks.iter().map(|lack| (lack.needs.as_str(), lack.in_vm)));
-        let lacks = (!self.lacks.is_empty()).then_some(lacks);
-        vec![
-            Block::Preformatted(drawing::draw(&self.topology)),
-            Block::Preformatted(self.topology.about.clone()),
-            Block::Table(Table::new(columns.into(), rows.collect())),
-            Block::list(lacks.into_iter().chain(self.lacks.iter().map(|lack| lack.reason.clone()))),
-        ]
+        let Shown { asked, topology, lacks } = self;
+        let mut blocks = vec![Block::Preformatted(drawing::draw(topology))];
+        let mut section = |title: String, parts: Vec<Block>| {
+            if !parts.iter().all(Block::is_empty) {
+                blocks.push(Block::Heading(title));
+                blocks.extend(parts);
+            }
+        };
+        section("What it shows".into(), paragraphs(&topology.about));
+        for node in &topology.nodes {
+            if let NodePlace::External { instructions } = &node.place {
+                section(format!("What to do with {}", node.name), vec![as_typed(instructions.lines())]);
+            }
+        }
+        let expected = Block::facts(expectations(topology));
+        section("What a measurement must find".into(), vec![expected]);
+        let lacking =
+            (!lacks.is_empty()).then(|| lacking(lacks.iter().map(|lack| (lack.needs.as_str(), lack.in_vm))));
+        let reasons = lacking.into_iter().chain(lacks.iter().map(|lack| lack.reason.clone()));
+        section("What this host lacks".into(), vec![Block::Sentences(reasons.collect())]);
+        let goal = topology.nodes.iter().find(|node| node.name == topology.to);
+        let goal = goal.and_then(|node| node.addresses.first()).map(|own| own.address.to_string());
+        let mut commands = vec![format!("pathmeter lab run {asked}"), format!("pathmeter lab up {asked}")];
+        commands.extend(goal.map(|goal| format!("pathmeter lab exec {} -- ping -c 3 {goal}", topology.from)));
+        section("How to run it".into(), vec![as_typed(commands.iter().map(String::as_str))]);
+        blocks
     }
 
     /// A row for each thing that it expects.
@@ -57,88 +75,26 @@ impl Document for Shown {
         Csv::new(["topology", "what", "expected"], expectations(&self.topology).into_iter().map(row))
     }
 
-    fn json(&self) -> String {
-        indented_json(&document::topology_document(&self.topology, &self.lacks))
-    }
-
-    fn ndjson(&self) -> String {
-        json_line(&document::topology_document(&self.topology, &self.lacks))
-    }
-
-    fn own_text(&self, style: &Style) -> Option<String> {
-        Some(shown(&self.asked, &self.topology, &self.lacks, style) + "\n")
-    }
-
-    /// In Markdown the drawing is the document.
-    fn own_markdown(&self) -> Option<String> {
-        let (topology, drawn) = (&self.topology, drawing::draw(&self.topology));
-        let (name, title, about) = (&topology.name, &topology.title, &topology.about);
-        Some(format!("### {name}: {title}\n\n{about}\n\n```\n{drawn}```\n\n"))
+    fn value(&self) -> Value {
+        json_value(&document::topology_document(&self.topology, &self.lacks))
     }
 }
 
-/// The drawing, then sections of text.
-fn shown(asked: &str, topology: &Topology, lacks: &[Lack], style: &Style) -> String {
-    let heading = style.paint(Paint::Bold, &format!("{}: {}", topology.name, topology.title));
-    let mut text = format!("{heading}\n\n{}\n", drawing::draw(topology));
-    let mut section = |title: &str, lines: Vec<String>| {
-        if !lines.is_empty() {
-            text.push_str(&format!("{}\n", style.paint(Paint::Bold, title)));
-            lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
-            text.push('\n');
-        }
-    };
-    section("What it shows", paragraphs(&topology.about, style));
-    for node in &topology.nodes {
-        if let NodePlace::External { instructions } = &node.place {
-            section(
-                &format!("What to do with {}", node.name),
-                instructions.lines().map(str::to_owned).collect(),
-            );
-        }
-    }
-    section("What a measurement must find", expected(topology, style));
-    if !lacks.is_empty() {
-        let lacks_text = lacking(lacks.iter().map(|lack| (lack.needs.as_str(), lack.in_vm)));
-        let reasons = lacks.iter().map(|lack| lack.reason.clone());
-        section(
-            "What this host lacks",
-            [lacks_text].into_iter().chain(reasons).flat_map(|line| style.wrap(&line, 2)).collect(),
-        );
-    }
-    let goal = topology.nodes.iter().find(|node| node.name == topology.to);
-    let goal = goal.and_then(|node| node.addresses.first()).map(|own| own.address.to_string());
-    let mut directions = vec![format!("pathmeter lab run {asked}"), format!("pathmeter lab up {asked}")];
-    directions.extend(goal.map(|goal| format!("pathmeter lab exec {} -- ping -c 3 {goal}", topology.from)));
-    section("How to run it", directions);
-    text
+/// Lines that no screen breaks: commands, and what is indented.
+fn as_typed<'a>(lines: impl Iterator<Item = &'a str>) -> Block {
+    Block::Preformatted(lines.map(|line| format!("  {line}\n")).collect())
 }
 
 /// Sentences run on; a line that is indented stays as it is.
-fn paragraphs(about: &str, style: &Style) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut running = String::new();
-    for line in about.lines() {
-        if line.starts_with(' ') || line.is_empty() {
-            lines.extend(style.wrap(&std::mem::take(&mut running), 2));
-            lines.push(line.to_owned());
-        } else {
-            running.push_str(line);
-            running.push(' ');
-        }
-    }
-    lines.extend(style.wrap(&running, 2));
-    lines
-}
-
-fn expected(topology: &Topology, style: &Style) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (name, value) in expectations(topology) {
-        for (index, line) in style.wrap(&value, 20).into_iter().enumerate() {
-            lines.push(format!("{:<16}  {line}", if index == 0 { name } else { "" }));
-        }
-    }
-    lines
+fn paragraphs(about: &str) -> Vec<Block> {
+    let is_running = |line: &&str| !line.starts_with(' ') && !line.is_empty();
+    let lines: Vec<&str> = about.lines().collect();
+    let part = |lines: &[&str]| match lines.first().is_some_and(is_running) {
+        true => Block::Paragraph(lines.join(" ")),
+        false => as_typed(lines.iter().copied()),
+    };
+    let parts = lines.chunk_by(|one, next| is_running(one) == is_running(next));
+    parts.filter(|lines| lines.iter().any(|line| !line.is_empty())).map(part).collect()
 }
 
 /// Expected results of a measurement, by name.

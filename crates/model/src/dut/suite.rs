@@ -19,9 +19,19 @@ mod service;
 
 pub use progress::Progress;
 
-use super::{Action, LeftOut, Observation, Order, PlanRow, ServiceReport, Setup, SetupError, StreamReport};
+use super::{
+    Action, LeftOut, Observation, Order, PlanRow, ServiceReport, Setup, SetupError, StreamReport, Test,
+};
+use crate::search::Load;
 use crate::units::Nanos;
+use bursts::Bursts;
+use delays::DelayVariation;
+use disturbed::{Recovery, Reset};
 use job::DeviceTest;
+use latency::Latency;
+use loss::{FrameLoss, MostLoad};
+use rates::Rates;
+use service::Service;
 
 /// A running benchmark.
 #[derive(Debug)]
@@ -197,7 +207,7 @@ impl Suite {
     fn start(&mut self, from: usize) {
         let Some(mut running) = self.running.take() else { return };
         for at in from..running.tests.len() {
-            match job::start(running.tests[at].test, &self.setup, &running.row) {
+            match start(running.tests[at].test, &self.setup, &running.row) {
                 Err(why) => running.leave_out(at..=at, &why),
                 Ok(job) => {
                     self.running =
@@ -224,3 +234,30 @@ impl Running {
 
 const UNFINISHED: &str = "unfinished: the benchmark was ended";
 const NOT_BEGUN: &str = "not begun: the benchmark was ended";
+
+/// Starts a test; its first action is at hand.
+///
+/// # Errors
+/// Why it cannot be done with this stream.
+fn start(test: Test, setup: &Setup, row: &StreamReport) -> Result<Box<dyn DeviceTest>, String> {
+    let most = row.most.ok_or("nothing is known of the most load")?;
+    let throughput = || throughput(row);
+    Ok(match test {
+        Test::Throughput => Box::new(Rates::new(setup, row, most)?),
+        Test::Latency => Box::new(Latency::new(setup, row, throughput()?)?),
+        Test::FrameLoss => Box::new(FrameLoss::new(setup, most)?),
+        Test::BackToBack => Box::new(Bursts::new(setup, row, throughput()?, most)?),
+        Test::Recovery => Box::new(Recovery::new(setup, throughput()?, most)?),
+        Test::Reset => Box::new(Reset::new(setup, throughput()?)?),
+        Test::Mrr => Box::new(MostLoad::new(setup, most)?),
+        Test::DelayVariation => Box::new(DelayVariation::new(setup, throughput()?)?),
+        Test::Service => Box::new(Service::new(setup, row, most)?),
+    })
+}
+
+/// The rate that stands for the throughput: the lower bound of the first goal that has one.
+fn throughput(row: &StreamReport) -> Result<Load, String> {
+    let named = |name: &String| row.rates.iter().find(|rate| rate.goal == *name);
+    let lower = row.reference.as_ref().and_then(named).and_then(|rate| rate.lower);
+    lower.ok_or_else(|| "no throughput was found, and its loads are shares of it".to_owned())
+}

@@ -135,12 +135,6 @@ impl Profile {
         .collect()
     }
 
-    /// Whether a long test kept the promised availability; `None` of no seconds.
-    #[must_use]
-    pub fn is_available(&self, loss_of_seconds: &[f64]) -> Option<bool> {
-        availability(loss_of_seconds).map(|share| share >= self.availability)
-    }
-
     fn both(&self) -> BitRate {
         self.committed.saturating_add(self.excess)
     }
@@ -252,7 +246,5 @@ mod tests {
         assert_eq!(availability(&seconds(&[(40, 0.0), (10, 1.0), (5, 0.0), (5, 1.0), (40, 0.0)])), Some(0.8));
         assert_eq!(availability(&[1.0; 10]), Some(0.0));
         assert_eq!(availability(&[]), None);
-        assert_eq!(profile(0).is_available(&[0.0; 900]), Some(true));
-        assert_eq!(profile(0).is_available(&[1.0; 900]), Some(false));
     }
 }

@@ -12,6 +12,8 @@ mod options;
 #[path = "../peers/ports.rs"]
 mod ports;
 mod process;
+#[path = "../peers/running.rs"]
+mod running;
 mod strangers;
 mod troubled;
 #[path = "../peers/workers.rs"]

@@ -113,7 +113,7 @@ fn an_interrupt_ends_a_client_with_its_figures() {
     while running.runs() {
         // The first 40 of 100 messages/s are for warming up.
         if echoed > 80 && !std::mem::replace(&mut interrupted, true) {
-            running.interrupt();
+            running.signal("INT");
         }
         let Ok((size, client)) = server.recv_from(&mut message) else { continue };
         message[9] &= !1;

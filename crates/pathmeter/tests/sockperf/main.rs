@@ -8,5 +8,7 @@ mod modes;
 mod ports;
 mod process;
 mod relay;
+#[path = "../peers/running.rs"]
+mod running;
 mod tls;
 mod troubled;

@@ -90,7 +90,7 @@ fn playback() {
     }
     let scratch = Scratch::new("playback");
     let lines: String = (1..=60).map(|n| format!("{}, {}\n", f64::from(n) / 100.0, 14 + n * 20)).collect();
-    let file = scratch.write("play.csv", &format!("# time, size\n{lines}"));
+    let file = scratch.write("play.csv", format!("# time, size\n{lines}"));
     in_pairs(|client, server, transport| {
         let port = free_port();
         let serving = server.serve(port, transport);
@@ -324,7 +324,7 @@ fn sockets_of_a_feed_file() {
     }
     let scratch = Scratch::new("feed");
     let (udp, tcp) = (free_port(), free_port());
-    let file = scratch.write("feed", &format!("# both\nU:127.0.0.1:{udp}\nT:127.0.0.1:{tcp}\n"));
+    let file = scratch.write("feed", format!("# both\nU:127.0.0.1:{udp}\nT:127.0.0.1:{tcp}\n"));
     let serving = Tool::Ours.start(&format!("sr -f {file} -F p"));
     wait_for("", udp);
     wait_for("--tcp", tcp);
@@ -370,7 +370,7 @@ fn a_client_of_several_sockets() {
     let scratch = Scratch::new("several");
     let ports = [free_port(), free_port()];
     let [serving, other] = ports.map(|port| Tool::Theirs.serve(port, "--tcp"));
-    let file = scratch.write("feed", &format!("T:127.0.0.1:{}\nT:127.0.0.1:{}\n", ports[0], ports[1]));
+    let file = scratch.write("feed", format!("T:127.0.0.1:{}\nT:127.0.0.1:{}\n", ports[0], ports[1]));
     for mode in ["pp --mps=400", "ul --mps=400 --reply-every=4", "pp -b 3 -r 20 --mps=400", "pp -n 101"] {
         let said = Tool::Ours.run(&format!("{mode} -f {file} -m 50")).good();
         assert!(

@@ -1,10 +1,11 @@
-//! Starting the two programs, waiting for them with a deadline, and reading what they say.
+//! The two programs: ours as SockPerf, and the real one.
 
 pub(crate) use crate::ports::free_port;
 use crate::ports::is_bound;
-use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+pub(crate) use crate::running::{Running, Said, Scratch};
+use crate::running::{STEP, TIMEOUT, wait_until};
+use std::process::Command;
+use std::time::Instant;
 
 /// The program that plays a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,22 +14,6 @@ pub(crate) enum Tool {
     Ours,
     /// The real `sockperf`.
     Theirs,
-}
-
-/// The output of a program that has ended.
-#[derive(Debug)]
-pub(crate) struct Said {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-/// A program that runs; killed on drop.
-#[derive(Debug)]
-pub(crate) struct Running {
-    child: Child,
-    readers: Option<[std::thread::JoinHandle<String>; 2]>,
-    command: String,
 }
 
 impl Tool {
@@ -66,64 +51,14 @@ impl Tool {
 }
 
 impl Running {
-    /// Starts a command and reads its output meanwhile.
-    pub(crate) fn start(mut command: Command) -> Running {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let named = format!("{command:?}");
-        let started = command.spawn();
-        let mut child = started
-            .unwrap_or_else(|error| panic!("start {named}: {error}; the real one: apt-get install sockperf"));
-        let stdout = read_along(child.stdout.take().expect("piped above"));
-        let stderr = read_along(child.stderr.take().expect("piped above"));
-        Running { child, readers: Some([stdout, stderr]), command: named }
-    }
-
-    /// Sends SIGINT, as Ctrl-C does.
-    pub(crate) fn interrupt(&self) {
-        let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "kill -INT of {}", self.command);
-    }
-
     /// Ends it as Ctrl-C does.
     pub(crate) fn stop(self) -> Said {
-        self.interrupt();
+        self.signal("INT");
         self.wait()
-    }
-
-    /// Is it still there?
-    pub(crate) fn runs(&mut self) -> bool {
-        self.child.try_wait().expect("a child of ours").is_none()
-    }
-
-    /// Waits for its end. One that hangs is a failure.
-    pub(crate) fn wait(mut self) -> Said {
-        let deadline = Instant::now() + TIMEOUT;
-        while self.runs() {
-            assert!(Instant::now() < deadline, "still runs after {TIMEOUT:?}: {}", self.command);
-            std::thread::sleep(STEP);
-        }
-        let code = self.child.wait().expect("it has ended").code();
-        let readers = self.readers.take().expect("taken once, here");
-        let [stdout, stderr] = readers.map(|reader| reader.join().expect("readers do not panic"));
-        Said { code, stdout, stderr }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // The program may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
 impl Said {
-    /// Asserts a good end.
-    pub(crate) fn good(self) -> Said {
-        assert_eq!(self.code, Some(0), "{self:#?}");
-        self
-    }
-
     /// The number behind these words.
     pub(crate) fn number(&self, before: &str) -> f64 {
         number(&self.stdout, before).unwrap_or_else(|| panic!("no number behind {before:?} in {self:#?}"))
@@ -138,41 +73,11 @@ pub(crate) fn number(text: &str, before: &str) -> Option<f64> {
     rest[..end].trim_end_matches('.').parse().ok()
 }
 
-/// A new directory under the one for temporary files; removed on drop.
-pub(crate) struct Scratch(std::path::PathBuf);
-
 impl Scratch {
-    /// Makes it; `name` must be used once.
-    pub(crate) fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("pathmeter-sockperf-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap_or_else(|error| panic!("make {}: {error}", path.display()));
-        Scratch(path)
-    }
-
-    /// A path in it.
-    pub(crate) fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    /// Writes a file in it.
-    pub(crate) fn write(&self, name: &str, text: &str) -> String {
-        let path = self.path(name);
-        let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
-        written.unwrap_or_else(|error| panic!("write {path}: {error}"));
-        path
-    }
-
     /// Reads a file in it.
     pub(crate) fn read(&self, name: &str) -> String {
         let path = self.path(name);
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("read {path}: {error}"))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A file that cannot be removed stays in the directory for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -218,24 +123,3 @@ fn queues(options: &str, port: u16) -> Vec<String> {
     };
     lines.filter_map(queue).collect()
 }
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + TIMEOUT;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "not so after {TIMEOUT:?}: {what}");
-        std::thread::sleep(STEP);
-    }
-}
-
-fn read_along(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        // A killed program leaves its output.
-        let _ = pipe.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
-}
-
-/// A busy machine must not fail a test; one that hangs must.
-const TIMEOUT: Duration = Duration::from_secs(60);
-const STEP: Duration = Duration::from_millis(10);

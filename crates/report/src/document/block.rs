@@ -119,8 +119,6 @@ pub struct Conclusion {
     pub answer: String,
     /// In sentences.
     pub text: String,
-    /// The sentences say all of it, and text and Markdown leave the word out.
-    pub wordless: bool,
 }
 
 impl Conclusion {
@@ -128,7 +126,7 @@ impl Conclusion {
     #[must_use]
     pub fn from_verdict(verdict: &Verdict) -> Conclusion {
         let Verdict { status, text } = verdict.clone();
-        Conclusion { of: String::new(), status, answer: String::new(), text, wordless: false }
+        Conclusion { of: String::new(), status, answer: String::new(), text }
     }
 
     /// The verdict of a run, and the answer in a line.

@@ -1,14 +1,10 @@
 //! What stands in a JSON document beside what was measured, so that any program can read it: every figure by its public name,
 //! times as text, and the units of keys that do not name them.
 
-use super::{ErrorBody, indented, json_value, line};
+use super::{ErrorBody, json_value, line};
 use insight::figure::{Numbers, device_numbers, numbers, words};
 use model::dut::DutReport;
 use model::event::Event;
-use model::experiment::Experiment;
-use model::history::Entry;
-use model::lab::LabReport;
-use model::mesh::MeshReport;
 use model::plan::Plan;
 use model::run::Run;
 use model::time::WallTime;
@@ -42,7 +38,8 @@ pub struct Published<T> {
 }
 
 impl<T: Serialize> Published<T> {
-    fn new(document: T, started: Option<WallTime>, finished: Option<WallTime>) -> Published<T> {
+    /// A document that has neither figures nor units.
+    pub fn new(document: T, started: Option<WallTime>, finished: Option<WallTime>) -> Published<T> {
         let text = |time: WallTime| time.to_string();
         Published {
             document,
@@ -66,16 +63,6 @@ impl<T: Serialize> Published<T> {
             ("units", self.units.as_ref().map(json_value)),
         ];
         extended(json_value(&self.document), keys)
-    }
-
-    /// As indented JSON with a line feed.
-    pub fn indented(&self) -> String {
-        indented(&self.value())
-    }
-
-    /// As a line of JSON.
-    pub fn line(&self) -> String {
-        line(&self.value())
     }
 }
 
@@ -102,38 +89,6 @@ impl<'a> Published<&'a DutReport> {
     pub fn of_devices(report: &'a DutReport) -> Published<&'a DutReport> {
         let published = Published::new(report, report.started, report.finished);
         Published { figures: Some(plain(device_numbers(report))), ..published }
-    }
-}
-
-impl<'a> Published<&'a LabReport> {
-    /// The report of topologies.
-    #[must_use]
-    pub fn of_lab(report: &'a LabReport) -> Published<&'a LabReport> {
-        Published::new(report, report.started, report.finished)
-    }
-}
-
-impl<'a> Published<&'a Experiment> {
-    /// A plan that was carried out.
-    #[must_use]
-    pub fn of_experiment(report: &'a Experiment) -> Published<&'a Experiment> {
-        Published::new(report, report.started, report.finished)
-    }
-}
-
-impl<'a> Published<&'a MeshReport> {
-    /// A mesh that was measured.
-    #[must_use]
-    pub fn of_mesh(report: &'a MeshReport) -> Published<&'a MeshReport> {
-        Published::new(report, report.started, report.finished)
-    }
-}
-
-impl<'a> Published<&'a Entry> {
-    /// A row of the history.
-    #[must_use]
-    pub fn of_entry(entry: &'a Entry) -> Published<&'a Entry> {
-        Published::new(entry, Some(entry.started), entry.finished)
     }
 }
 

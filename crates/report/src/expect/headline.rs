@@ -81,7 +81,7 @@ fn limits(measured: Measured<'_>) -> Vec<Fact> {
         let rate = rate.map(|rate| format!(" of {}", BitRate(two_digits(rate.0)))).unwrap_or_default();
         Some(Fact { name: format!("limit {direction}"), value: format!("{}{rate}", limit.kind.word()) })
     };
-    [Direction::Up, Direction::Down].into_iter().filter_map(of).collect()
+    Direction::BOTH.into_iter().filter_map(of).collect()
 }
 
 /// The limit of the run's TCP in a direction, or of the first of its tests that has one.

@@ -4,9 +4,10 @@ mod csv;
 pub(super) mod sections;
 
 use super::text::phrases;
-use crate::document::{Block, Csv, Document, Head, Item, Table, indented_json, json_line};
+use crate::document::{Block, Csv, Document, Head, Item, Table, json_value};
 use insight::analysis::{Analysis, RunFinding};
 use model::units::count;
+use serde_json::Value;
 
 impl Document for Analysis {
     fn head(&self) -> Head {
@@ -35,12 +36,8 @@ impl Document for Analysis {
     }
 
     /// Schema `pathmeter/analysis/1`.
-    fn json(&self) -> String {
-        indented_json(self)
-    }
-
-    fn ndjson(&self) -> String {
-        json_line(self)
+    fn value(&self) -> Value {
+        json_value(self)
     }
 }
 

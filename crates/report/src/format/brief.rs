@@ -8,14 +8,14 @@ pub(super) mod table;
 mod throughput;
 
 pub(super) use provenance::line as provenance;
-pub(super) use throughput::table as throughput_table;
+pub(super) use throughput::{limits, observed, table as throughput_table};
 
-use super::text::{latency as latency_text, transfer};
+use super::text::transfer;
 use super::{Paint, Style, text};
 use crate::document::Conclusion;
 use insight::answer::{self, Answer};
 use model::finding::Status;
-use model::run::Run;
+use model::run::{Run, Subject};
 use model::units::count;
 pub(super) use model::units::grouped;
 
@@ -97,14 +97,14 @@ fn between(run: &Run) -> String {
 
 /// What was measured.
 fn body(run: &Run, style: &Style) -> String {
-    let own = match () {
-        () if latency_text::is_latency(run) => latency::body(run, style),
-        () if run.is_path() => path::body(run, style),
-        () if run.is_hops() => super::hops::body(run, style),
-        () if transfer::is_transfer(run) => text::transfer_body(run, style),
-        () if run.summary.pairs.is_some() => text::pairs_body(run, style),
-        () if run.is_frames() => super::frames::text(run, style),
-        () => throughput::body(run, style),
+    let own = match run.subject() {
+        Subject::Latency => latency::body(run, style),
+        Subject::Path => path::body(run, style),
+        Subject::Hops => super::hops::body(run, style),
+        Subject::Transfer => transfer::transfer_text(run, style),
+        Subject::Frames => super::frames::text(run, style),
+        Subject::Throughput if run.summary.pairs.is_some() => text::pairs_text(run, style),
+        Subject::Throughput => throughput::body(run, style),
     };
     let packets = run.summary.packets.iter().map(|packets| text::packets::packets_text(packets, style));
     own.trim_start_matches('\n').to_owned() + &packets.collect::<String>()

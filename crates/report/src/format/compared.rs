@@ -3,7 +3,7 @@
 //! A run is one value of each figure; the method is in `docs/methods/comparison.md`. What differs between the two sets
 //! beside the figures (kernel, network card, streams, …) stands first: it may be the reason.
 
-use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
+use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, json_value};
 use crate::expect::{higher_is_better, printed};
 use crate::format::analysis::sections;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
@@ -16,6 +16,7 @@ use model::units::{count, grouped};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// The comparison document, schema `pathmeter/comparison/1`.
@@ -379,12 +380,8 @@ impl Document for Compared {
     }
 
     /// Schema `pathmeter/comparison/1`.
-    fn json(&self) -> String {
-        indented_json(self)
-    }
-
-    fn ndjson(&self) -> String {
-        json_line(self)
+    fn value(&self) -> Value {
+        json_value(self)
     }
 }
 

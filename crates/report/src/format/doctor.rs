@@ -1,10 +1,11 @@
 //! How the doctor's checks are shown.
 
 use crate::document::{
-    Block, Column, Conclusion, Csv, Document, Head, Paint, Style, Table, indented_json, json_line,
+    Block, Column, Conclusion, Csv, Document, Head, Paint, Style, Table, json_line, json_value,
 };
 use model::doctor::{Check, Status};
 use model::finding::{self, Finding, Severity};
+use serde_json::Value;
 
 /// The checks as a document.
 #[derive(Debug)]
@@ -34,20 +35,17 @@ impl Document for Checks<'_> {
         Csv::new(["name", "status", "found", "fix"], self.0.iter().map(row))
     }
 
-    fn json(&self) -> String {
-        indented_json(self.0)
+    fn value(&self) -> Value {
+        json_value(self.0)
     }
 
+    /// A line for each.
     fn ndjson(&self) -> String {
         self.0.iter().map(json_line).collect()
     }
 
     fn own_text(&self, style: &Style) -> Option<String> {
         Some(text(self.0, style))
-    }
-
-    fn own_markdown(&self) -> Option<String> {
-        Some(markdown(self.0))
     }
 }
 
@@ -67,7 +65,7 @@ fn conclusion(checks: &[Check]) -> Conclusion {
         _ => finding::Status::Problem,
     };
     let text = format!("{} checks: {failed} failed, {warned} with a warning.", checks.len());
-    Conclusion { of: String::new(), status, answer: String::new(), text, wordless: false }
+    Conclusion { of: String::new(), status, answer: String::new(), text }
 }
 
 /// What is wrong, and the command that mends it.
@@ -136,18 +134,6 @@ fn command(fix: &str, style: &Style) -> String {
         format!("{INDENT}{}\n", style.paint(Paint::Bold, &format!("{more}{line}{on}")))
     };
     lines.iter().enumerate().map(line).collect()
-}
-
-/// A table for a ticket.
-fn markdown(checks: &[Check]) -> String {
-    let cell = |text: &str| text.replace('|', "\\|");
-    let row = |c: &Check| {
-        let fix = c.fix.as_ref().map(|m| format!("`{}`", cell(m))).unwrap_or_default();
-        format!("| {} | {} | {} | {fix} |\n", c.name, c.status.word(), cell(&c.found))
-    };
-    checks
-        .iter()
-        .fold("| check | status | found | fix |\n|---|---|---|---|\n".into(), |text, c| text + &row(c))
 }
 
 const INDENT: &str = "      ";

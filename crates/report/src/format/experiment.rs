@@ -13,6 +13,7 @@ use model::experiment::{Experiment, Row, RowFinding};
 use model::finding::{Severity, Status};
 use model::stats::compare::Judgement;
 use model::units::count;
+use serde_json::Value;
 
 impl Document for Experiment {
     fn head(&self) -> Head {
@@ -58,12 +59,8 @@ impl Document for Experiment {
     }
 
     /// Schema `pathmeter/experiment/1`.
-    fn json(&self) -> String {
-        Published::of_experiment(self).indented()
-    }
-
-    fn ndjson(&self) -> String {
-        Published::of_experiment(self).line()
+    fn value(&self) -> Value {
+        Published::new(self, self.started, self.finished).value()
     }
 }
 
@@ -120,7 +117,6 @@ fn conclusion(report: &Experiment) -> Block {
         status: status(report),
         answer: String::new(),
         text: said.join(" "),
-        wordless: false,
     })
 }
 

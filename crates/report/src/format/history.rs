@@ -1,8 +1,9 @@
 //! The runs of a store as a document.
 
-use crate::document::{Block, Column, Csv, Document, Head, Published, Table, indented_json};
+use crate::document::{Block, Column, Csv, Document, Head, Published, Table, json_line};
 use crate::expect::is_word;
 use model::history::{Entry, Headline};
+use serde_json::Value;
 
 /// Kept runs, in the order of the list.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,15 +36,17 @@ impl Document for History {
     }
 
     /// An array of entries.
-    fn json(&self) -> String {
-        indented_json(
-            &self.entries.iter().map(|entry| Published::of_entry(entry).value()).collect::<Vec<_>>(),
-        )
+    fn value(&self) -> Value {
+        self.entries.iter().map(published).collect()
     }
 
     fn ndjson(&self) -> String {
-        self.entries.iter().map(|entry| Published::of_entry(entry).line()).collect()
+        self.entries.iter().map(|entry| json_line(&published(entry))).collect()
     }
+}
+
+fn published(entry: &Entry) -> Value {
+    Published::new(entry, Some(entry.started), entry.finished).value()
 }
 
 /// As many letters of the names as it takes to tell them apart, and no fewer than eight.

@@ -3,6 +3,7 @@
 use super::{RunDocument, Style};
 use crate::document::{Block, Csv, Document, Head};
 use crate::import::Imported;
+use serde_json::Value;
 
 impl Document for Imported {
     fn head(&self) -> Head {
@@ -17,8 +18,8 @@ impl Document for Imported {
         RunDocument::from_run(&self.run).csv()
     }
 
-    fn json(&self) -> String {
-        RunDocument::from_run(&self.run).json()
+    fn value(&self) -> Value {
+        RunDocument::from_run(&self.run).value()
     }
 
     fn ndjson(&self) -> String {

@@ -1,6 +1,5 @@
 //! A lab report as a document, with bars on a terminal, and as a chart.
 
-mod bars;
 mod brief;
 mod chart;
 mod csv;
@@ -20,6 +19,7 @@ use crate::document::{
 use crate::plot::BarChart;
 use model::finding::{Status, Verdict};
 use model::lab::{LabReport, Variant};
+use serde_json::Value;
 
 impl Document for LabReport {
     fn head(&self) -> Head {
@@ -42,8 +42,7 @@ impl Document for LabReport {
             blocks.extend([Block::Heading("Notes".into()), Block::list(self.notes.iter().cloned())]);
         }
         let (status, text) = (status(self), sentences::verdict(self));
-        let (of, answer) = (String::new(), String::new());
-        blocks.push(Block::Conclusion(Conclusion { of, status, answer, text, wordless: true }));
+        blocks.push(Block::Conclusion(Conclusion::from_verdict(&Verdict { status, text })));
         blocks
     }
 
@@ -65,17 +64,13 @@ impl Document for LabReport {
     }
 
     /// Schema `pathmeter/lab/1`.
-    fn json(&self) -> String {
-        Published::of_lab(self).indented()
+    fn value(&self) -> Value {
+        Published::new(self, self.started, self.finished).value()
     }
 
-    fn ndjson(&self) -> String {
-        Published::of_lab(self).line()
-    }
-
-    /// One screen; with the details every table, bars, and what is compared below the topologies.
+    /// One screen; the details are its blocks.
     fn own_text(&self, style: &Style) -> Option<String> {
-        Some(text(self, style))
+        (!style.detail).then(|| brief::brief_text(self, style))
     }
 }
 
@@ -127,28 +122,6 @@ fn verdict(report: &LabReport, style: &Style) -> String {
     let (word, paint) = Conclusion::from_verdict(&verdict).word();
     let lines = style.list(&[sentences::verdict(report)], &format!("{word}  "));
     lines.replacen(&word, &style.paint(paint, &word), 1)
-}
-
-fn text(report: &LabReport, style: &Style) -> String {
-    if !style.detail {
-        return brief::brief_text(report, style);
-    }
-    let mut text = verdict(report, style);
-    text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, &sentences::title(report))));
-    text.push_str(&style.list(&[sentences::circumstances(report)], "  "));
-    for variant in &report.variants {
-        let title = format!("{}: {}", variant.name, variant.title);
-        text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, &title)));
-        text.push_str(&tables(&sections::section_tables(report, variant), style));
-        text.push_str(&style.list(&sentences::sentences_of(variant), "  - "));
-    }
-    text.push_str(&tables(&sections::compared(report), style));
-    text.push_str(&bars::lab_bars(report, style));
-    if !report.notes.is_empty() {
-        text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Notes")));
-        text.push_str(&style.list(&report.notes, "  - "));
-    }
-    text
 }
 
 /// It was measured, and no expectation is broken; one of what nobody asked to measure is not.

@@ -1,10 +1,10 @@
 //! What a link carries, or how near a measured rate came to it, as a document.
 
-use super::text_table;
-use crate::document::{Block, Column, Csv, Document, Head, Style, Table, indented_json, json_line};
+use crate::document::{Block, Column, Csv, Document, Head, Table, json_value};
 use model::framing::{Encaps, Network, Ratio, Transport};
 use model::line_rate::{Carried, LineRate, OnTheWire};
 use model::units::{BitRate, Bytes, PacketRate};
+use serde_json::Value;
 
 impl Document for LineRate {
     fn head(&self) -> Head {
@@ -13,7 +13,7 @@ impl Document for LineRate {
 
     fn blocks(&self) -> Vec<Block> {
         let tables = tables(self).into_iter().map(Block::Table);
-        tables.chain([Block::Paragraph(remarks(self).join("\n"))]).collect()
+        tables.chain([Block::Sentences(remarks(self))]).collect()
     }
 
     /// One row a packet size, numbers in base units: bytes, packets a second, bits a second.
@@ -24,20 +24,8 @@ impl Document for LineRate {
         Csv::new(BACKWARD_NAMES, self.measured.iter().map(backward_values))
     }
 
-    fn json(&self) -> String {
-        indented_json(self)
-    }
-
-    fn ndjson(&self) -> String {
-        json_line(self)
-    }
-
-    /// An answer has no parts, and its remarks stand for themselves.
-    fn own_text(&self, style: &Style) -> Option<String> {
-        let tables: String = tables(self).iter().map(|table| text_table(table, style)).collect();
-        let remarks = style.list(&remarks(self), "");
-        let gap = if remarks.is_empty() { "" } else { "\n" };
-        Some(format!("{}\n\n{tables}{gap}{remarks}", heading(self)))
+    fn value(&self) -> Value {
+        json_value(self)
     }
 }
 

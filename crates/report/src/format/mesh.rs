@@ -8,6 +8,7 @@ use model::finding::Status;
 use model::history::{Entry, Origin};
 use model::mesh::{CellState, MeshCell, MeshReport};
 use model::units::{Nanos, count};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 impl Document for MeshReport {
@@ -57,12 +58,8 @@ impl Document for MeshReport {
     }
 
     /// Schema `pathmeter/mesh/1`.
-    fn json(&self) -> String {
-        Published::of_mesh(self).indented()
-    }
-
-    fn ndjson(&self) -> String {
-        Published::of_mesh(self).line()
+    fn value(&self) -> Value {
+        Published::new(self, self.started, self.finished).value()
     }
 
     /// A row for each cell that has a result, good or not.
@@ -161,7 +158,6 @@ fn conclusion(report: &MeshReport) -> Block {
         status: status(report),
         answer: String::new(),
         text: said.join(" "),
-        wordless: false,
     })
 }
 

@@ -5,12 +5,12 @@ mod bursts;
 mod chart;
 mod compared;
 mod csv;
+mod head;
 mod hops;
 mod latency;
 mod loss;
 mod rates;
 mod read;
-mod sections;
 mod sentences;
 mod service;
 
@@ -23,11 +23,12 @@ use crate::document::{
     Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Published, Table, json_line,
 };
 use crate::expect::entry;
-use model::dut::{DeviceReport, DutReport, StreamReport};
+use model::dut::{DeviceReport, DutReport, Setup, StreamReport};
 use model::history::{Entry, Measured};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 /// A report as a document.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +61,7 @@ impl Document for DeviceDocument<'_> {
             blocks.push(Block::Chart(Chart::Lines(drawn)));
         }
         blocks.extend(report.devices.iter().flat_map(|device| part(device, report)));
-        let compared = sections::comparisons(report);
+        let compared = report.comparisons.iter().filter_map(compared::table);
         blocks.extend(compared.map(|table| Block::Table(Table { apart: true, ..table })));
         let method = Block::Sentences(sentences::circumstances(report));
         let ports = report.devices.iter().map(|device| Block::Sentences(sentences::sentences_of(device)));
@@ -92,22 +93,41 @@ impl Document for DeviceDocument<'_> {
         csv::rows(self.report)
     }
 
-    fn json(&self) -> String {
-        Published::of_devices(self.report).indented()
+    fn value(&self) -> Value {
+        Published::of_devices(self.report).value()
     }
 
     /// A line for each stream of each device, `"event":"stream"`, and the document in the last line.
     fn ndjson(&self) -> String {
         let devices = self.report.devices.iter();
         let streams = devices.flat_map(|device| device.rows.iter().map(|row| line(&device.name, row)));
-        streams.chain([Published::of_devices(self.report).line()]).collect()
+        streams.chain([json_line(&self.value())]).collect()
     }
+}
+
+/// Every table of a device that has rows.
+fn tables(device: &DeviceReport, setup: &Setup) -> impl Iterator<Item = Table> {
+    let first = [
+        rates::throughput(device),
+        rates::csit(device),
+        latency::over_load(device),
+        latency::at_throughput(device),
+        latency::variation(device),
+    ];
+    let last = [
+        bursts::back_to_back(device),
+        bursts::recovery(device),
+        bursts::reset(device),
+        service::steps(device, setup),
+        hops::drops(device),
+    ];
+    first.into_iter().flatten().chain(loss::steps(device)).chain(last.into_iter().flatten())
 }
 
 /// A device: sentences, tables, findings and verdict.
 fn part(device: &DeviceReport, report: &DutReport) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(sentences::name(device))];
-    blocks.extend(sections::section_tables(device, &report.setup).into_iter().map(Block::Table));
+    blocks.extend(tables(device, &report.setup).map(Block::Table));
     let latency = chart::every_latency(device).map(|drawn| Block::Chart(Chart::Lines(drawn)));
     blocks.extend(latency.map(|drawn| Block::Details("Latency of every frame size".into(), vec![drawn])));
     blocks.push(Block::list(sentences::remarks(device)));

@@ -3,11 +3,12 @@
 mod blocks;
 mod charts;
 mod csv;
+mod datapath;
 mod details;
 mod method;
 mod series;
 
-pub(super) use blocks::title;
+pub(super) use blocks::{behind, title};
 
 pub use series::{LivePoint, Series, SeriesLine, SeriesMark, live_points, series, test_title};
 
@@ -17,6 +18,7 @@ use crate::document::{Block, Csv, Document, ErrorBody, Expectation, Head, Judgem
 use crate::expect::{Checked, entry};
 use model::history::{Entry, Measured};
 use model::run::Run;
+use serde_json::Value;
 
 /// A run, and what was expected of it.
 #[derive(Clone, Copy, Debug)]
@@ -77,8 +79,8 @@ impl Document for RunDocument<'_> {
         csv::rows(self.run)
     }
 
-    fn json(&self) -> String {
-        Published::of_run(self.run).with_error(self.error.cloned()).indented()
+    fn value(&self) -> Value {
+        Published::of_run(self.run).with_error(self.error.cloned()).value()
     }
 
     fn ndjson(&self) -> String {

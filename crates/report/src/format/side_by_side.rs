@@ -2,7 +2,7 @@
 //!
 //! Whether two sets of runs differ is for `compare` to say: a column is one run, and two columns settle nothing.
 
-use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
+use crate::document::{Block, Chart, Column, Csv, Document, Head, Table};
 use crate::expect::{headlines, printed};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::history::{Headline, Measured, facts};
@@ -134,19 +134,12 @@ impl Document for SideBySide<'_> {
         Csv::new(["run", "figure", "value"], rows)
     }
 
-    fn json(&self) -> String {
-        indented_json(&value(self))
+    fn value(&self) -> Value {
+        let ids: Vec<&str> = self.runs.iter().map(|run| run.id.as_str()).collect();
+        let figures =
+            self.figures().into_iter().map(|(name, values)| json!({ "name": name, "values": values }));
+        json!({ "runs": ids, "figures": figures.collect::<Vec<_>>() })
     }
-
-    fn ndjson(&self) -> String {
-        json_line(&value(self))
-    }
-}
-
-fn value(of: &SideBySide<'_>) -> Value {
-    let ids: Vec<&str> = of.runs.iter().map(|run| run.id.as_str()).collect();
-    let figures = of.figures().into_iter().map(|(name, values)| json!({ "name": name, "values": values }));
-    json!({ "runs": ids, "figures": figures.collect::<Vec<_>>() })
 }
 
 /// Bars of a row that can be told apart.

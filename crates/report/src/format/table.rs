@@ -34,22 +34,27 @@ fn widths(columns: &[Column], rows: &[Vec<String>]) -> Vec<usize> {
     columns.iter().enumerate().map(width).collect()
 }
 
-/// The rows with the words of the widest column in as many lines as it takes for the table to fit, if that is possible.
+/// The rows with the words of the widest columns in as many lines as it takes for the table to fit, if that is possible.
 fn narrowed(columns: &[Column], rows: &[Vec<String>], room: usize) -> Vec<Vec<String>> {
-    let mut rows = rows.to_vec();
-    let all = widths(columns, &rows);
-    let total = all.iter().sum::<usize>() + GAP * columns.len().saturating_sub(1);
-    let phrases = (0..columns.len()).filter(|index| !columns[*index].right && *index > 0);
-    let Some(widest) = phrases.max_by_key(|index| all[*index]).filter(|_| total > room) else { return rows };
-    let wanted = all[widest].saturating_sub(total - room);
-    if wanted < LEAST_WORDS || columns[widest].heading.chars().count() > wanted {
-        return rows;
+    let all = widths(columns, rows);
+    let phrases: Vec<usize> = (1..columns.len()).filter(|index| !columns[*index].right).collect();
+    let total = |most: usize| {
+        let width = |index: usize| all[index].min(if phrases.contains(&index) { most } else { usize::MAX });
+        (0..columns.len()).map(width).sum::<usize>() + GAP * columns.len().saturating_sub(1)
+    };
+    let widest = phrases.iter().map(|index| all[*index]).max().unwrap_or(0);
+    let most = (LEAST_WORDS..widest).rev().find(|most| total(*most) <= room);
+    let Some(most) = most.filter(|_| total(widest) > room) else { return rows.to_vec() };
+    let is_wide = |index: &usize| phrases.contains(index) && all[*index] > most;
+    if (0..columns.len()).filter(is_wide).any(|index| columns[index].heading.chars().count() > most) {
+        return rows.to_vec();
     }
-    let narrow = Style { colour: false, width: wanted, detail: false };
-    for cell in rows.iter_mut().filter_map(|row| row.get_mut(widest)) {
-        *cell = narrow.wrap(cell, 0).join("\n");
-    }
-    rows
+    let narrow = Style { colour: false, width: most, detail: false };
+    let cell = |(index, cell): (usize, &String)| match is_wide(&index) {
+        true => narrow.wrap(cell, 0).join("\n"),
+        false => cell.clone(),
+    };
+    rows.iter().map(|row| row.iter().enumerate().map(cell).collect()).collect()
 }
 
 /// The columns that stand side by side: all, or as many as fit, and below them the others with the first column again.

@@ -1,31 +1,28 @@
 //! Text for people: the verdict and the answer on one screen, and with more detail what stands behind them; live rows.
 
+mod bars;
 mod blocks;
 mod findings;
 mod heading;
 mod intervals;
 pub(super) mod latency;
 mod live;
-mod measure;
 pub(super) mod packets;
 mod pairs;
 pub(super) mod path;
 pub(super) mod phrases;
 pub(super) mod reach;
-mod result;
 pub(super) mod transfer;
 
-pub(super) use blocks::{documents, titled};
+pub(super) use blocks::{documents, fact, titled};
 pub(super) use findings::{conclusion, evidence};
 pub(super) use heading::host_line;
 pub(super) use intervals::{Gauges, gauges as interval_gauges, rate as interval_rate};
 pub(super) use intervals::{rates as interval_rates, senders as interval_senders};
 pub use live::LiveRows;
-pub(super) use measure::path_facts;
-pub(super) use pairs::{facts as pair_facts, table as pair_table};
-pub(super) use result::{data_paths, ended, fact, stream_table};
+pub(super) use pairs::{facts as pair_facts, pairs_text, table as pair_table};
 
-use super::{Style, brief, frames};
+use super::{Paint, Style, brief, run};
 use model::event::Started;
 use model::hops::HopsSample;
 use model::latency::{LatencyPlan, LatencySample, LatencyStarted};
@@ -92,76 +89,45 @@ pub fn transfer_live_row(done: &Transfer, plan: &TransferPlan) -> String {
     transfer::row(done, plan)
 }
 
-/// A run whose intervals were shown while it ran: the verdict, the answer, the findings; with `style.detail` the details.
+/// A run whose intervals were shown while it ran: the verdict, the answer, the findings; with `style.detail` what stands behind them.
 pub fn result(run: &Run, style: &Style) -> String {
-    with_details(run, style, result_details)
-}
-
-/// A run that was not shown while it ran: with `style.detail` its intervals are among the details.
-pub fn document(run: &Run, style: &Style) -> String {
-    with_details(run, style, all_details)
-}
-
-fn with_details(run: &Run, style: &Style, details: fn(&Run, &Style) -> String) -> String {
     let brief = brief::brief_text(run, style);
     match style.detail {
-        true => format!("{brief}\n{}", details(run, style).trim_start_matches('\n')),
+        true => brief + &details(run, style),
         false => brief,
     }
 }
 
-/// What follows the live rows: results, and how it ran.
-fn result_details(run: &Run, style: &Style) -> String {
-    if let Some(pairs) = run.summary.pairs.as_deref() {
-        return pairs::pairs_text(run, pairs, style);
+/// A run that was not shown while it ran: with `style.detail` its title and intervals stand before the details.
+pub fn document(run: &Run, style: &Style) -> String {
+    let brief = brief::brief_text(run, style);
+    if !style.detail {
+        return brief;
     }
-    match run.tests.is_empty() {
-        _ if latency::is_latency(run) => latency::latency_text(run, style),
-        _ if run.is_path() => path::path_text(run, style),
-        _ if transfer::is_transfer(run) => transfer::transfer_text(run, style),
-        _ if run.is_frames() => frames::text(run, style),
-        true => result::result_text(run, style),
-        false => measure::measure_text(run, style),
-    }
+    let title = style.wrap(&blocks::without_marks(&run::title(run)), 0);
+    let title: String = title.iter().map(|line| style.paint(Paint::Bold, line) + "\n").collect();
+    format!("{brief}\n{title}{}{}", rows(run, style), details(run, style))
 }
 
-/// Heading, intervals, and what follows them.
-fn all_details(run: &Run, style: &Style) -> String {
-    if latency::is_latency(run) {
-        return latency_document(run, style);
-    }
-    if run.is_path() {
-        return path::of_run(run, style) + &result_details(run, style);
-    }
-    if transfer::is_transfer(run) {
-        return transfer::of_run(run, style) + &result_details(run, style);
-    }
-    let mut text = heading::of_run(run, style);
-    if let Some(plan) = run.plan.as_ref().filter(|_| !run.intervals.is_empty()) {
-        text.push('\n');
-        text.push_str(&intervals::header(plan, style));
-        text.push_str(&intervals::rows(&run.intervals, plan, style));
-    }
-    text.push_str(&result_details(run, style));
-    text
+/// What stands behind the first screen.
+fn details(run: &Run, style: &Style) -> String {
+    blocks::blocks(&run::behind(run), style) + &path::advice_text(&run.advice, style)
 }
 
-/// The tables of a run of transfers.
-pub(super) fn transfer_body(run: &Run, style: &Style) -> String {
-    transfer::transfer_text(run, style)
-}
-
-/// The tables of several sessions at once.
-pub(super) fn pairs_body(run: &Run, style: &Style) -> String {
-    run.summary.pairs.as_deref().map(|pairs| pairs::pairs_text(run, pairs, style)).unwrap_or_default()
-}
-
-fn latency_document(run: &Run, style: &Style) -> String {
-    let mut text = latency::of_run(run, style);
+/// The rows that a terminal shows while it runs.
+fn rows(run: &Run, style: &Style) -> String {
     if let Some(plan) = run.latency.as_ref().filter(|_| !run.latency_intervals.is_empty()) {
-        text.push('\n');
-        text.push_str(&latency::header(plan, style));
-        text.extend(run.latency_intervals.iter().map(|sample| latency::row(sample, plan)));
+        let rows = run.latency_intervals.iter().map(|sample| latency::row(sample, plan));
+        return format!("\n{}{}", latency::header(plan, style), rows.collect::<String>());
     }
-    text + &result_details(run, style)
+    if let Some((plan, result)) = run.transfer.as_ref().zip(run.summary.transfer.as_ref()) {
+        return transfer::head(plan)
+            + &result.transfers.iter().map(|one| transfer::row(one, plan)).collect::<String>();
+    }
+    match run.plan.as_ref().filter(|_| !run.intervals.is_empty()) {
+        Some(plan) => {
+            format!("\n{}{}", intervals::header(plan, style), intervals::rows(&run.intervals, plan, style))
+        }
+        None => String::new(),
+    }
 }

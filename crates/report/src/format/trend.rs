@@ -1,6 +1,6 @@
 //! How the figures of a path went over time, as a document.
 
-use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
+use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, json_value};
 use crate::expect::{axis_unit, higher_is_better, printed};
 use crate::plot::{Across, Line, LineChart, LinePanel};
 use insight::figure::Key;
@@ -13,6 +13,7 @@ use model::units::{change, count};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The trend document, schema `pathmeter/trend/1`.
@@ -399,12 +400,8 @@ impl Document for Trends {
     }
 
     /// Schema `pathmeter/trend/1`.
-    fn json(&self) -> String {
-        indented_json(self)
-    }
-
-    fn ndjson(&self) -> String {
-        json_line(self)
+    fn value(&self) -> Value {
+        json_value(self)
     }
 }
 

@@ -65,7 +65,7 @@ impl Labels {
     }
 
     /// A number with the unit, for a reader who points at a bar.
-    fn write_with(self, unit: &str, value: f64) -> String {
+    pub(crate) fn write_with(self, unit: &str, value: f64) -> String {
         match self {
             Labels::Rate(_) | Labels::Time(_) => self.write(value),
             Labels::Digits | Labels::Count => format!("{} {unit}", self.write(value)),

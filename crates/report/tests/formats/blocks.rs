@@ -6,10 +6,10 @@ use model::plan::Direction;
 use model::time::WallTime;
 use pathmeter_report::document::{
     Block, Chart, Column, Conclusion, Csv, Document, Expectation, Head, Item, Judgement, Table,
-    indented_json, json_line,
 };
 use pathmeter_report::format::FORMATS;
 use pathmeter_report::plot::{Bar, BarChart, BarPanel, BarRow};
+use serde_json::{Value, json};
 
 struct Everything;
 
@@ -46,7 +46,6 @@ impl Document for Everything {
                 of: "a device".into(),
                 status: Status::Degraded,
                 text: "It works, but slowly.".into(),
-                wordless: false,
             }),
             Block::Details("Behind it".into(), vec![Block::Paragraph("For those who look for it.".into())]),
         ]
@@ -68,12 +67,8 @@ impl Document for Everything {
         Csv::new(["value", "words"], [["1,5", "It is slow."].map(String::from)])
     }
 
-    fn json(&self) -> String {
-        indented_json(&["everything"])
-    }
-
-    fn ndjson(&self) -> String {
-        json_line(&["everything"])
+    fn value(&self) -> Value {
+        json!(["everything"])
     }
 }
 

@@ -129,13 +129,13 @@ impl Topology {
         let mut series = Vec::new();
         for family in [Network::V4, Network::V6] {
             for test in [LabTest::Tcp, LabTest::Udp] {
-                for egress in [Direction::Up, Direction::Down] {
+                for egress in Direction::BOTH {
                     series.push(self.throughput(family, test, egress));
                 }
             }
             series.push(self.trips(family));
         }
-        for egress in [Direction::Up, Direction::Down] {
+        for egress in Direction::BOTH {
             let mut sizes = Series::new("pathmeter", Network::V4, LabTest::Mtu, Some(egress));
             let path_mtu = Some(self.path_mtu);
             sizes.runs.push(Repetition { number: 1, path_mtu, ..Repetition::default() });

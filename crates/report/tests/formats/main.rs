@@ -28,7 +28,7 @@ use model::event::{Event, Started, Warning};
 use model::latency::LatencyStarted;
 use model::path::PathStarted;
 use model::plan::Direction;
-use model::run::Run;
+use model::run::{Run, Subject};
 use model::sample::{Role, StreamInfo};
 use model::summary::Loss;
 use model::time::WallTime;
@@ -60,6 +60,24 @@ fn every_format_of_every_run() {
     }
 }
 
+/// The details of each kind of run, laid out from the blocks that other formats show.
+#[test]
+fn details_of_every_kind_of_run() {
+    let kinds = [
+        "udp_down",
+        "measure",
+        "latency_lan",
+        "latency_loaded",
+        "mtu_black_hole",
+        "transfer_mtu",
+        "frames_sweep",
+    ];
+    for (name, run) in all().into_iter().filter(|(name, _)| kinds.contains(name)) {
+        let style = Style { detail: true, ..Style::default() };
+        insta::assert_snapshot!(format!("{name}.details"), text::document(&run, &style));
+    }
+}
+
 #[test]
 fn names_are_unique_and_found() {
     for format in FORMATS {
@@ -83,7 +101,7 @@ fn text_fits_the_screen_and_colour_changes_no_letter() {
             // Tables of several ways, frames, files and packets are as wide as their columns.
             let is_wide = run.summary.egress_paths.len() > 1
                 || run.summary.loaded.is_some()
-                || run.is_frames()
+                || run.subject() == Subject::Frames
                 || run.transfer.is_some()
                 || run.summary.packets.is_some()
                 || run.summary.hops.is_some();
@@ -173,7 +191,7 @@ fn csv_has_the_columns_of_its_kind() {
             ("hop_name", run.hops.is_some()),
             ("path_mtu_bytes", run.summary.path.is_some() || run.transfer.is_some()),
             ("http_status", run.transfer.is_some()),
-            ("line_rate_pps", run.is_frames()),
+            ("line_rate_pps", run.subject() == Subject::Frames),
         ];
         for (figure, measured) in measured.into_iter().filter(|_| run.tests.is_empty()) {
             assert_eq!(column(figure).is_some(), measured, "{figure} of {name}");
@@ -290,7 +308,8 @@ fn no_percentile_that_the_count_cannot_carry() {
     let text = text::result(&run, &Style::default());
     assert!(text.contains("p90") && !text.contains("p99"), "{text}");
     let text = text::result(&run, &Style { detail: true, ..Style::default() });
-    assert!(text.contains("p99 takes 68 more round trips"), "{text}");
+    let is_reserved = |line: &str| line.starts_with("  p99 ") && line.ends_with("takes 68 more round trips");
+    assert!(text.lines().any(is_reserved), "{text}");
 }
 
 /// A stored run may hold any number.

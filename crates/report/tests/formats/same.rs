@@ -10,7 +10,7 @@ use pathmeter_report::format::{RunDocument, Style, by_name, render};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-const DIRECTIONS: [Direction; 2] = [Direction::Up, Direction::Down];
+const DIRECTIONS: [Direction; 2] = Direction::BOTH;
 
 /// The runs that it is about: of each transport, in one direction and in both, and of several tests.
 fn runs() -> impl Iterator<Item = (&'static str, Run)> {

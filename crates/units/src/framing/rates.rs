@@ -1,6 +1,6 @@
 //! From sizes to rates: the most that a link carries, and the rate on the wire of a measured goodput.
 
-use super::{FramingError, Layout, Ratio, WIRE_OVERHEAD};
+use super::{FramingError, Layout, Ratio};
 use crate::BitRate;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -82,11 +82,5 @@ impl Layout {
     #[must_use]
     pub fn efficiency(&self) -> Ratio {
         Ratio::new(self.payload.0.into(), self.wire.0.into())
-    }
-
-    /// Packets per second at line rate as a share of those with the inner frame alone: the cost of the encapsulation.
-    #[must_use]
-    pub fn share_of_inner_line_rate(&self) -> Ratio {
-        Ratio::new(u128::from((self.inner_frame + WIRE_OVERHEAD).0), self.wire.0.into())
     }
 }

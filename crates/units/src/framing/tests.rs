@@ -193,8 +193,6 @@ fn line_rate_through_a_tunnel() {
         let rate = layout.at_line_rate(gigabits("10")).packets_per_second.rounded();
         assert_eq!(format!("{:.3}", Ratio::reduced(rate, 1_000_000).unwrap()), megapackets);
     }
-    let least = tunnel.of_frame(Bytes(64)).unwrap();
-    assert_eq!(format!("{:.1}", least.share_of_inner_line_rate().percent()), "67.7");
 }
 
 const HEADERS: [(Network, Transport); 6] = [

@@ -118,7 +118,7 @@ fn limits(store: &Store, backend: &Backend, entries: &[Entry]) -> Vec<Limited> {
     for entry in entries.iter().filter(has_rate).take(OPENED) {
         let Ok((_, kept)) = get(store, backend, &entry.id) else { continue };
         for run in kept.run().into_iter().flat_map(|run| std::iter::once(run).chain(&run.tests)) {
-            for direction in [Direction::Up, Direction::Down] {
+            for direction in Direction::BOTH {
                 let is_known = found.iter().any(|one| one.direction == direction);
                 let limit = run.summary.direction(direction).and_then(|summary| summary.limit.clone());
                 found.extend(limit.filter(|_| !is_known).map(|limit| Limited {

@@ -5,7 +5,7 @@ use super::super::{Finding, Severity};
 use super::LET_THROUGH;
 use model::path::{FragmentDelivery, FragmentShape, PathDirection};
 use model::plan::Direction;
-use model::run::Run;
+use model::run::{Run, Subject};
 
 /// Fragments were tested, whatever came out.
 pub(super) fn tested(direction: &PathDirection) -> bool {
@@ -61,7 +61,8 @@ pub(super) fn finding(
     let ordered = one_way.fragments.delivery == FragmentDelivery::OutOfOrderDropped;
     let (title, cause) = at_receiver(direction, one_way, cut).unwrap_or((title, cause));
     // A run about packet sizes sends nothing that must arrive: fragments are not to be relied on (RFC 8900).
-    let severity = if ordered || run.is_path() { Severity::Warning } else { Severity::Problem };
+    let is_mild = ordered || run.subject() == Subject::Path;
+    let severity = if is_mild { Severity::Warning } else { Severity::Problem };
     let reversed = Tally::over_shapes(one_way, &[FragmentShape::Reversed]);
     let finding = Finding::new("fragments-dropped", severity, direction, title)
         .with("fragmented_payload_bytes", cut.payload)

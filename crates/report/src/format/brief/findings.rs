@@ -43,7 +43,7 @@ fn see_above(run: &Run, first: &Finding, style: &Style) -> String {
     let is_in = |direction: &Direction| {
         run.findings.iter().any(|other| other.id == first.id && other.direction == Some(*direction))
     };
-    let directions = [Direction::Up, Direction::Down].into_iter().filter(is_in);
+    let directions = Direction::BOTH.into_iter().filter(is_in);
     let directions: Vec<String> = directions.map(|direction| direction.to_string()).collect();
     let place = if directions.is_empty() { String::new() } else { format!("{}: ", directions.join(", ")) };
     hanging(&mark(first.severity, style), &format!("{}: {place}see above", first.id), None, style)

@@ -1,7 +1,7 @@
 //! Round trips: percentiles in a row, their bounds, and a short histogram; of several ways or phases their tables.
 
 use super::super::text::latency::{
-    Given, Unit, brief_histogram, counted, given, load_brief, reservation, ways_block,
+    Given, Unit, counted, given, histogram_rows, load_brief, reservation, ways_block,
 };
 use super::super::{Paint, Style};
 use super::grouped;
@@ -102,7 +102,7 @@ fn digits(unit: Unit, time: Nanos) -> String {
 /// Bars, the longest round trips in the last row.
 fn histogram(egress: &EgressResult, unit: Unit, style: &Style) -> String {
     let room = style.width.saturating_sub(BESIDE).clamp(10, 40);
-    let rows = brief_histogram(egress, room);
+    let rows = histogram_rows(egress, room, !style.detail);
     let last = rows.len().saturating_sub(1);
     let label = |index: usize, low: Nanos| {
         let low = digits(unit, low);

@@ -1,7 +1,7 @@
 //! The table of packet sizes, what to set, and what could not be found out.
 
 use super::super::Style;
-use super::super::text::path::{bound, fate_word, service, unknown};
+use super::super::text::path::{bound, fate_word, known_ways, service, unknown};
 use super::plain;
 use crate::document::{FigureRow, FigureTable};
 use model::path::advice::{Advice, Setting};
@@ -13,10 +13,7 @@ use model::units::percent;
 /// The table of a run about packet sizes.
 pub(super) fn body(run: &Run, style: &Style) -> String {
     let Some(found) = &run.summary.path else { return String::new() };
-    let directions: Vec<Direction> = [Direction::Up, Direction::Down]
-        .into_iter()
-        .filter(|direction| found.in_direction(*direction).is_some())
-        .collect();
+    let directions = known_ways(found);
     let heads = directions.iter().map(ToString::to_string).collect();
     let mut table = FigureTable { heads, rows: Vec::new() };
     rows(found, &directions).into_iter().for_each(|row| table.push(row));

@@ -19,25 +19,38 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
     if table.rows.is_empty() {
         return String::new();
     }
-    table.text(style) + &limits(run, style)
+    table.text(style) + &limit_lines(run, style)
 }
 
 /// What set the rate of each direction, and where.
-fn limits(run: &Run, style: &Style) -> String {
-    let tests = [run].into_iter().filter(|run| run.tests.is_empty()).chain(&run.tests);
-    let of_test = |test: &Run| {
-        let one = |direction: Direction| {
-            let limit = test.summary.direction(direction)?.limit.as_deref()?;
-            Some(format!("{direction}: {}", limit::sentence(limit)))
-        };
-        [Direction::Up, Direction::Down].into_iter().filter_map(one).collect::<Vec<_>>()
+fn limit_lines(run: &Run, style: &Style) -> String {
+    let limits = limits(run).into_iter().map(|(direction, limit)| ("limit", direction.to_string(), limit));
+    let observed = observed(run).into_iter().map(|(host, sentence)| ("observed", host, sentence));
+    let line = |(name, of, text): (&str, String, String)| {
+        hanging(&format!("{name:<8}"), &format!("{of}: {text}"), None, style)
     };
-    let limits = tests.clone().flat_map(of_test).map(|line| ("limit", line));
-    let observed = tests.flat_map(|test| limit::observed_sentences(&test.summary));
-    let observed = observed.map(|(host, sentence)| ("observed", format!("{host}: {sentence}")));
-    let lines = limits.chain(observed).map(|(name, line)| hanging(&format!("{name:<8}"), &line, None, style));
-    let text: String = lines.collect();
+    let text: String = limits.chain(observed).map(line).collect();
     if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// The limit of each direction of each test, in a sentence.
+pub(in crate::format) fn limits(run: &Run) -> Vec<(Direction, String)> {
+    let of_test = |test: &'_ Run| {
+        Direction::BOTH.map(|direction| {
+            let limit = test.summary.direction(direction)?.limit.as_deref()?;
+            Some((direction, limit::sentence(limit)))
+        })
+    };
+    tests(run).iter().flat_map(of_test).flatten().collect()
+}
+
+/// What hosts on the path showed during the tests.
+pub(in crate::format) fn observed(run: &Run) -> Vec<(String, String)> {
+    tests(run).iter().flat_map(|test| limit::observed_sentences(&test.summary)).collect()
+}
+
+fn tests(run: &Run) -> &[Run] {
+    if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests }
 }
 
 /// A column for each direction that has a figure. Of several tests the table has the figures that people judge by, and the others as
@@ -51,7 +64,7 @@ pub(in crate::format) fn table(run: &Run) -> FigureTable {
         summaries.iter().any(|one| one.direction(*direction).is_some())
             || run.summary.path.as_ref().is_some_and(|path| path.in_direction(*direction).is_some())
     };
-    let directions: Vec<Direction> = [Direction::Up, Direction::Down].into_iter().filter(has).collect();
+    let directions: Vec<Direction> = Direction::BOTH.into_iter().filter(has).collect();
     let heads = directions.iter().map(ToString::to_string).collect();
     let mut table = FigureTable { heads, rows: Vec::new() };
     let is_single = run.tests.is_empty();

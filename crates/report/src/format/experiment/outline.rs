@@ -1,8 +1,9 @@
 //! What a plan would do, as a document.
 
-use crate::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
+use crate::document::{Block, Column, Csv, Document, Head, Table, json_value};
 use model::experiment::{Outline, OutlinePath, OutlineRow};
 use model::units::{Bytes, Nanos, count};
+use serde_json::Value;
 
 impl Document for Outline {
     fn head(&self) -> Head {
@@ -39,12 +40,8 @@ impl Document for Outline {
     }
 
     /// Schema `pathmeter/experiment-plan/1`.
-    fn json(&self) -> String {
-        indented_json(self)
-    }
-
-    fn ndjson(&self) -> String {
-        json_line(self)
+    fn value(&self) -> Value {
+        json_value(self)
     }
 }
 

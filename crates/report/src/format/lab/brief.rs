@@ -107,7 +107,7 @@ fn figures(variant: &Variant, limit: &str, style: &Style) -> String {
 fn table(variant: &Variant, limit: &str, families: &[Network]) -> FigureTable {
     let has = |place: &Place| variant.series.iter().any(|one| (one.family, one.direction) == *place);
     let family = |family| {
-        let directions = [Direction::Up, Direction::Down].map(|one_way| (family, Some(one_way))).into_iter();
+        let directions = Direction::BOTH.map(|one_way| (family, Some(one_way))).into_iter();
         let directions: Vec<Place> = directions.filter(has).collect();
         if directions.is_empty() {
             Some((family, None)).filter(has).into_iter().collect()
@@ -248,8 +248,7 @@ fn places(variant: &Variant, id: &str) -> String {
         let found =
             || variant.findings.iter().filter(move |one| one.family == family && one.finding.id == id);
         let is_in = |one_way: &Direction| found().any(|one| one.finding.direction == Some(*one_way));
-        let directions =
-            [Direction::Up, Direction::Down].into_iter().filter(is_in).map(|one_way| one_way.to_string());
+        let directions = Direction::BOTH.into_iter().filter(is_in).map(|one_way| one_way.to_string());
         let directions = directions.collect::<Vec<_>>().join(", ");
         found().next().map(|_| format!("{family} {directions}").trim_end().to_owned())
     };

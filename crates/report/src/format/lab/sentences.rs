@@ -22,14 +22,6 @@ pub(super) fn circumstances(report: &LabReport) -> String {
     parts.join(", ")
 }
 
-/// Everything of a topology that is no table.
-pub(super) fn sentences_of(variant: &Variant) -> Vec<String> {
-    let mut lines = of_measuring(variant);
-    lines.extend(variant.findings.iter().map(finding));
-    lines.extend(variant.notes.iter().cloned());
-    lines
-}
-
 /// What there is to say of how it was measured: what could not be, and notes on frames.
 pub(super) fn of_measuring(variant: &Variant) -> Vec<String> {
     let mut lines = not_measured(variant);

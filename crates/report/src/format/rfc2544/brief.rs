@@ -1,7 +1,7 @@
 //! A device's benchmark on one screen: the verdict, a row for each kind of frame, the findings. The full tables are behind `-v`.
 
+use super::head::{Head, frames};
 use super::rates::{least, rate, remark};
-use super::sections::{self, Head};
 use super::{bursts, compared, hops, sentences, service};
 use crate::document::{Cell, Conclusion, Table};
 use crate::format::brief::findings;
@@ -117,7 +117,7 @@ fn notes(device: &DeviceReport) -> Vec<String> {
     let mut unfinished: Vec<String> = Vec::new();
     let mut remarks: Vec<String> = Vec::new();
     for (row, found) in device.rows.iter().flat_map(|row| row.rates.iter().map(move |rate| (row, rate))) {
-        let frames = sections::frames(device, &row.stream);
+        let frames = frames(device, &row.stream);
         let line = match (found.lower, found.upper) {
             (Some(low), Some(high)) if found.irregular.contains(&Irregular::Unfinished) => {
                 unfinished.push(format!("{frames} {} to {}", rate(low), rate(high)));

@@ -1,8 +1,8 @@
 //! Back-to-back frames, system recovery and reset.
 
+use super::head::Head;
 use super::latency::{over_runs, range};
 use super::rates::{mega, rate};
-use super::sections::Head;
 use crate::document::{Cell, Table};
 use model::dut::{
     BackToBackReport, DeviceReport, LoadLimit, RecoveryReport, ResetReport, ResetTime, StreamReport,

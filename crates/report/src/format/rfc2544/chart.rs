@@ -1,7 +1,7 @@
 //! The chart of a report: rates over frame size, frame loss over load, latency over load.
 
+use super::head::{frames, network};
 use super::loss::{loss_at, offered};
-use super::sections::{frames, network};
 use super::sentences::{goal_name, link, title};
 use crate::plot::{Across, Line, LineChart, LinePanel};
 use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};

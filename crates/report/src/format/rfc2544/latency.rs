@@ -1,7 +1,7 @@
 //! Latency: percentiles over load as CSIT shows them, RFC 2544's and RFC 8219's figures at the throughput, delay variation.
 
+use super::head::Head;
 use super::rates::rate;
-use super::sections::Head;
 use crate::document::{Cell, Table};
 use model::dut::{DelayVariationDirection, DeviceReport, LatencyDirection, LatencyReport};
 use model::plan::Direction;

@@ -1,6 +1,6 @@
 //! RFC 2544's frame loss rate: what is lost at each share of the most load.
 
-use super::sections::network;
+use super::head::network;
 use crate::document::{Column, Table};
 use model::dut::{DeviceReport, StreamReport};
 use model::framing::Network;

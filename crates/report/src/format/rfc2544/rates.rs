@@ -1,6 +1,6 @@
 //! The rates that searches found: RFC 2544's throughput, and NDR, PDR and MRR as CSIT shows them.
 
-use super::sections::{Head, frames, network};
+use super::head::{Head, frames, network};
 use super::sentences::goal_name;
 use crate::document::{Cell, Column, Table};
 use model::dut::{DeviceReport, LoadLimit, RateReport, Stream, StreamReport};

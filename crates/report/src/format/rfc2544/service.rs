@@ -1,6 +1,6 @@
 //! Activation of a service (ITU-T Y.1564).
 
-use super::sections::frames;
+use super::head::frames;
 use crate::document::{Cell, Table};
 use model::dut::y1564::{Kind, Miss};
 use model::dut::{DeviceReport, ServiceStep, Setup};

@@ -3,62 +3,92 @@
 use super::{charts, details};
 use crate::document::{Block, Column, Conclusion, Table};
 use crate::format::brief::{self, provenance};
-use crate::format::text::{latency, packets, pair_facts, pair_table, path, path_facts, phrases, transfer};
+use crate::format::text::{latency, packets, pair_facts, pair_table, path, phrases, reach, transfer};
 use crate::format::{frames, hops};
 use model::latency::EgressResult;
 use model::path::PathResult;
 use model::path::advice::Advice;
-use model::plan::Direction;
-use model::run::Run;
+use model::run::{Run, Subject};
 use model::units::{Nanos, count, grouped};
 
 /// All of it: results, findings, verdict, and what stands behind them.
 pub(super) fn run_blocks(run: &Run) -> Vec<Block> {
     let whence = Some(provenance(run)).filter(|line| !line.is_empty()).map(|line| format!("{line}. "));
     let mut blocks = vec![Block::Paragraph(format!("{}Run `{}`.", whence.unwrap_or_default(), run.id))];
-    blocks.extend(match () {
-        () if latency::is_latency(run) => of_latency(run),
-        () if run.is_path() => of_path(run),
-        () if run.is_hops() => hops::blocks(run),
-        () if transfer::is_transfer(run) => of_transfers(run),
-        () if run.is_frames() => of_frames(run),
-        () => of_throughput(run),
+    blocks.extend(match run.subject() {
+        Subject::Latency => of_latency(run),
+        Subject::Path => of_path(run),
+        Subject::Hops => hops::blocks(run),
+        Subject::Transfer => of_transfers(run),
+        Subject::Frames => of_frames(run),
+        Subject::Throughput => of_throughput(run),
     });
+    blocks.extend(captured(run));
+    blocks.push(advice(run));
     blocks.push(Block::Findings(run.findings.clone()));
     blocks.push(Block::Conclusion(Conclusion::of_run(run)));
     blocks.extend(details::detail_blocks(run));
     blocks
 }
 
+/// What text has behind the first screen: the results that it shows in short, or not at all, and the details.
+pub(in crate::format) fn behind(run: &Run) -> Vec<Block> {
+    let part = |title: &str, blocks| Block::Details(title.into(), blocks);
+    let found = run.summary.path.as_ref().filter(|_| run.subject() == Subject::Path);
+    let mut parts = match run.summary.egress_paths.as_slice() {
+        [egress] => vec![part("Round trips", one_way(run, egress))],
+        _ => Vec::new(),
+    };
+    parts.extend(
+        run.summary
+            .loaded
+            .iter()
+            .map(|load| part("Responsiveness", vec![Block::facts(latency::responsiveness(load))])),
+    );
+    parts.extend(found.map(|found| part("Packet sizes", vec![Block::Table(path_table(found))])));
+    parts.extend(found.map(|found| part("Sizes tried", path::strips(found))));
+    parts.extend(found.map(|found| part(FRAGMENTS, vec![Block::Table(fragments_table(found))])));
+    let is_measure = !run.tests.is_empty() && run.summary.pairs.is_none();
+    parts.extend(is_measure.then(|| part("The path", vec![Block::facts(path_facts(run))])));
+    parts.push(part("Files", vec![files(run)]));
+    parts.retain(|part| !part.is_empty());
+    parts.extend(details::detail_blocks(run));
+    parts
+}
+
+/// What the probes of a `measure` run found, by name.
+fn path_facts(run: &Run) -> Vec<(&'static str, String)> {
+    let summary = &run.summary;
+    let mut facts = Vec::new();
+    if let Some(rtt) = &summary.rtt {
+        let lost = match summary.lost {
+            0 => String::new(),
+            lost => format!("; {lost} of {} probes without an answer", rtt.count + lost),
+        };
+        facts.push(("idle RTT", phrases::distribution(rtt) + &lost));
+    }
+    facts.extend(summary.path.iter().flat_map(path::facts));
+    facts.extend(summary.reach.iter().flat_map(|reach| reach::facts(reach)));
+    facts.extend(summary.link.as_ref().map(|link| ("link", format!("{} ({})", link.rate, link.source))));
+    facts
+}
+
 /// Tests of throughput: one, several pairs, or those of a `measure` run. The intervals stay in JSON and CSV.
 fn of_throughput(run: &Run) -> Vec<Block> {
     let pairs = run.summary.pairs.as_deref();
     let facts = path_facts(run).into_iter().chain(pairs.into_iter().flat_map(pair_facts));
+    let limits = brief::limits(run).into_iter();
+    let observed = brief::observed(run).into_iter().map(|(host, sentence)| (format!("Observed {host}"), sentence));
+    let limits = limits.map(|(direction, limit)| (format!("Limit {direction}"), limit)).chain(observed);
     let table = match pairs {
         Some(_) => Block::Table(pair_table(run)),
         None => Block::Figures(brief::throughput_table(run)),
     };
-    let mut blocks = vec![Block::facts(facts), table, Block::facts(limits(run))];
+    let mut blocks = vec![Block::facts(facts), table, Block::facts(limits)];
     blocks.extend(charts::totals(run));
     blocks.extend(charts::rates(run));
     blocks.extend(run.summary.path.iter().flat_map(charts::packet_sizes));
-    blocks.extend(captured(run));
     blocks
-}
-
-/// What set the rate of each direction.
-fn limits(run: &Run) -> Vec<(String, String)> {
-    let tests = [run].into_iter().filter(|run| run.tests.is_empty()).chain(&run.tests);
-    let directions = [Direction::Up, Direction::Down];
-    let of_test = |test: &'_ Run| {
-        directions.map(|direction| {
-            let limit = test.summary.direction(direction)?.limit.as_deref()?;
-            Some((format!("Limit {direction}"), insight::limit::sentence(limit)))
-        })
-    };
-    let observed = tests.clone().flat_map(|test| insight::limit::observed_sentences(&test.summary));
-    let observed = observed.map(|(host, sentence)| (format!("Observed {host}"), sentence));
-    tests.flat_map(of_test).flatten().chain(observed).collect()
 }
 
 /// A sweep over frame sizes: its table, notes and chart.
@@ -76,7 +106,7 @@ fn of_latency(run: &Run) -> Vec<Block> {
     let egress_paths = run.summary.egress_paths.as_slice();
     let mut blocks = match egress_paths {
         [] => Vec::new(),
-        [egress] => vec![one_way(run, egress)],
+        [egress] => one_way(run, egress),
         several => {
             let unit = latency::compare_unit(several);
             let rows = latency::compare_rows(several, unit, latency::More::ALL);
@@ -99,17 +129,12 @@ fn of_latency(run: &Run) -> Vec<Block> {
         let line = |(load, sentence)| Block::list([format!("Responsiveness, {load}: {sentence}")]);
         blocks.extend(responsiveness.map(line));
     }
-    blocks.extend(captured(run));
     blocks
 }
 
 /// A run of transfers: the table by MTU and file, and warnings.
 fn of_transfers(run: &Run) -> Vec<Block> {
-    let files = run.transfer.iter().flat_map(|plan| &plan.files);
-    let file = |file: &model::transfer::TransferFile| {
-        (file.label.clone(), format!("`{}` at {}", file.url, file.address))
-    };
-    let mut blocks = vec![Block::facts(files.map(file))];
+    let mut blocks = vec![files(run)];
     if let Some(result) = &run.summary.transfer {
         let rows = &result.rows;
         blocks.push(Block::Table(Table::new(transfer::columns(rows), transfer::rows(rows))));
@@ -122,29 +147,43 @@ fn of_transfers(run: &Run) -> Vec<Block> {
     blocks
 }
 
+fn files(run: &Run) -> Block {
+    let files = run.transfer.iter().flat_map(|plan| &plan.files);
+    Block::facts(files.map(|file| (file.label.clone(), format!("`{}` at {}", file.url, file.address))))
+}
+
 /// A run about packet sizes: what crosses, fragments, what is not known, what to set.
 fn of_path(run: &Run) -> Vec<Block> {
     let mut blocks = run.summary.path.iter().flat_map(sizes).collect::<Vec<_>>();
     blocks.extend(run.summary.path.iter().flat_map(charts::packet_sizes));
-    blocks.extend(captured(run));
-    blocks.push(advice(run));
     blocks
 }
 
 fn sizes(found: &PathResult) -> Vec<Block> {
-    let directions =
-        [Direction::Up, Direction::Down].into_iter().filter(|d| found.in_direction(*d).is_some());
-    let headings: Vec<Column> =
-        directions.map(|direction| Column::left(phrases::direction_word(direction))).collect();
-    let columns = |first: &str| [vec![Column::left(first)], headings.clone()].concat();
-    let rows = path::rows(found).into_iter().map(|row| (row.name.to_owned(), row.cells)).collect();
     let service = found.service.iter().flat_map(path::service);
+    let fragments = Table { title: FRAGMENTS.into(), ..fragments_table(found) };
     vec![
-        of_ways(columns("Figure"), rows),
-        of_ways(columns("Fragments: datagrams that arrived"), path::fragment_rows(found)),
+        Block::Table(path_table(found)),
+        Block::Table(fragments),
         Block::facts(service),
         Block::list(found.unknown.iter().map(|unknown| format!("Not known. {}", path::unknown(unknown)))),
     ]
+}
+
+fn path_table(found: &PathResult) -> Table {
+    by_direction("Figure", found, path::rows(found))
+}
+
+fn fragments_table(found: &PathResult) -> Table {
+    by_direction("Cut", found, path::fragment_rows(found))
+}
+
+/// Rows of a name and a cell for each direction that was looked at; none without a direction.
+fn by_direction(first: &'static str, found: &PathResult, rows: Vec<Vec<String>>) -> Table {
+    let directions = path::known_ways(found).into_iter().map(phrases::direction_word);
+    let columns: Vec<Column> = std::iter::once(first).chain(directions).map(Column::left).collect();
+    let rows = if columns.len() < 2 { Vec::new() } else { rows };
+    Table::new(columns, rows)
 }
 
 /// What a capture of packets saw.
@@ -164,13 +203,6 @@ fn captured(run: &Run) -> Vec<Block> {
         blocks.push(Block::Table(Table::new(columns, packets::flow_rows(observed))));
     }
     blocks
-}
-
-/// A table of names and a cell for each direction; none without a direction.
-fn of_ways(columns: Vec<Column>, rows: Vec<(String, Vec<String>)>) -> Block {
-    let rows = rows.into_iter().map(|(name, cells)| [vec![name], cells].concat());
-    let rows = if columns.len() < 2 { Vec::new() } else { rows.collect() };
-    Block::Table(Table::new(columns, rows))
 }
 
 /// The numbers to set.
@@ -195,8 +227,8 @@ fn advice(run: &Run) -> Block {
     Block::Table(Table::new(columns.into(), run.advice.iter().map(row).collect()))
 }
 
-/// A row for each figure of a single way.
-fn one_way(run: &Run, egress: &EgressResult) -> Block {
+/// A row for each figure of a single path, and its slowest round trips.
+fn one_way(run: &Run, egress: &EgressResult) -> Vec<Block> {
     let columns = [Column::left("Figure"), Column::left("Value")];
     let bounds = |bounds: &Option<(Nanos, Nanos)>| {
         bounds.map(|(low, high)| format!(" ({low} to {high} at 95 %)")).unwrap_or_default()
@@ -212,37 +244,30 @@ fn one_way(run: &Run, egress: &EgressResult) -> Block {
         latency::facts(&run.summary, egress).into_iter().map(|(name, value)| vec![name.into(), value]);
     let missing = missing.filter(|_| egress.rtt.is_some());
     let reserved = latency::reservation(egress).map(|text| vec!["percentiles".to_owned(), text]);
-    Block::Table(Table::new(
-        columns.into(),
-        percentiles.chain(missing).chain(reserved).chain(facts).collect(),
-    ))
+    let rows = percentiles.chain(missing).chain(reserved).chain(facts).collect();
+    let table = Table::new(columns.into(), rows);
+    let slowest = latency::slowest(egress);
+    [Some(table), slowest].into_iter().flatten().map(Block::Table).collect()
 }
 
 /// What was measured, and of whom.
 pub(in crate::format) fn title(run: &Run) -> String {
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
-    match plan {
-        _ if latency::is_latency(run) => latency_title(run),
-        _ if run.is_frames() => frames::title(run),
-        _ if run.is_hops() => hops::title(run),
-        _ if run.is_path() => path::subject(run.path.as_ref()),
-        _ if transfer::is_transfer(run) => {
-            run.transfer.as_ref().map_or_else(|| format!("Run `{}`", run.id), transfer::title)
-        }
-        Some(plan) if run.tests.is_empty() => {
-            format!("Throughput to `{}`: {}", plan.target.host, phrases::test(&plan.test))
-        }
-        Some(plan) => format!("Measurement of the path to `{}`", plan.target.host),
-        None => format!("Run `{}`", run.id),
-    }
+    let named = match run.subject() {
+        Subject::Latency => Some(run.latency.as_ref().map_or_else(
+            || format!("Latency, {}", count(run.summary.egress_paths.len() as u64, "path")),
+            latency::title,
+        )),
+        Subject::Frames => Some(frames::title(run)),
+        Subject::Hops => Some(hops::title(run)),
+        Subject::Path => Some(path::subject(run.path.as_ref())),
+        Subject::Transfer => run.transfer.as_ref().map(transfer::title),
+        Subject::Throughput => plan.map(|plan| match run.tests.is_empty() {
+            true => format!("Throughput to `{}`: {}", plan.target.host, phrases::test(&plan.test)),
+            false => format!("Measurement of the path to `{}`", plan.target.host),
+        }),
+    };
+    named.unwrap_or_else(|| format!("Run `{}`", run.id))
 }
 
-fn latency_title(run: &Run) -> String {
-    let Some(plan) = &run.latency else {
-        return format!("Latency, {}", count(run.summary.egress_paths.len() as u64, "path"));
-    };
-    let mut hosts: Vec<String> =
-        plan.egress_paths.iter().map(|egress| format!("`{}`", egress.target.host)).collect();
-    hosts.dedup();
-    format!("Latency to {}: {}", hosts.join(", "), latency::phrase(plan))
-}
+const FRAGMENTS: &str = "Fragments: datagrams that arrived";

@@ -16,7 +16,7 @@ use crate::document::Csv;
 use crate::format::csv::Source;
 use model::event::Outcome;
 use model::plan::Direction;
-use model::run::Run;
+use model::run::{Run, Subject};
 use model::units::Nanos;
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ use serde::Serialize;
 pub(super) fn rows(run: &Run) -> Csv {
     let mut parts = Vec::new();
     let whole = Place { source: Source::of_run(run), test: None };
-    if run.is_frames() {
+    if run.subject() == Subject::Frames {
         parts.push(frames::rows(run, &whole));
     }
     if !run.tests.is_empty() {
@@ -52,7 +52,8 @@ fn around(test: &Run, place: &Place) -> Vec<Csv> {
 fn of_test(test: &Run, place: &Place) -> Vec<Csv> {
     let mut parts = Vec::new();
     let has_streams = test.summary.up.is_some() || test.summary.down.is_some();
-    if has_streams || !test.intervals.is_empty() || (test.plan.is_some() && !test.is_frames()) {
+    if has_streams || !test.intervals.is_empty() || (test.plan.is_some() && test.subject() != Subject::Frames)
+    {
         parts.push(throughput::rows(test, place));
     }
     if test.latency.is_some() || !test.summary.egress_paths.is_empty() || test.summary.loaded.is_some() {

@@ -29,7 +29,7 @@ fn facts(plan: &Plan) -> Vec<(&'static str, String)> {
     let asked = [
         ("Test", Some(phrases::test(test))),
         ("Omitted at the begin", Some(test.omit).filter(|omit| *omit > Nanos::ZERO).map(|o| o.to_string())),
-        ("Length of a write or datagram", Some(length)),
+        ("Write or datagram length", Some(length)),
         (
             "Rate of each stream",
             Some(test.bitrate.map_or_else(|| "as fast as it goes".into(), |r| r.to_string())),

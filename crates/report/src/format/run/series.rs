@@ -3,7 +3,7 @@
 use crate::format::text::{interval_rate, interval_rates, interval_senders, phrases};
 use model::event::Event;
 use model::latency::{EgressSample, LatencyPlan, LatencySample, LoadPoint, LoadResult};
-use model::plan::{Direction, Directions, Plan, Transport};
+use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
 use model::sample::IntervalSample;
 use model::units::Nanos;
@@ -84,7 +84,7 @@ pub fn test_title(plan: &Plan) -> String {
 fn of_interval(sample: &IntervalSample) -> Vec<LivePoint> {
     let at = sample.end.as_secs_f64();
     let mut points = Vec::new();
-    for direction in [Direction::Up, Direction::Down] {
+    for direction in Direction::BOTH {
         let Some((rate, received, tcp)) = interval_rate(sample, direction) else { continue };
         let line = direction.to_string();
         let goodput = LivePoint {
@@ -217,13 +217,9 @@ fn of_load(loaded: &LoadResult) -> Vec<Series> {
     let mut begin = 0.0;
     for (index, point) in points.iter().enumerate() {
         let is_new = index == 0 || points[index - 1].load != point.load;
-        let name = match point.load {
-            None => "idle",
-            Some(Directions::Up) => "load up",
-            Some(Directions::Down) => "load down",
-            Some(Directions::Both) => "load both",
-        };
-        marks.extend(is_new.then(|| SeriesMark { at: begin, name: name.into() }));
+        let word = phrases::load(point.load);
+        let name = if point.load.is_some() { format!("load {word}") } else { word.into() };
+        marks.extend(is_new.then_some(SeriesMark { at: begin, name }));
         begin = point.at.as_secs_f64();
     }
     let rtt: [(&str, Figure); 2] = [

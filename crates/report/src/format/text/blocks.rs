@@ -2,8 +2,8 @@
 
 use super::super::table::plain;
 use super::super::{Paint, Style, brief};
-use super::{findings, result};
-use crate::document::{Block, Document, Table};
+use super::{bars, findings};
+use crate::document::{Block, Chart, Document, Table};
 
 /// One document after the other.
 pub(in crate::format) fn documents(documents: &[&dyn Document], style: &Style) -> String {
@@ -21,7 +21,8 @@ pub(in crate::format) fn documents(documents: &[&dyn Document], style: &Style) -
     documents.iter().map(text).collect()
 }
 
-fn blocks(blocks: &[Block], style: &Style) -> String {
+/// Blocks below one another.
+pub(in crate::format) fn blocks(blocks: &[Block], style: &Style) -> String {
     let mut text = String::new();
     let mut before: Option<&Block> = None;
     for block in blocks.iter().filter(|block| !block.is_empty()) {
@@ -29,7 +30,7 @@ fn blocks(blocks: &[Block], style: &Style) -> String {
         if shown.is_empty() {
             continue;
         }
-        if matches!((before, block), (Some(Block::Table(_)), Block::List(_))) {
+        if matches!((before, block), (Some(Block::Table(_)), Block::List(_) | Block::Sentences(_))) {
             text.push('\n');
         }
         text.push_str(&shown);
@@ -42,7 +43,7 @@ fn block_text(block: &Block, style: &Style) -> String {
     match block {
         Block::Heading(heading) => format!("\n{}\n", style.paint(Paint::Bold, &without_marks(heading))),
         Block::Paragraph(sentence) => style.list(std::slice::from_ref(sentence), "  "),
-        Block::Facts(facts) => facts.iter().map(|(name, value)| result::fact(name, value, style)).collect(),
+        Block::Facts(pairs) => facts(pairs, style),
         Block::Sentences(sentences) => style.list(sentences, "  "),
         Block::List(items) => {
             let lines: Vec<String> = items.iter().map(|item| item.line.clone()).collect();
@@ -56,6 +57,7 @@ fn block_text(block: &Block, style: &Style) -> String {
         Block::Details(title, inner) if style.detail => {
             format!("\n{}\n{}", style.paint(Paint::Bold, &without_marks(title)), blocks(inner, style))
         }
+        Block::Chart(Chart::Bars(chart)) if style.detail => bars::bars_text(chart, style),
         // What is drawn is in the tables, too; details are for those who look for them.
         Block::Chart(_) | Block::Details(..) => String::new(),
     }
@@ -70,7 +72,34 @@ pub(in crate::format) fn titled(table: &Table, style: &Style) -> String {
     title + &plain(&table.columns, &table.rows, style) + &style.list(&table.notes, "  ")
 }
 
+/// Named lines, their values below one another.
+pub(in crate::format) fn facts<N: AsRef<str>>(facts: &[(N, String)], style: &Style) -> String {
+    let lengths = facts.iter().map(|(name, _)| name.as_ref().chars().count());
+    let width = NAME_WIDTH.max(lengths.filter(|length| *length <= LONGEST_NAME).max().unwrap_or(0) + 2);
+    facts.iter().map(|(name, value)| fact_lines(name.as_ref(), value, width, style)).collect()
+}
+
+/// A named line, its value wrapped beside the name, or below one that is long.
+pub(in crate::format) fn fact(name: &str, value: &str, style: &Style) -> String {
+    fact_lines(name, value, NAME_WIDTH, style)
+}
+
+fn fact_lines(name: &str, value: &str, width: usize, style: &Style) -> String {
+    let is_long = name.chars().count() > LONGEST_NAME;
+    let mut text = if is_long { format!("  {}\n", style.paint(Paint::Dim, name)) } else { String::new() };
+    for (index, line) in style.wrap(value, width + 2).iter().enumerate() {
+        let name = format!("{:<width$}", if index == 0 && !is_long { name } else { "" });
+        text.push_str(&format!("  {}{line}\n", style.paint(Paint::Dim, &name)));
+    }
+    text
+}
+
+/// Columns of a name.
+const NAME_WIDTH: usize = 16;
+/// A longer name has a line of its own.
+const LONGEST_NAME: usize = 28;
+
 /// Backticks mark code where letters can look otherwise.
-fn without_marks(text: &str) -> String {
+pub(super) fn without_marks(text: &str) -> String {
     text.replace('`', "")
 }

@@ -29,9 +29,6 @@ pub(in crate::format) fn conclusion(conclusion: &Conclusion, style: &Style) -> S
     if conclusion.text.is_empty() {
         return String::new();
     }
-    if conclusion.wordless {
-        return style.wrap(&conclusion.text, 0).iter().map(|line| format!("{line}\n")).collect();
-    }
     let (word, paint) = conclusion.word();
     let of = if conclusion.of.is_empty() { String::new() } else { format!("{}: ", conclusion.of) };
     let indent = word.chars().count() + 2;

@@ -1,10 +1,9 @@
 //! The heading: from where to where, and what the test does.
 
-use super::super::{Paint, Style, frames};
+use super::super::{Paint, Style};
 use super::phrases;
 use model::host::Host;
 use model::plan::Plan;
-use model::run::Run;
 use model::units::count;
 
 /// The heading of one test; `from` names this end.
@@ -13,28 +12,6 @@ pub(super) fn of_plan(plan: &Plan, from: Option<&str>, style: &Style) -> String 
     let from = from.map(|from| format!("from {from} ")).unwrap_or_default();
     let route = format!("{from}to {}, {} protocol", plan.target.address, plan.protocol);
     join(&title, &[route], style)
-}
-
-/// The heading of a run, stored or just finished.
-pub(super) fn of_run(run: &Run, style: &Style) -> String {
-    if run.is_frames() {
-        let hosts = run.host.iter().map(|host| format!("this end: {}", host_line(host)));
-        let hosts = hosts.chain(run.peer.iter().map(|host| format!("far end: {}", host_line(host))));
-        let started = run.started.iter().map(|started| format!("started {started}"));
-        let lines: Vec<String> = [frames::subtitle(run)].into_iter().chain(started).chain(hosts).collect();
-        return join(&frames::title(run), &lines, style);
-    }
-    let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
-    let Some(plan) = plan else { return join(&format!("Run {}", run.id), &[], style) };
-    let mut lines: Vec<String> = run.started.iter().map(|started| format!("started {started}")).collect();
-    lines.extend(run.host.as_ref().map(|host| format!("this end: {}", host_line(host))));
-    lines.extend(run.peer.as_ref().map(|host| format!("far end: {}", host_line(host))));
-    if run.tests.is_empty() || run.summary.pairs.is_some() {
-        return of_plan(plan, None, style) + &indented(&lines, style);
-    }
-    let title = format!("Measurement of the path to {}", plan.target.host);
-    lines.insert(0, format!("to {}, {} protocol", plan.target.address, plan.protocol));
-    join(&title, &lines, style)
 }
 
 pub(in crate::format) fn host_line(host: &Host) -> String {

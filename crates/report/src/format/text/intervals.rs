@@ -1,6 +1,7 @@
 //! The interval table: the same rows live and from a stored run.
 
 use super::super::{Paint, Style};
+use super::phrases;
 use model::plan::{Direction, Plan, Transport};
 use model::sample::{IntervalSample, Role, StreamSample, TcpCounters, UdpCounters};
 use model::units::{BitRate, Bytes, Nanos, PacketRate, grouped};
@@ -184,7 +185,14 @@ impl Row {
             _ => [blank(), blank(), blank()],
         };
         let rate = BitRate::from_bytes(self.bytes, length).to_string();
-        let cells = [time(self.span, length), self.direction.to_string(), rate, first, second, third];
+        let cells = [
+            phrases::interval(self.span.0, self.span.1),
+            self.direction.to_string(),
+            rate,
+            first,
+            second,
+            third,
+        ];
         let sent = if self.udp.is_some() && !self.received { "  sent" } else { "" };
         match omitted {
             true => format!("{}\n", style.paint(Paint::Dim, &(line(&cells) + sent + "  omitted"))),
@@ -231,12 +239,6 @@ fn sum_udp(rows: &[&StreamSample]) -> UdpCounters {
         jitter: Nanos(all.iter().map(|udp| udp.jitter.0).sum::<u64>() / count),
         ..UdpCounters::default()
     }
-}
-
-/// `0.0-1.0 s`; two decimals when the interval is short.
-fn time((start, end): (Nanos, Nanos), length: Nanos) -> String {
-    let decimals = if length < Nanos::from_millis(500) { 2 } else { 1 };
-    format!("{:.decimals$}-{:.decimals$} s", start.as_secs_f64(), end.as_secs_f64())
 }
 
 fn line(cells: &[String; 6]) -> String {

@@ -18,39 +18,20 @@ pub(in crate::format) use compare::{
 };
 pub(in crate::format) use counts::counted;
 pub(in crate::format) use egress::facts;
-pub(in crate::format) use heading::phrase;
-pub(super) use heading::{of_run, started};
+pub(super) use heading::started;
+pub(in crate::format) use heading::{ends_line, phrase, title, waits};
 pub(super) use intervals::{header, row};
 pub(in crate::format) use loaded::{
     brief as load_brief, columns as load_columns, responsiveness, rows as load_rows,
 };
 pub(in crate::format) use percentiles::{Given, given, missing, reservation};
-pub(in crate::format) use tables::{brief_histogram, histogram_rows};
+pub(in crate::format) use tables::{histogram_rows, slowest};
 pub(in crate::format) use times::Unit;
 
 use super::super::{Paint, Style};
-use super::result::outcome;
-use model::run::Run;
-
-/// The run has round trips as its subject.
-pub(in crate::format) fn is_latency(run: &Run) -> bool {
-    run.latency.is_some() || !run.summary.egress_paths.is_empty()
-}
-
-/// Everything between the intervals and the findings.
-pub(super) fn latency_text(run: &Run, style: &Style) -> String {
-    let mut text = match run.summary.egress_paths.as_slice() {
-        [] => String::new(),
-        [one] => egress::block(run, one, style),
-        _ => compare::block(run, style),
-    };
-    text.push_str(&loaded::block(run, style));
-    text.push_str(&outcome(&run.summary, style));
-    text
-}
 
 /// An empty line and a heading.
-fn title(text: &str, style: &Style) -> String {
+fn title_text(text: &str, style: &Style) -> String {
     let lines = style.wrap(text, 0);
     lines.iter().fold(String::from("\n"), |all, line| all + &style.paint(Paint::Bold, line) + "\n")
 }

@@ -2,8 +2,8 @@
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
+use super::blocks::fact;
 use super::phrases;
-use super::result::fact;
 use crate::document::Column;
 use model::packets::{FlowKey, PacketDirection, PacketFlow, PacketProtocol, PacketResult, SizeCount};
 use model::plan::Direction;

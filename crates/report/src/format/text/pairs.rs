@@ -1,21 +1,18 @@
 //! Several pairs at once: a row for each, and their sum.
 
-use super::super::table::plain;
-use super::super::{Paint, Style};
-use super::result::fact;
-use crate::document::{Column, Table};
+use super::super::Style;
+use super::blocks::blocks;
+use crate::document::{Block, Column, Table};
 use model::pairs::{Pairs, PairsDirection};
 use model::plan::Direction;
 use model::run::Run;
 use model::units::percent;
 
-/// Everything between the heading and the findings.
-pub(super) fn pairs_text(run: &Run, pairs: &Pairs, style: &Style) -> String {
-    let table = table(run);
-    let mut text = format!("\n{}", plain(&table.columns, &table.rows, style));
-    text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Sum of the pairs")));
-    text.extend(facts(pairs).iter().map(|(name, value)| fact(name, value, style)));
-    text
+/// The table and the sum.
+pub(in crate::format) fn pairs_text(run: &Run, style: &Style) -> String {
+    let Some(pairs) = run.summary.pairs.as_deref() else { return String::new() };
+    let table = Block::Table(table(run));
+    blocks(&[table, Block::Heading("Sum of the pairs".into()), Block::facts(facts(pairs))], style)
 }
 
 /// A row for each pair.

@@ -48,6 +48,30 @@ pub(in crate::format) fn directions(directions: Directions) -> &'static str {
     }
 }
 
+/// `idle`, `up`, `down` or `both`: the load beside round trips.
+pub(in crate::format) fn load(load: Option<Directions>) -> &'static str {
+    match load {
+        None => "idle",
+        Some(Directions::Up) => "up",
+        Some(Directions::Down) => "down",
+        Some(Directions::Both) => "both",
+    }
+}
+
+/// The text, or the begin of a longer one, in so many columns.
+pub(in crate::format) fn cut(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+/// `0.0-1.0 s`; two decimals when the interval is short.
+pub(in crate::format) fn interval(start: Nanos, end: Nanos) -> String {
+    let decimals = if end.saturating_sub(start) < Nanos::from_millis(500) { 2 } else { 1 };
+    format!("{:.decimals$}-{:.decimals$} s", start.as_secs_f64(), end.as_secs_f64())
+}
+
 /// What a test does, in a phrase: `UDP up, 2 streams, 1.00 Gbit/s each, 1472-byte datagrams, 10 s`.
 pub(in crate::format) fn test(test: &TestSpec) -> String {
     let mut parts =

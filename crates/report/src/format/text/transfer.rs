@@ -7,39 +7,31 @@ pub(in crate::format) use table::{changes, columns, rows};
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
-use super::heading;
+use super::{heading, phrases};
 use crate::document::Column;
 use model::run::Run;
 use model::stats::quantile::median;
 use model::transfer::{
-    MtuOf, Transfer, TransferBody, TransferPlan, TransferRow, TransferStarted, TransferTimes, Trust,
+    MtuOf, Transfer, TransferBody, TransferFile, TransferPlan, TransferRow, TransferStarted, TransferTimes,
+    Trust,
 };
 use model::units::{Bytes, Nanos, count, grouped};
 
-/// Is this a run of transfers?
-pub(in crate::format) fn is_transfer(run: &Run) -> bool {
-    run.transfer.is_some() || run.summary.transfer.is_some()
-}
-
 /// The heading of a run that begins.
 pub(super) fn started(begun: &TransferStarted, style: &Style) -> String {
-    of_plan(&begun.plan, &[heading::host_line(&begun.host)], style) + &head(&begun.plan)
+    let plan = &begun.plan;
+    let file = |file: &TransferFile| {
+        let label = if plan.files.len() > 1 { format!("{}: ", file.label) } else { String::new() };
+        format!("{label}{} at {}", file.url, file.address)
+    };
+    let mut lines: Vec<String> = plan.files.iter().map(file).collect();
+    lines.push(manner(plan));
+    lines.push(format!("this end: {}", heading::host_line(&begun.host)));
+    heading::join(&title(plan), &lines, style) + &head(plan)
 }
 
-/// The heading of a run, stored or just finished.
-pub(super) fn of_run(run: &Run, style: &Style) -> String {
-    let host: Vec<String> = run.host.iter().map(heading::host_line).collect();
-    match &run.transfer {
-        Some(plan) => {
-            let done = run.summary.transfer.iter().flat_map(|result| &result.transfers);
-            of_plan(plan, &host, style) + &head(plan) + &done.map(|one| row(one, plan)).collect::<String>()
-        }
-        None => heading::join(&format!("Run {}", run.id), &host, style),
-    }
-}
-
-fn of_plan(plan: &TransferPlan, host: &[String], style: &Style) -> String {
-    let mut lines: Vec<String> = plan.files.iter().map(|file| file_line(plan, file)).collect();
+/// How the transfers are made.
+pub(in crate::format) fn manner(plan: &TransferPlan) -> String {
     let mut how =
         vec![format!("{} of each, interleaved, each over a connection of its own", plan.repetitions)];
     match &plan.trust {
@@ -49,9 +41,7 @@ fn of_plan(plan: &TransferPlan, host: &[String], style: &Style) -> String {
     }
     how.extend(plan.mss.map(|mss| format!("MSS {mss}")));
     how.extend(plan.congestion.clone());
-    lines.push(how.join(", "));
-    lines.extend(host.iter().map(|host| format!("this end: {host}")));
-    heading::join(&title(plan), &lines, style)
+    how.join(", ")
 }
 
 /// What the run does, in a line.
@@ -74,13 +64,8 @@ pub(in crate::format) fn title(plan: &TransferPlan) -> String {
     }
 }
 
-fn file_line(plan: &TransferPlan, file: &model::transfer::TransferFile) -> String {
-    let label = if plan.files.len() > 1 { format!("{}: ", file.label) } else { String::new() };
-    format!("{label}{} at {}", file.url, file.address)
-}
-
 /// Head of the lines of single transfers.
-fn head(plan: &TransferPlan) -> String {
+pub(super) fn head(plan: &TransferPlan) -> String {
     let width = label_width(plan);
     format!(
         "\n  {:>4}  {:<width$}  {:>13}  {:>8}  {:>10}  {:>8}  {:>6}\n",
@@ -90,11 +75,11 @@ fn head(plan: &TransferPlan) -> String {
 
 /// The line of one transfer, as it ends.
 pub(super) fn row(transfer: &Transfer, plan: &TransferPlan) -> String {
-    let label = cut(&plan.row_label(transfer.mtu, &transfer.label), label_width(plan));
+    let label = phrases::cut(&plan.row_label(transfer.mtu, &transfer.label), label_width(plan));
     let start = format!("  {:>4}  {label:<width$}", transfer.repetition, width = label_width(plan));
     if let Some(error) = &transfer.error {
         let line = format!("{start}  failed after {}: {error}", transfer.bytes);
-        return cut(&line, MOST_LINE) + "\n";
+        return phrases::cut(&line, MOST_LINE) + "\n";
     }
     let first = transfer.times.first_byte.map(|time| time.to_string()).unwrap_or_default();
     let tcp = transfer.tcp.as_ref();
@@ -109,8 +94,10 @@ pub(super) fn row(transfer: &Transfer, plan: &TransferPlan) -> String {
     line.push('\n');
     if !transfer.redirects.is_empty() && transfer.repetition == 1 {
         line.push_str(
-            &(cut(&format!("        redirected to {}", transfer.redirects.join(", then ")), MOST_LINE)
-                + "\n"),
+            &(phrases::cut(
+                &format!("        redirected to {}", transfer.redirects.join(", then ")),
+                MOST_LINE,
+            ) + "\n"),
         );
     }
     line
@@ -121,15 +108,8 @@ fn label_width(plan: &TransferPlan) -> usize {
     labels.max().unwrap_or(0).clamp(4, MOST_LABEL)
 }
 
-fn cut(text: &str, width: usize) -> String {
-    match text.char_indices().nth(width) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
-    }
-}
-
 /// What follows the lines: the table, the chart, where the time went, errors.
-pub(super) fn transfer_text(run: &Run, style: &Style) -> String {
+pub(in crate::format) fn transfer_text(run: &Run, style: &Style) -> String {
     let Some(result) = &run.summary.transfer else { return String::new() };
     if result.rows.iter().all(|row| row.count == 0) {
         // There is no figure; the verdict says why.
@@ -162,7 +142,7 @@ fn packets(rows: &[TransferRow]) -> Vec<Vec<String>> {
     let row = |row: &TransferRow| {
         let observed = row.packets?;
         Some(vec![
-            cut(&row.label, MOST_LABEL),
+            phrases::cut(&row.label, MOST_LABEL),
             grouped(observed.up.round() as u64),
             grouped(observed.down.round() as u64),
             format!("{} B", grouped(observed.mean.round() as u64)),
@@ -206,7 +186,7 @@ fn parts(run: &Run, row: &TransferRow) -> Option<[String; PARTS.len()]> {
         of(|times| times.first_byte),
     ];
     let [dns, connect, tls, first] = times.map(|time| time.map(|time| time.to_string()).unwrap_or_default());
-    Some([cut(&row.label, MOST_LABEL), dns, connect, tls, first, total.to_string()])
+    Some([phrases::cut(&row.label, MOST_LABEL), dns, connect, tls, first, total.to_string()])
 }
 
 /// What a reader must know beside the table.

@@ -77,7 +77,7 @@ impl Bench {
         let directions = match stream.directions {
             Directions::Up => vec![Direction::Up],
             Directions::Down => vec![Direction::Down],
-            Directions::Both => vec![Direction::Up, Direction::Down],
+            Directions::Both => Direction::BOTH.into(),
         };
         let share = self.capacity / directions.len() as f64;
         directions

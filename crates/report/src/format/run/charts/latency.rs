@@ -75,7 +75,7 @@ fn is_carried(count: u64, percent: f64) -> bool {
 }
 
 fn distribution(egress: &EgressResult) -> Option<Block> {
-    let rows = latency::histogram_rows(egress, 1);
+    let rows = latency::histogram_rows(egress, 1, false);
     let row = |(low, high, count, _): &(Nanos, Nanos, u64, String)| BarRow {
         name: format!("{low} to {high}"),
         bars: vec![Some(Bar { value: *count as f64, ..Bar::default() })],

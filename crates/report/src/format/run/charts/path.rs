@@ -100,7 +100,7 @@ fn steps(direction: Direction, one_way: &PathDirection) -> LinePanel {
 }
 
 fn directions(found: &PathResult) -> impl Iterator<Item = (Direction, &PathDirection)> {
-    let both = [Direction::Up, Direction::Down].into_iter();
+    let both = Direction::BOTH.into_iter();
     both.filter_map(|direction| Some((direction, found.in_direction(direction)?)))
 }
 

@@ -27,7 +27,7 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
         }
     }
     let is_known = |index: &usize| rows.iter().any(|(_, rates)| rates[*index].is_some());
-    let directions: Vec<usize> = (0..WAYS.len()).filter(is_known).collect();
+    let directions: Vec<usize> = (0..Direction::BOTH.len()).filter(is_known).collect();
     let bar = |rate: Option<f64>| rate.map(|rate| Bar { value: rate / scale, ..Bar::default() });
     let row = |(index, (transport, rates)): (usize, &(Transport, [Option<f64>; 2]))| BarRow {
         name: if paired { format!("pair {}, {transport}", index + 1) } else { transport.to_string() },
@@ -42,7 +42,7 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
             labels: Labels::Rate(scale),
             series: directions
                 .iter()
-                .map(|direction| phrases::direction_word(WAYS[*direction]).to_owned())
+                .map(|direction| phrases::direction_word(Direction::BOTH[*direction]).to_owned())
                 .collect(),
             panels: vec![BarPanel { title: String::new(), rows: rows.iter().enumerate().map(row).collect() }],
             ..BarChart::default()
@@ -51,7 +51,7 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
 }
 
 fn goodput(test: &Run) -> [Option<f64>; 2] {
-    WAYS.map(|one_way| test.summary.direction(one_way).map(|summary| summary.goodput.0 as f64))
+    Direction::BOTH.map(|one_way| test.summary.direction(one_way).map(|summary| summary.goodput.0 as f64))
 }
 
 fn subtitle(run: &Run) -> String {
@@ -231,7 +231,6 @@ const MORE: [Gauge; 3] = [
         value: |gauges| Some(gauges.lost? as f64),
     },
 ];
-const WAYS: [Direction; 2] = [Direction::Up, Direction::Down];
 /// More points than these cannot be told apart.
 const MOST_POINTS: usize = 120;
 

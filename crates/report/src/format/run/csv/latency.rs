@@ -2,8 +2,9 @@
 
 use super::{Place, Start, outcome, seconds};
 use crate::document::Csv;
+use crate::format::text::phrases;
 use model::latency::{EgressResult, LatencySample, LoadPhase, LoadPoint};
-use model::plan::{Directions, Transport};
+use model::plan::Transport;
 use model::run::Run;
 use model::stats::distribution::Distribution;
 use model::stats::percentile::Standing;
@@ -122,7 +123,7 @@ fn total(test: &Run, egress: &EgressResult) -> (Trips, Times, More) {
 
 fn phase(phase: &LoadPhase) -> (Trips, Times, More) {
     let trips = Trips {
-        load: Some(load(phase.load)),
+        load: Some(phrases::load(phase.load)),
         sent: Some(phase.sent),
         lost: phase.lost,
         round_trips: count(phase.rtt),
@@ -138,22 +139,13 @@ fn phase(phase: &LoadPhase) -> (Trips, Times, More) {
 
 fn moment(moment: &LoadPoint) -> (Trips, Times, More) {
     let trips = Trips {
-        load: Some(load(moment.load)),
+        load: Some(phrases::load(moment.load)),
         end_s: Some(seconds(moment.at)),
         lost: moment.lost,
         round_trips: count(moment.rtt),
         ..Trips::default()
     };
     (trips, Times::from_rtt(moment.rtt), More { up_bps: moment.up, down_bps: moment.down, ..More::default() })
-}
-
-fn load(load: Option<Directions>) -> &'static str {
-    match load {
-        None => "idle",
-        Some(Directions::Up) => "up",
-        Some(Directions::Down) => "down",
-        Some(Directions::Both) => "both",
-    }
 }
 
 fn count(rtt: Option<Distribution>) -> u64 {

@@ -39,7 +39,7 @@ pub(super) fn rows(path: &PathResult, place: &Place) -> Csv {
         (place.start(row, direction), Sizes { method: Some(path.method), ..sizes })
     };
     let mut rows = Vec::new();
-    for direction in [Direction::Up, Direction::Down] {
+    for direction in Direction::BOTH {
         let Some(found) = path.in_direction(direction) else { continue };
         rows.push(line("path", Some(direction), sizes_of(found)));
         rows.extend(found.sizes.iter().map(|probe| line("path_size", Some(direction), size(probe))));

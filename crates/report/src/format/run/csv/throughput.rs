@@ -42,7 +42,7 @@ pub(super) fn rows(test: &Run, place: &Place) -> Csv {
         let row = |row: &StreamSample| (place.start("interval", row.direction), interval(test, sample, row));
         sample.streams.iter().map(row).collect()
     };
-    let directions = [Direction::Up, Direction::Down];
+    let directions = Direction::BOTH;
     let total = |direction| {
         let found = test.summary.direction(direction)?;
         Some((place.start("summary", direction), total(test, found)))

@@ -2,13 +2,13 @@
 
 use super::super::super::Style;
 use super::super::super::table::{plain, whole};
+use super::super::blocks::fact;
 use super::super::phrases;
-use super::super::result::fact;
 use super::counts::share;
 use super::egress::this_host;
 use super::percentiles::median_bounds;
 use super::times::Unit;
-use super::title;
+use super::title_text;
 use crate::document::Column;
 use model::latency::{EgressResult, WireTimes};
 use model::run::Run;
@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 pub(in crate::format) fn block(run: &Run, style: &Style) -> String {
     let egress_paths = &run.summary.egress_paths;
     let unit = unit(egress_paths);
-    let mut text = title(&format!("Round trips in {}", unit.name), style);
+    let mut text = title_text(&format!("Round trips in {}", unit.name), style);
     let fits = |table: &str| table.lines().all(|line| line.chars().count() <= style.width);
     let table = |egress_paths: &[EgressResult], more| {
         whole(&columns(egress_paths, more), &rows(egress_paths, unit, more))
@@ -58,9 +58,7 @@ pub(in crate::format) fn block(run: &Run, style: &Style) -> String {
 /// Labels of a width that leaves room for the figures.
 fn shortened(egress_paths: &[EgressResult]) -> Vec<EgressResult> {
     let mut egress_paths = egress_paths.to_vec();
-    for egress in egress_paths.iter_mut().filter(|egress| egress.label.chars().count() > LABEL) {
-        egress.label = egress.label.chars().take(LABEL - 1).chain(['…']).collect();
-    }
+    egress_paths.iter_mut().for_each(|egress| egress.label = phrases::cut(&egress.label, LABEL));
     egress_paths
 }
 

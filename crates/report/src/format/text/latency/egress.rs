@@ -1,46 +1,12 @@
-//! The block of a single way.
+//! The figures of a single path beside its percentiles, in words.
 
-use super::super::super::Style;
 use super::super::phrases;
-use super::super::result::fact;
-use super::{counted, percentiles, tables, title};
+use super::counted;
 use model::latency::{ClockNote, EgressResult, HostNoise, OneWayDelays, WaitMode, WireTimes};
-use model::run::Run;
 use model::stats::distribution::Distribution;
 use model::stats::steady::Level;
 use model::summary::Summary;
 use model::units::{Nanos, count, percent};
-
-/// Everything about one way.
-pub(super) fn block(run: &Run, egress: &EgressResult, style: &Style) -> String {
-    let mut text = title(&headline(egress), style);
-    for (name, value) in facts(&run.summary, egress) {
-        text.push_str(&fact(name, &value, style));
-    }
-    text.push_str(&tables::percentiles(egress));
-    text.push_str(&tables::not_given(egress, style));
-    text.push_str(&tables::histogram(egress, style));
-    text.push_str(&tables::outliers(egress, style));
-    if let Some(sentence) = meaning(egress) {
-        text.push('\n');
-        text.extend(style.wrap(&sentence, 0).iter().map(|line| format!("{line}\n")));
-    }
-    text
-}
-
-fn headline(egress: &EgressResult) -> String {
-    match (egress.rtt.filter(|rtt| rtt.count > 0), egress.received_rate) {
-        (Some(rtt), _) => {
-            if let Some(median) = egress.median_from_send_call() {
-                return format!("Round trip to {}: {median} (median from the send call)", egress.label);
-            }
-            let centre = rtt.centre();
-            format!("Round trip to {}: {} ({})", egress.label, centre.time, centre.name)
-        }
-        (None, Some(rate)) => format!("One way to {}: {rate} arrived", egress.label),
-        (None, None) => format!("Round trip to {}: no reply", egress.label),
-    }
-}
 
 /// The figures beside the percentiles, by name.
 pub(in crate::format) fn facts(summary: &Summary, egress: &EgressResult) -> Vec<(&'static str, String)> {
@@ -188,27 +154,4 @@ fn seen_as(egress: &EgressResult) -> Option<String> {
             egress.ends.local
         )
     })
-}
-
-/// One sentence that needs no statistics.
-fn meaning(egress: &EgressResult) -> Option<String> {
-    let rtt = egress.rtt.filter(|rtt| rtt.count > 0)?;
-    let given = percentiles::given(egress);
-    let mut far: Vec<_> = given.iter().filter(|one| one.percent > 95.0 && !one.at_least).collect();
-    // Of equal ones the rarest says most.
-    far.reverse();
-    far.dedup_by_key(|one| one.value);
-    far.reverse();
-    let tail: Vec<String> = far
-        .iter()
-        .map(|one| format!("1 in {:.0} more than {}", 100.0 / (100.0 - one.percent), one.value))
-        .collect();
-    let tail = match (tail.is_empty(), rtt.longest()) {
-        (false, _) => format!("; {}", tail.join(", ")),
-        (true, Some(longest)) => format!("; the longest {longest}"),
-        (true, None) => String::new(),
-    };
-    let usual = rtt.median().map(|median| format!("take {median} as a rule"));
-    let usual = usual.unwrap_or_else(|| format!("take {} on average", rtt.mean));
-    Some(format!("A message and its reply {usual}{tail}."))
 }

@@ -1,11 +1,11 @@
 //! The heading of a latency run: to where, how, and by which ways.
 
 use super::super::super::Style;
-use super::super::heading::{host_line, join};
+use super::super::blocks::without_marks;
+use super::super::heading::join;
 use super::super::phrases;
 use model::latency::{EgressEnds, LatencyMode, LatencyPlan, LatencyStarted, WaitMode};
 use model::plan::{ENDLESS, End};
-use model::run::Run;
 use model::units::count;
 
 /// What a terminal shows when the ways are open.
@@ -19,32 +19,14 @@ pub(in super::super) fn started(begun: &LatencyStarted, style: &Style) -> String
             std::iter::once(format!("{} protocol", plan.protocol)).chain(several).collect()
         }
     };
-    lines.extend(waits(plan));
-    join(&title(plan), &lines, style)
+    lines.push(waits(plan));
+    join(&without_marks(&title(plan)), &lines, style)
 }
 
-/// The heading of a run, stored or just finished.
-pub(in super::super) fn of_run(run: &Run, style: &Style) -> String {
-    let Some(plan) = &run.latency else {
-        let title = format!("Latency, {}", count(run.summary.egress_paths.len() as u64, "path"));
-        return join(&title, &[format!("run {}", run.id)], style);
-    };
-    let mut lines = Vec::new();
-    match (plan.egress_paths.as_slice(), run.summary.egress_paths.first()) {
-        ([_], Some(egress)) => {
-            lines.push(format!("from {}, {} protocol", ends_line(&egress.ends), plan.protocol))
-        }
-        _ => lines.push(format!("{} protocol", plan.protocol)),
-    }
-    lines.extend(run.started.iter().map(|started| format!("started {started}")));
-    lines.extend(run.host.as_ref().map(|host| format!("this end: {}", host_line(host))));
-    lines.extend(run.peer.as_ref().map(|host| format!("far end: {}", host_line(host))));
-    lines.extend(waits(plan));
-    join(&title(plan), &lines, style)
-}
-
-fn title(plan: &LatencyPlan) -> String {
-    let mut hosts: Vec<&str> = plan.egress_paths.iter().map(|egress| egress.target.host.as_str()).collect();
+/// What is measured, and to where.
+pub(in crate::format) fn title(plan: &LatencyPlan) -> String {
+    let hosts = plan.egress_paths.iter().map(|egress| format!("`{}`", egress.target.host));
+    let mut hosts: Vec<String> = hosts.collect();
     hosts.dedup();
     let by = match (plan.egress_paths.len(), hosts.as_slice()) {
         (0 | 1, _) => String::new(),
@@ -83,7 +65,7 @@ pub(in crate::format) fn phrase(plan: &LatencyPlan) -> String {
 }
 
 /// `10.0.0.4:40000 (seen as 203.0.113.7:40000) to 192.0.2.7:5210`.
-fn ends_line(ends: &EgressEnds) -> String {
+pub(in crate::format) fn ends_line(ends: &EgressEnds) -> String {
     let observed =
         ends.seen_as.filter(|observed| observed.ip().to_canonical() != ends.local.ip().to_canonical());
     let observed = observed.map(|observed| format!(" (seen as {observed})")).unwrap_or_default();
@@ -91,12 +73,12 @@ fn ends_line(ends: &EgressEnds) -> String {
 }
 
 /// How this end waits, and what that costs.
-fn waits(plan: &LatencyPlan) -> Option<String> {
+pub(in crate::format) fn waits(plan: &LatencyPlan) -> String {
     let how = match plan.wait {
         WaitMode::Spin => "waits by spinning",
         WaitMode::Hybrid => "spins for 50 µs, then sleeps",
         WaitMode::Block => "waits in the kernel",
     };
     let why = plan.wait_reason.trim_end_matches('.');
-    Some(if why.is_empty() { how.into() } else { format!("{how}: {why}") })
+    if why.is_empty() { how.into() } else { format!("{how}: {why}") }
 }

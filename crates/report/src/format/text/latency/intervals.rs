@@ -1,8 +1,9 @@
 //! The interval table of a latency run: the same rows live and from a stored run.
 
 use super::super::super::{Paint, Style};
+use super::super::phrases;
 use model::latency::{EgressSample, LatencyPlan, LatencySample};
-use model::plan::{Directions, End};
+use model::plan::End;
 use model::stats::distribution::Distribution;
 use model::units::{Nanos, grouped};
 
@@ -19,14 +20,11 @@ pub(in super::super) fn header(plan: &LatencyPlan, style: &Style) -> String {
 
 /// One line for each path.
 pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> String {
-    let time = time(sample);
+    let time = phrases::interval(sample.start, sample.end);
     let several = plan.egress_paths.len() > 1;
     let load = match sample.load {
         None if is_between(sample, plan) => "-",
-        None => "idle",
-        Some(Directions::Up) => "up",
-        Some(Directions::Down) => "down",
-        Some(Directions::Both) => "both",
+        load => phrases::load(load),
     };
     let rows = sample.egress_paths.iter().enumerate().map(|(index, egress)| {
         let label = plan.egress_paths.get(index).map_or("?", |egress| egress.label.as_str());
@@ -61,18 +59,11 @@ fn cells(egress: &EgressSample) -> [String; 6] {
     ]
 }
 
-/// `0.0-1.0 s`; two decimals when the interval is short.
-fn time(sample: &LatencySample) -> String {
-    let length = sample.end.saturating_sub(sample.start);
-    let decimals = if length < Nanos::from_millis(500) { 2 } else { 1 };
-    format!("{:.decimals$}-{:.decimals$} s", sample.start.as_secs_f64(), sample.end.as_secs_f64())
-}
-
 fn line(time: &str, label: Option<&str>, cells: &[String; 6]) -> String {
     let [sent, count, p50, p99, max, lost] = cells;
     match label {
         Some(label) => {
-            let label = shortened(label);
+            let label = phrases::cut(label, LABEL);
             format!("  {time:<12}{label:<18}{count:>12}{p50:>9}{p99:>9}{max:>9}{lost:>7}")
         }
         None => format!("  {time:<16}{sent:>10}{count:>13}{p50:>10}{p99:>10}{max:>10}{lost:>7}"),
@@ -84,12 +75,5 @@ fn line_of_load(time: &str, load: &str, [sent, count, p50, p99, max, lost]: &[St
     format!("  {time:<13}{load:<5}{sent:>8}{count:>13}{p50:>10}{p99:>10}{max:>10}{lost:>7}")
 }
 
-/// At most 17 letters.
-fn shortened(label: &str) -> String {
-    match label.chars().count() > LABEL {
-        true => label.chars().take(LABEL - 1).chain(['…']).collect(),
-        false => label.into(),
-    }
-}
-
+/// Letters of a label.
 const LABEL: usize = 17;

@@ -2,13 +2,12 @@
 
 use super::super::super::Style;
 use super::super::super::table::plain;
+use super::super::blocks::fact;
 use super::super::phrases;
-use super::super::result::fact;
 use super::counts::share;
-use super::{chart, title};
+use super::{chart, title_text};
 use crate::document::Column;
 use model::latency::{LoadPhase, LoadPoint, LoadResult};
-use model::plan::Directions;
 use model::run::Run;
 use model::stats::percentile::Standing;
 use model::stats::responsiveness::{Band, Confidence, Responsiveness};
@@ -17,34 +16,21 @@ use model::units::{BitRate, Nanos, count, grouped, percent, significant};
 /// The phases, and their round trips on one time axis.
 pub(in crate::format) fn brief(run: &Run, style: &Style) -> String {
     let Some(loaded) = &run.summary.loaded else { return String::new() };
-    plain(&columns(), &rows(loaded), style) + &limits(loaded, style) + &over_time(loaded, false, style)
+    plain(&columns(), &rows(loaded), style) + &limits(loaded, style) + &over_time(loaded, style)
 }
 
 /// What limits the load in each direction: there its queue is.
 fn limits(loaded: &LoadResult, style: &Style) -> String {
     let line = |phase: &LoadPhase| {
         let limit = insight::limit::sentence(phase.limit.as_deref()?);
-        Some(fact(&format!("{}: limit", name(phase.load)), &limit, style))
+        Some(fact(&format!("{}: limit", phrases::load(phase.load)), &limit, style))
     };
     loaded.phases.iter().filter_map(line).collect()
 }
 
-/// The block with all parts of the responsiveness; empty without a load.
-pub(super) fn block(run: &Run, style: &Style) -> String {
-    let Some(loaded) = &run.summary.loaded else { return String::new() };
-    let mut text = title("Idle and under load", style);
-    text.push_str(&plain(&columns(), &rows(loaded), style));
-    for (load, sentence) in responsiveness(loaded) {
-        text.push_str(&fact(&format!("{load}: RPM"), &sentence, style));
-    }
-    text.push_str(&limits(loaded, style));
-    text.push_str(&over_time(loaded, true, style));
-    text
-}
-
 /// The responsiveness of each phase with its parts, under the name of the load.
 pub(in crate::format) fn responsiveness(loaded: &LoadResult) -> Vec<(&'static str, String)> {
-    let reported = |phase: &LoadPhase| Some((name(phase.load), responsive(&phase.responsiveness?)));
+    let reported = |phase: &LoadPhase| Some((phrases::load(phase.load), responsive(&phase.responsiveness?)));
     loaded.phases.iter().filter_map(reported).collect()
 }
 
@@ -92,7 +78,7 @@ pub(in crate::format) fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
         let p50 = rtt.map(|rtt| rtt.p50);
         let added = p50.zip(idle).filter(|_| phase.load.is_some());
         vec![
-            name(phase.load).into(),
+            phrases::load(phase.load).into(),
             or_dash(rtt.map(|rtt| match rtt.standing(50.0) {
                 Standing::AtLeast => format!("≥ {}", rtt.p50),
                 _ => rtt.p50.to_string(),
@@ -116,7 +102,7 @@ fn added_text(loaded: Nanos, idle: Nanos) -> String {
 }
 
 /// A line of bars for RTT, losses and, with the details, rates of each phase, all of the same scale.
-fn over_time(loaded: &LoadResult, is_detailed: bool, style: &Style) -> String {
+fn over_time(loaded: &LoadResult, style: &Style) -> String {
     let series = &loaded.series;
     let longest = series.iter().filter_map(median).max().unwrap_or_default();
     let fastest = series.iter().flat_map(|at| [at.up, at.down]).flatten().max().unwrap_or_default();
@@ -126,11 +112,11 @@ fn over_time(loaded: &LoadResult, is_detailed: bool, style: &Style) -> String {
     let width = style.width.clamp(60, 120) - BESIDE;
     let most_lost = series.iter().map(|at| at.lost).max().unwrap_or_default();
     let losses = if most_lost > 0 { format!(", {most_lost} lost") } else { String::new() };
-    let rates_too = if is_detailed { format!(", {fastest}") } else { String::new() };
+    let rates_too = if style.detail { format!(", {fastest}") } else { String::new() };
     let scale = format!("Over time: full height is a median of {}{losses}{rates_too}", Nanos(longest));
-    let mut text = title(&scale, style);
+    let mut text = title_text(&scale, style);
     for phase in series.chunk_by(|one, next| one.load == next.load) {
-        let load = name(phase.first().and_then(|at| at.load));
+        let load = phrases::load(phase.first().and_then(|at| at.load));
         let mut line = |what: &str, values: Vec<Option<u64>>, most: u64| {
             if values.iter().any(|value| value.is_some_and(|value| value > 0)) {
                 text.push_str(&fact(
@@ -143,7 +129,7 @@ fn over_time(loaded: &LoadResult, is_detailed: bool, style: &Style) -> String {
         let some = |count: u64| Some(count).filter(|count| *count > 0);
         line("RTT", phase.iter().map(median).collect(), longest);
         line("lost", phase.iter().map(|at| some(at.lost)).collect(), most_lost);
-        if is_detailed {
+        if style.detail {
             line("rate up", rates(phase, |at| at.up), fastest.0);
             line("rate down", rates(phase, |at| at.down), fastest.0);
         }
@@ -162,15 +148,6 @@ fn median(at: &LoadPoint) -> Option<u64> {
 
 fn rates(phase: &[LoadPoint], of: fn(&LoadPoint) -> Option<BitRate>) -> Vec<Option<u64>> {
     phase.iter().map(|at| of(at).map(|rate| rate.0)).collect()
-}
-
-fn name(load: Option<Directions>) -> &'static str {
-    match load {
-        None => "idle",
-        Some(Directions::Up) => "up",
-        Some(Directions::Down) => "down",
-        Some(Directions::Both) => "both",
-    }
 }
 
 /// Columns beside the bars.

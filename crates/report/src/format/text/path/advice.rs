@@ -4,7 +4,7 @@ use super::super::super::{Paint, Style};
 use model::path::advice::{Advice, Setting};
 
 /// The list; a reason under each, but of several tunnels, whose reason is their name, and of a second clamp.
-pub(super) fn advice_text(advice: &[Advice], style: &Style) -> String {
+pub(in super::super) fn advice_text(advice: &[Advice], style: &Style) -> String {
     if advice.is_empty() {
         return String::new();
     }
@@ -12,7 +12,7 @@ pub(super) fn advice_text(advice: &[Advice], style: &Style) -> String {
     let width = advice.iter().map(|one| name(&one.setting).chars().count()).max().unwrap_or(0) + 2;
     let value = advice.iter().map(|one| one.value.to_string().len()).max().unwrap_or(0);
     let blank = " ".repeat(width + value + 2);
-    let mut text = super::title("What to set", style);
+    let mut text = format!("\n{}\n", style.paint(Paint::Bold, "What to set"));
     for one in advice {
         let head =
             format!("{}{:>value$}  ", style.paint(Paint::Dim, &pad(&name(&one.setting), width)), one.value);

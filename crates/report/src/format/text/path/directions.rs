@@ -1,9 +1,6 @@
 //! What crosses in each direction: a row for each figure, the directions side by side.
 
-use super::super::super::Style;
-use super::super::phrases;
 use super::heading::known_ways;
-use super::wide;
 use model::path::{
     Bound, Discovery, FragmentDelivery, HopSource, LimitingHop, PathDirection, PathResult, ServiceLimit,
     TcpDirection,
@@ -11,35 +8,17 @@ use model::path::{
 use model::plan::Direction;
 use model::units::percent;
 
-/// A figure of each direction that was looked at; `-` where it is not known.
-pub(in crate::format) struct Row {
-    pub(in crate::format) name: &'static str,
-    pub(in crate::format) cells: Vec<String>,
-}
-
-/// The table of what crosses.
-pub(super) fn table(path: &PathResult, style: &Style) -> String {
-    let directions = known_ways(path);
-    if directions.is_empty() {
-        return String::new();
-    }
-    let headings: Vec<&str> =
-        directions.iter().map(|direction| phrases::direction_word(*direction)).collect();
-    let rows: Vec<wide::Row> =
-        rows(path).into_iter().map(|row| wide::Row { name: row.name.into(), cells: row.cells }).collect();
-    format!("\n{}", wide::table(&headings, &rows, style))
-}
-
-/// Every figure that one direction has at least.
-pub(in crate::format) fn rows(path: &PathResult) -> Vec<Row> {
+/// Every figure that one direction has at least, in each direction that was looked at; `-` where it is not known.
+pub(in crate::format) fn rows(path: &PathResult) -> Vec<Vec<String>> {
     let directions: Vec<&PathDirection> =
         known_ways(path).into_iter().filter_map(|direction| path.in_direction(direction)).collect();
-    let rows = FIGURES
-        .iter()
-        .map(|(name, cell)| (*name, directions.iter().map(|one_way| cell(one_way)).collect::<Vec<_>>()));
-    let known = rows.filter(|(_, cells)| cells.iter().any(Option::is_some));
-    let dash = |cell: Option<String>| cell.unwrap_or_else(|| "-".into());
-    known.map(|(name, cells)| Row { name, cells: cells.into_iter().map(dash).collect() }).collect()
+    let row = |(name, cell): &(&str, Cell)| {
+        let cells: Vec<Option<String>> = directions.iter().map(|one_way| cell(one_way)).collect();
+        let is_known = cells.iter().any(Option::is_some);
+        let cells = cells.into_iter().map(|cell| cell.unwrap_or_else(|| "-".into()));
+        is_known.then(|| std::iter::once((*name).to_owned()).chain(cells).collect())
+    };
+    FIGURES.iter().filter_map(row).collect()
 }
 
 type Cell = fn(&PathDirection) -> Option<String>;

@@ -1,27 +1,11 @@
 //! The tests of fragments: how datagrams were cut, and what arrived.
 
-use super::super::super::Style;
-use super::super::phrases;
 use super::heading::known_ways;
-use super::wide;
 use model::path::{FragmentShape, FragmentTest, PathResult};
 use model::units::count;
 
-/// The table of tests, when there were any.
-pub(super) fn table(path: &PathResult, style: &Style) -> String {
-    let rows = rows(path);
-    if rows.is_empty() {
-        return String::new();
-    }
-    let directions = known_ways(path);
-    let headings: Vec<&str> =
-        directions.iter().map(|direction| phrases::direction_word(*direction)).collect();
-    let rows: Vec<wide::Row> = rows.into_iter().map(|(name, cells)| wide::Row { name, cells }).collect();
-    super::title("Fragments: datagrams that arrived", style) + &wide::table(&headings, &rows, style)
-}
-
 /// One row for each way of cutting, the directions side by side.
-pub(in crate::format) fn rows(path: &PathResult) -> Vec<(String, Vec<String>)> {
+pub(in crate::format) fn rows(path: &PathResult) -> Vec<Vec<String>> {
     let directions: Vec<_> =
         known_ways(path).into_iter().filter_map(|direction| path.in_direction(direction)).collect();
     let cell = |shape: FragmentShape, tests: &[FragmentTest]| {
@@ -29,10 +13,8 @@ pub(in crate::format) fn rows(path: &PathResult) -> Vec<(String, Vec<String>)> {
         if cells.is_empty() { "-".into() } else { cells.join("; ") }
     };
     let row = |shape| {
-        (
-            name(shape).to_owned(),
-            directions.iter().map(|one_way| cell(shape, &one_way.fragments.tests)).collect(),
-        )
+        let cells = directions.iter().map(|one_way| cell(shape, &one_way.fragments.tests));
+        std::iter::once(name(shape).to_owned()).chain(cells).collect()
     };
     shapes(path).into_iter().map(row).collect()
 }

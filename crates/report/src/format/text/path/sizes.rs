@@ -1,11 +1,11 @@
 //! The sizes tried as a strip: where packets cross and where they vanish, at a glance.
 
-use super::super::super::{Paint, Style};
 use super::heading::known_ways;
+use crate::document::Block;
 use model::path::{PathResult, SizeProbe};
 
-/// A strip for each direction, and for a service.
-pub(super) fn strips(path: &PathResult, style: &Style) -> String {
+/// A strip for each direction, and for a service, under what its symbols mean.
+pub(in crate::format) fn strips(path: &PathResult) -> Vec<Block> {
     let directions = known_ways(path).into_iter().filter_map(|direction| {
         let one_way = path.in_direction(direction).filter(|one_way| !one_way.sizes.is_empty())?;
         Some((direction.to_string(), one_way.sizes.as_slice(), Phrases::PATH))
@@ -13,29 +13,14 @@ pub(super) fn strips(path: &PathResult, style: &Style) -> String {
     let services = path.service.iter().filter(|service| !service.sizes.is_empty());
     let services = services.map(|service| ("payload".to_owned(), service.sizes.as_slice(), Phrases::SERVICE));
     let strips: Vec<(String, &[SizeProbe], Phrases)> = directions.chain(services).collect();
-    if strips.is_empty() {
-        return String::new();
-    }
-    let all = strips.iter().flat_map(|(_, sizes, _)| sizes.iter());
-    let low = all.clone().map(|probe| probe.size).min().unwrap_or(0);
-    let high = all.map(|probe| probe.size).max().unwrap_or(0);
-    let name = strips.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0) + 2;
-    let ends = low.to_string().len() + high.to_string().len() + 2;
-    let room = style.width.saturating_sub(2 + name + ends).clamp(LEAST, MOST);
-    let mut text = String::new();
-    for (label, sizes, phrases) in strips {
-        if text.is_empty() {
-            text.push_str(&super::title(phrases.legend, style));
-        }
-        let cells = cells(sizes, low, high, room);
-        let bar: String = cells.iter().map(|cell| cell.symbol()).collect();
-        let head = style.paint(Paint::Dim, &format!("{label:<name$}"));
-        text.push_str(&format!("  {head}{low} {} {high}\n", painted(&bar, style)));
-        for line in style.wrap(&ranges(sizes, phrases), 2 + name) {
-            text.push_str(&format!("  {}{line}\n", " ".repeat(name)));
-        }
-    }
-    text
+    let Some((.., first)) = strips.first() else { return Vec::new() };
+    let all = || strips.iter().flat_map(|(_, sizes, _)| sizes.iter()).map(|probe| probe.size);
+    let (low, high) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
+    let fact = |(label, sizes, phrases): &(String, &[SizeProbe], Phrases)| {
+        let bar: String = cells(sizes, low, high, ROOM).iter().map(|cell| cell.symbol()).collect();
+        (label.clone(), format!("{low} {bar} {high}: {}", ranges(sizes, *phrases)))
+    };
+    vec![Block::Paragraph(first.legend.into()), Block::facts(strips.iter().map(fact))]
 }
 
 /// What becomes of a size, said of one and of several.
@@ -49,13 +34,13 @@ struct Phrases {
 
 impl Phrases {
     const PATH: Phrases = Phrases {
-        legend: "Sizes tried in one piece: █ crosses, ▒ in part, ░ vanishes, · not tried",
+        legend: "In one piece: █ crosses, ▒ in part, ░ vanishes, · not tried",
         well: ["crosses", "cross"],
         partly: ["crosses in part", "cross in part"],
         lost: ["vanishes", "vanish"],
     };
     const SERVICE: Phrases = Phrases {
-        legend: "Sizes tried: █ answered, ▒ in part, ░ silence, · not tried",
+        legend: "█ answered, ▒ in part, ░ silence, · not tried",
         well: ["is answered", "are answered"],
         partly: ["is answered in part", "are answered in part"],
         lost: ["is not", "are not"],
@@ -162,32 +147,8 @@ fn phrase(delivery: Delivery, from: u32, to: u32, phrases: Phrases) -> String {
     if from == to { format!("{from} {one}") } else { format!("{from} to {to} {several}") }
 }
 
-/// Runs of the same symbol in their colour.
-fn painted(bar: &str, style: &Style) -> String {
-    let mut text = String::new();
-    let mut run = String::new();
-    for symbol in bar.chars() {
-        if run.chars().next().is_some_and(|first| first != symbol) {
-            text.push_str(&in_colour(&run, style));
-            run.clear();
-        }
-        run.push(symbol);
-    }
-    text + &in_colour(&run, style)
-}
-
-fn in_colour(run: &str, style: &Style) -> String {
-    let paint = match run.chars().next() {
-        Some('█') => Paint::Good,
-        Some('▒') => Paint::Warning,
-        Some('░') => Paint::Problem,
-        _ => Paint::Dim,
-    };
-    style.paint(paint, run)
-}
-
-const LEAST: usize = 10;
-const MOST: usize = 72;
+/// Places of a strip.
+const ROOM: usize = 40;
 /// More of them nobody reads; the document has every size.
 const MOST_RANGES: usize = 5;
 

@@ -1,6 +1,6 @@
 //! Bars of the rates, so that the eye can compare: on an axis that starts where the differences are.
 
-use crate::format::text::latency::bar;
+use crate::format::text::{latency::bar, phrases};
 use crate::format::{Paint, Style};
 use model::transfer::TransferRow;
 use model::units::BitRate;
@@ -25,7 +25,7 @@ pub(super) fn draw_chart(rows: &[TransferRow], style: &Style) -> String {
     let mut text = format!("\n{}{axis}\n", style.paint(Paint::Bold, "Median rate"));
     for (row, median) in medians {
         let bar = bar((median - from) / (most - from).max(1.0), width);
-        let name = super::cut(&row.label, label);
+        let name = phrases::cut(&row.label, label);
         text.push_str(&format!("  {name:<label$}  {:>12}  {bar}\n", BitRate(median as u64).to_string()));
     }
     text

@@ -2,6 +2,7 @@
 //! be empty is left out.
 
 use crate::document::Column;
+use crate::format::text::phrases;
 use model::stats::compare::Judgement;
 use model::transfer::{Gain, TransferRow};
 use model::units::{BitRate, Nanos, change, change_between, grouped};
@@ -36,7 +37,7 @@ pub(in crate::format) fn rows(rows: &[TransferRow]) -> Vec<Vec<String>> {
     let cells = filled(rows);
     let row = |row: &TransferRow| {
         let figures = cells.iter().map(|(_, cell)| cell(row).unwrap_or_default());
-        std::iter::once(super::cut(&row.label, super::MOST_LABEL)).chain(figures).collect()
+        std::iter::once(phrases::cut(&row.label, super::MOST_LABEL)).chain(figures).collect()
     };
     rows.iter().map(row).collect()
 }
@@ -98,7 +99,7 @@ pub(in crate::format) fn changes(rows: &[TransferRow]) -> (Vec<Column>, Vec<Vec<
     let columns = [Column::left("what"), Column::left("against")].into_iter().chain(figures).collect();
     let row = |changed: &Changed<'_>| {
         let names =
-            [&changed.row.label, &changed.gain.baseline].map(|label| super::cut(label, super::MOST_LABEL));
+            [&changed.row.label, &changed.gain.baseline].map(|label| phrases::cut(label, super::MOST_LABEL));
         names.into_iter().chain(filled.iter().map(|(_, cell)| cell(changed).unwrap_or_default())).collect()
     };
     (columns, gains.iter().map(row).collect())

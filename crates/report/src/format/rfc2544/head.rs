@@ -1,33 +1,7 @@
-//! The tables of a device, in order.
+//! What a row of a table begins with: the frames, and the IP version where there are several.
 
-use super::{bursts, compared, hops, latency, loss, rates, service};
-use crate::document::Table;
-use model::dut::{DeviceReport, DutReport, Setup, Stream, StreamReport};
+use model::dut::{DeviceReport, Stream, StreamReport};
 use model::framing::Network;
-
-/// Every table that has rows.
-pub(super) fn section_tables(device: &DeviceReport, setup: &Setup) -> Vec<Table> {
-    let parts = [
-        rates::throughput(device),
-        rates::csit(device),
-        latency::over_load(device),
-        latency::at_throughput(device),
-        latency::variation(device),
-    ];
-    let more = [bursts::back_to_back(device), bursts::recovery(device), bursts::reset(device)];
-    let last = [service::steps(device, setup), hops::drops(device)];
-    parts
-        .into_iter()
-        .flatten()
-        .chain(loss::steps(device))
-        .chain(more.into_iter().chain(last).flatten())
-        .collect()
-}
-
-/// A table for each comparison.
-pub(super) fn comparisons(report: &DutReport) -> impl Iterator<Item = Table> {
-    report.comparisons.iter().filter_map(compared::table)
-}
 
 /// The IP version, where the device was tested with both.
 pub(super) fn network(device: &DeviceReport, stream: &Stream) -> Option<Network> {
