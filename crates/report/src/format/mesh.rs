@@ -149,7 +149,7 @@ fn conclusion(report: &MeshReport) -> Block {
     let mut said: Vec<String> =
         report.findings.iter().take(MOST_FINDINGS).map(|found| sentence(&found.title)).collect();
     let more = report.findings.len().saturating_sub(MOST_FINDINGS) as u64;
-    said.extend((more > 0).then(|| format!("{} more: see below.", count(more, "finding"))));
+    said.extend((more > 0).then(|| format!("{} more.", count(more, "finding"))));
     said.extend(missing(report));
     said.extend(older(report));
     said.extend(groups(report).iter().map(range));

@@ -2,9 +2,10 @@
 //! show this one.
 
 use super::super::Style;
-use super::findings::hanging;
+use super::findings::{hanging, one_line};
 use super::grouped;
 use super::path;
+use super::screen::Remark;
 use crate::document::{FigureRow, FigureTable};
 use insight::figure::{Figure, Level, table_figures};
 use insight::limit;
@@ -13,17 +14,8 @@ use model::run::Run;
 use model::stats::distribution::Distribution;
 use model::summary::{DirectionSummary, Loss, Summary};
 
-/// The table.
-pub(super) fn body(run: &Run, style: &Style) -> String {
-    let table = table(run);
-    if table.rows.is_empty() {
-        return String::new();
-    }
-    table.text(style) + &limits(run, style)
-}
-
 /// What set the rate of each direction, and where.
-fn limits(run: &Run, style: &Style) -> String {
+pub(super) fn limits(run: &Run, style: &Style) -> Vec<Remark> {
     let tests = [run].into_iter().filter(|run| run.tests.is_empty()).chain(&run.tests);
     let of_test = |test: &Run| {
         let one = |direction: Direction| {
@@ -32,9 +24,13 @@ fn limits(run: &Run, style: &Style) -> String {
         };
         [Direction::Up, Direction::Down].into_iter().filter_map(one).collect::<Vec<_>>()
     };
-    let lines = tests.flat_map(of_test).map(|line| hanging(&format!("{:<8}", "limit"), &line, None, style));
-    let text: String = lines.collect();
-    if text.is_empty() { text } else { format!("\n{text}") }
+    let mark = format!("{:<8}", "limit");
+    let remark = |sentence: String| Remark {
+        id: "limit".into(),
+        line: one_line(&mark, "", &sentence, style),
+        full: hanging(&mark, &sentence, None, style),
+    };
+    tests.flat_map(of_test).map(remark).collect()
 }
 
 /// A column for each direction that has a figure. Of several tests the table has the figures that people judge by, and the others as
@@ -67,7 +63,9 @@ pub(in crate::format) fn table(run: &Run) -> FigureTable {
         table.push(FigureRow::new("RTT idle", all).with_note(tail(&rtt)));
     }
     if let Some(found) = &run.summary.path {
-        path::rows(found, &directions).into_iter().for_each(|row| table.push(row));
+        // The payload follows from the path MTU.
+        let spare = |row: FigureRow| FigureRow { spare: row.name == path::PAYLOAD, ..row };
+        path::rows(found, &directions).into_iter().map(spare).for_each(|row| table.push(row));
     }
     table
 }
@@ -100,7 +98,14 @@ impl Test<'_> {
             (Level::Detail, false) | (Level::Data, _) => None,
         };
         let of_transport = |figure: &&Figure| figure.transport.is_none_or(|only| only == self.transport);
-        let row = |figure: &'static Figure| Some(self.row(figure, detail(figure.level)?));
+        let is_spare = |figure: &Figure| match is_single {
+            true => SPARE.contains(&figure.name),
+            false => !CORE.contains(&figure.name),
+        };
+        let row = |figure: &'static Figure| {
+            let row = self.row(figure, detail(figure.level)?);
+            Some(FigureRow { spare: is_spare(figure), ..row })
+        };
         let mut rows: Vec<FigureRow> = table_figures().filter(of_transport).filter_map(row).collect();
         if is_single {
             let congestion =
@@ -157,6 +162,11 @@ impl Test<'_> {
         noted.unwrap_or_default()
     }
 }
+
+/// Figures of one test that give way where a screen has no room for all.
+const SPARE: [&str; 5] = ["wire", "line_rate_share", "one_way.mean", "stream.min", "stream.max"];
+/// Figures of one of several tests that never do.
+const CORE: [&str; 4] = ["goodput", "loss", "retransmits", "loaded_rtt"];
 
 /// The value of a figure in a direction.
 fn cell(figure: &Figure, direction: &DirectionSummary) -> Option<String> {
