@@ -24,7 +24,7 @@ pub struct FigureRow {
     pub note: String,
     /// Whether it is for those who look for details: text has it with `-v`.
     pub detail: bool,
-    /// Whether it gives way where a screen has no room for all rows.
+    /// Whether it is left out where a screen has no room for all rows.
     pub spare: bool,
 }
 

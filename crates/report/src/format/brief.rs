@@ -29,7 +29,7 @@ pub(super) fn brief_text(run: &Run, style: &Style) -> String {
     if count_lines(&text) <= lines { text } else { fitted(run, LEAST_ACTION, lines, style) }
 }
 
-/// The text with at most so many lines of what to do, in `lines` lines as far as its parts can give way.
+/// The text with at most so many lines of what to do, in `lines` lines as far as its parts can be left out.
 fn fitted(run: &Run, action: usize, lines: usize, style: &Style) -> String {
     let head = first(run, action, style);
     let foot = provenance::provenance_line(run, style);
@@ -86,7 +86,7 @@ fn first(run: &Run, most: usize, style: &Style) -> String {
     text
 }
 
-/// What to do, in at most `most` lines; of a long advice the first clause.
+/// The action, in at most `most` lines; of a long advice the first clause.
 fn action_lines(action: &str, indent: usize, most: usize, style: &Style) -> Vec<String> {
     let lines = style.wrap(action, indent);
     let mut lines = match action.split_once("; ").filter(|_| !style.detail && lines.len() > LEAST_ACTION) {
@@ -125,7 +125,7 @@ fn between(run: &Run) -> String {
     }
 }
 
-/// What was measured.
+/// The figures.
 fn body(run: &Run, style: &Style) -> Body {
     let mut body = match () {
         () if latency_text::is_latency(run) => Body::of_sections(&latency::body(run, style)),

@@ -144,7 +144,7 @@ fn every_table_has_the_values_of_the_table_of_figures() {
         };
         let (rows, lines) = text(false);
         let (shown, visible) = counted(&format!("text of {name}"), &run, &rows, in_brief);
-        // Spare rows give way where the screen is full.
+        // Spare rows are left out where the screen is full.
         assert!(shown == visible || shown > 0 && lines == 20, "text of {name}: {rows:#?}");
         hold(&format!("-v of {name}"), &run, &text(true).0, in_whole);
         hold(

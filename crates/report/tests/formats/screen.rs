@@ -54,7 +54,7 @@ fn any_number_of_findings_leaves_twenty_lines() {
     }
 }
 
-/// The figures that people judge by stay, whatever gives way.
+/// The figures that people judge by stay, whatever is left out.
 #[test]
 fn findings_push_no_rate_and_no_loss_off_the_screen() {
     let (_, run) = answers().into_iter().find(|(name, _)| name == "measure").expect("there is one");

@@ -123,9 +123,9 @@ fn without_figures(title: &str) -> Vec<&str> {
 
 /// Where a finding stands beside that of the other direction.
 struct Place {
-    /// It follows it.
+    /// Whether it follows that one.
     before: bool,
-    /// It speaks for it too, in this direction.
+    /// The other direction, where it stands for that too.
     twin: Option<Direction>,
 }
 
@@ -169,7 +169,7 @@ pub(in crate::format) fn mark(severity: Severity, style: &Style) -> String {
     style.paint(paint, &format!("{word:<8}"))
 }
 
-/// What was expected, and whether it held.
+/// The expectations, and whether each held.
 pub(super) fn expectations(run: &Run, style: &Style) -> String {
     let line = |expected: &model::expectation::Checked| {
         let (word, paint) = if expected.held { ("held", Paint::Good) } else { ("broken", Paint::Problem) };

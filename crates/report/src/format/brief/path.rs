@@ -68,7 +68,7 @@ pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<FigureRo
     ]
 }
 
-/// What else `mtu` finds out.
+/// Further figures of `mtu`.
 fn details(found: &PathResult, directions: &[Direction]) -> Vec<FigureRow> {
     let cells = |of: fn(&PathDirection) -> Option<String>| {
         directions

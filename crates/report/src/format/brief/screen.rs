@@ -1,4 +1,4 @@
-//! The answer within a screen: spare rows of a table, sections and the texts of findings give way until it fits. `-v` has all.
+//! The answer within a screen: spare rows of a table, sections and the texts of findings are left out until it fits. `-v` has all.
 
 use super::super::Style;
 use crate::document::FigureTable;
@@ -138,7 +138,7 @@ pub(super) fn count_lines(text: &str) -> usize {
 
 /// Columns before the text of a remark: two, a mark of eight, and a space.
 pub(super) const INDENT: usize = 11;
-/// Remarks that spare rows and sections give way to.
+/// Remarks that spare rows and sections are left out for.
 const FEW: usize = 5;
 /// Lines that remarks have however long the table is.
 const LEAST: usize = 3;

@@ -14,7 +14,7 @@ use model::run::Run;
 use model::stats::distribution::Distribution;
 use model::summary::{DirectionSummary, Loss, Summary};
 
-/// What set the rate of each direction, and where.
+/// The limit of each direction's rate, and its place.
 pub(super) fn limits(run: &Run, style: &Style) -> Vec<Remark> {
     let tests = [run].into_iter().filter(|run| run.tests.is_empty()).chain(&run.tests);
     let of_test = |test: &Run| {
@@ -136,7 +136,7 @@ impl Test<'_> {
         self.directions.iter().flatten().copied()
     }
 
-    /// What a row has beside its figures.
+    /// The note beside a row's figures.
     fn note(&self, figure: &Figure) -> String {
         let noted = match figure.name {
             "goodput" => {
@@ -163,7 +163,7 @@ impl Test<'_> {
     }
 }
 
-/// Figures of one test that give way where a screen has no room for all.
+/// Figures of one test that are left out where a screen has no room for all.
 const SPARE: [&str; 5] = ["wire", "line_rate_share", "one_way.mean", "stream.min", "stream.max"];
 /// Figures of one of several tests that never do.
 const CORE: [&str; 4] = ["goodput", "loss", "retransmits", "loaded_rtt"];
