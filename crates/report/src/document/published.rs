@@ -1,4 +1,4 @@
-//! What stands in a JSON document beside what was measured, so that any program can read it: every figure by its public name,
+//! The parts of a JSON document beside what was measured, so that any program can read it: every figure by its public name,
 //! times as text, and the units of keys that do not name them.
 
 use super::{ErrorBody, indented, json_value, line};
@@ -54,7 +54,7 @@ impl<T: Serialize> Published<T> {
         }
     }
 
-    /// As JSON: the keys of the document, then those that it has as a document alone.
+    /// The JSON value: the keys of the document, then those that it has as a document alone.
     pub fn value(&self) -> Value {
         let [started, finished] =
             [&self.started_at, &self.finished_at].map(|time| time.clone().map(Value::String));
@@ -68,12 +68,12 @@ impl<T: Serialize> Published<T> {
         extended(json_value(&self.document), keys)
     }
 
-    /// As indented JSON with a line feed.
+    /// Indented JSON with a line feed.
     pub fn indented(&self) -> String {
         indented(&self.value())
     }
 
-    /// As a line of JSON.
+    /// A line of JSON.
     pub fn line(&self) -> String {
         line(&self.value())
     }
@@ -196,7 +196,7 @@ impl<'a> PublishedEvent<&'a Event> {
         PublishedEvent { event, wall_at: wall.map(|time| time.to_string()) }
     }
 
-    /// As a line of JSON.
+    /// A line of JSON.
     #[must_use]
     pub fn line(&self) -> String {
         line(&extended(json_value(self.event), [("wall_at", self.wall_at.clone().map(Value::String))]))

@@ -28,14 +28,14 @@ pub struct Compared {
     pub base: SetOfRuns,
     /// The set compared.
     pub other: SetOfRuns,
-    /// What is not the same in both, beside the figures.
+    /// Facts that differ between the two, beside the figures.
     pub differences: Vec<Difference>,
     /// A row for each figure that both sets have, the worst first.
     pub figures: Vec<Comparison>,
     /// The round trips of all runs of a set together, where both sets have their histograms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<RoundTrips>,
-    /// What it comes to.
+    /// The conclusion.
     pub conclusion: String,
 }
 
@@ -43,7 +43,7 @@ pub struct Compared {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SetOfRuns {
-    /// What it was asked for by: a label, a run, a file.
+    /// The name that it was requested by: a label, a run, a file.
     pub name: String,
     /// Runs in it that count.
     pub runs: u64,
@@ -55,7 +55,7 @@ pub struct SetOfRuns {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Difference {
-    /// What it is.
+    /// The fact.
     pub what: String,
     /// Its values in the set compared with.
     pub base: Vec<String>,
@@ -231,7 +231,7 @@ fn rank(judgement: Judgement) -> u8 {
     }
 }
 
-/// What both sets know, and not alike.
+/// Facts that both sets know, and that differ.
 fn differences(base: &[Sample], other: &[Sample]) -> Vec<Difference> {
     let (first, second) = (facts(base), facts(other));
     let differs = |(what, base): &(String, Vec<String>)| {
@@ -241,7 +241,7 @@ fn differences(base: &[Sample], other: &[Sample]) -> Vec<Difference> {
     first.iter().filter_map(differs).collect()
 }
 
-/// What is known of these runs, and every value of it, in order.
+/// The facts known of these runs, and every value of each, in order.
 fn facts(runs: &[Sample]) -> Vec<(String, Vec<String>)> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for fact in runs.iter().flat_map(|run| &run.facts) {

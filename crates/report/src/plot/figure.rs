@@ -92,8 +92,8 @@ const HEADING: f64 = 18.0;
 const HEADING_LINE: f64 = 24.0;
 /// Capitals in bold are wider than the mean letter.
 const CAPITALS: f64 = 1.2;
-/// Of a line of the heading.
+/// Characters in a line of the heading.
 const HEADING_LETTERS: usize = 98;
 const LINE: f64 = 15.0;
-/// Of a line of the footer.
+/// Characters in a line of the footer.
 const LETTERS: usize = 187;
