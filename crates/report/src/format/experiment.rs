@@ -145,7 +145,7 @@ fn empty(report: &Experiment) -> Option<String> {
     (!names.is_empty()).then(|| format!("There is no result for {}.", names.join("; ")))
 }
 
-/// What is surely different, first what is worse; of many rows the table says the rest.
+/// The differences that are certain, first the changes for the worse; of many rows the table has the rest.
 fn changes(report: &Experiment) -> Vec<String> {
     let of = |word| report.rows.iter().filter_map(move |row| changed(row, word));
     let mut all: Vec<String> = of(Judgement::Worse).chain(of(Judgement::Better)).collect();

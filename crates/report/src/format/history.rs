@@ -9,7 +9,7 @@ use model::history::{Entry, Headline};
 pub struct History {
     /// The runs.
     pub entries: Vec<Entry>,
-    /// What to say behind the list.
+    /// Notes behind the list.
     pub notes: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ impl Document for History {
     }
 }
 
-/// As many letters of the names as it takes to tell them apart, and no fewer than eight.
+/// The number of letters of the names that distinguishes them, at least eight.
 fn short_ids(entries: &[Entry]) -> usize {
     let mut ids: Vec<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
     ids.sort_unstable();

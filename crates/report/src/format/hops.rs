@@ -29,7 +29,7 @@ pub(super) fn blocks(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// What was measured, as text: the table, the flows, what the words mean, and what it took.
+/// The measurement as text: the table, the flows, the meaning of the words, and the time it took.
 pub(super) fn body(run: &Run, style: &Style) -> String {
     let Some(found) = run.summary.hops.as_deref() else { return String::new() };
     let mut text = String::new();
@@ -83,7 +83,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What is of all routers of the hop.
+    /// The figures of all routers of the hop together.
     fn whole(&self) -> Option<&'a Hop> {
         self.is_first.then_some(self.hop)
     }
@@ -197,7 +197,7 @@ fn flows(found: &HopsResult) -> Option<Table> {
     Table::of_cells("Flows", &cells, &flows)
 }
 
-/// What the words in the table mean, as far as they stand there, and what stands in no column.
+/// The meaning of words in the table, as far as they stand there, and facts that have no column.
 fn legend(found: &HopsResult) -> Vec<String> {
     let hops = || found.hops.iter().chain(found.back.iter().flat_map(|back| &back.hops));
     let has = |missing| hops().any(|hop| hop.missing == missing);

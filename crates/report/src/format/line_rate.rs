@@ -1,4 +1,4 @@
-//! What a link carries, or how near a measured rate came to it, as a document.
+//! The rate that a link carries, or how near a measured rate came to it, as a document.
 
 use super::text_table;
 use crate::document::{Block, Column, Csv, Document, Head, Style, Table, indented_json, json_line};
@@ -101,7 +101,7 @@ fn measured_table(link: BitRate, row: &OnTheWire) -> Table {
     Table::new(columns, rows.map(Vec::from).into())
 }
 
-/// What the tables cannot say, sentence by sentence.
+/// Remarks for which the tables have no place, a sentence each.
 fn remarks(answer: &LineRate) -> Vec<String> {
     let forward = answer
         .rows

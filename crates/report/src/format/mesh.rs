@@ -39,7 +39,7 @@ impl Document for MeshReport {
         groups(self).iter().filter_map(chart::draw_chart).collect()
     }
 
-    /// Of every path that it was measured.
+    /// An expectation for every path: that it was measured.
     fn expectations(&self) -> Vec<Expectation> {
         let one = |cell: &MeshCell| Expectation {
             of: cell.test.clone(),
@@ -115,7 +115,7 @@ impl Group<'_> {
         self.cells.iter().find_map(|cell| Some(cell.measured()?.name.as_str()))
     }
 
-    /// Of its figure more is better.
+    /// Whether more of its figure is better.
     fn higher_is_better(&self) -> bool {
         self.figure().and_then(crate::expect::higher_is_better).unwrap_or(true)
     }
@@ -199,7 +199,7 @@ fn span(of: Nanos) -> String {
     }
 }
 
-/// What stands beside the figure of a cell of an earlier round.
+/// The remark beside the figure of a cell of an earlier round.
 fn age(cell: &MeshCell) -> String {
     cell.age_ns.map(|age| format!(" ({} older)", span(age))).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What a plan would do, as a document.
+//! The outline of a plan that is not carried out, as a document.
 
 use crate::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
 use model::experiment::{Outline, OutlinePath, OutlineRow};

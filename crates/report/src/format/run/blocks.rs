@@ -1,4 +1,4 @@
-//! What a run says, by its kind.
+//! The blocks of a run, by its kind.
 
 use super::{charts, details};
 use crate::document::{Block, Column, Conclusion, Table};
@@ -46,7 +46,7 @@ fn of_throughput(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// What set the rate of each direction.
+/// The limit of each direction's rate.
 fn limits(run: &Run) -> Vec<(String, String)> {
     let tests = [run].into_iter().filter(|run| run.tests.is_empty()).chain(&run.tests);
     let directions = [Direction::Up, Direction::Down];
@@ -145,7 +145,7 @@ fn sizes(found: &PathResult) -> Vec<Block> {
     ]
 }
 
-/// What a capture of packets saw.
+/// The figures of a capture of packets.
 fn captured(run: &Run) -> Vec<Block> {
     let Some(observed) = &run.summary.packets else { return Vec::new() };
     let mut blocks = vec![
@@ -216,7 +216,7 @@ fn one_way(run: &Run, egress: &EgressResult) -> Block {
     ))
 }
 
-/// What was measured, and of whom.
+/// The test and the host.
 pub(in crate::format) fn title(run: &Run) -> String {
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
     match plan {

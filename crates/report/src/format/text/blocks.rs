@@ -85,7 +85,7 @@ fn block_text(block: &Block, style: &Style) -> String {
         Block::Details(title, inner) if style.detail => {
             format!("\n{}\n{}", style.paint(Paint::Bold, &without_marks(title)), blocks(inner, style))
         }
-        // What is drawn is in the tables, too; details are for those who look for them.
+        // A drawing's values are in the tables, too; details are for those who look for them.
         Block::Chart(_) | Block::Details(..) => String::new(),
     }
 }

@@ -1,11 +1,11 @@
-//! What the probes of a `measure` run found.
+//! Results of the probes of a `measure` run.
 
 use super::super::{Paint, Style};
 use super::phrases;
 use super::result::fact;
 use model::run::Run;
 
-/// What follows the table with `-v`.
+/// The text below the table with `-v`.
 pub(super) fn measure_text(run: &Run, style: &Style) -> String {
     let lines: String = path_facts(run).iter().map(|(name, value)| fact(name, value, style)).collect();
     match lines.is_empty() {
@@ -14,7 +14,7 @@ pub(super) fn measure_text(run: &Run, style: &Style) -> String {
     }
 }
 
-/// What the probes found, by name.
+/// The results of the probes, by name.
 pub(in crate::format) fn path_facts(run: &Run) -> Vec<(&'static str, String)> {
     let summary = &run.summary;
     let mut facts = Vec::new();

@@ -37,7 +37,7 @@ pub(super) fn path_text(run: &Run, style: &Style) -> String {
     text
 }
 
-/// What a UDP service answers.
+/// The datagrams that a UDP service answers.
 fn of_service(path: &PathResult, style: &Style) -> String {
     let Some(service) = &path.service else { return String::new() };
     let facts = directions::service(service).into_iter();

@@ -1,4 +1,4 @@
-//! What stands behind the table of one test: the streams, and how it ran.
+//! Details behind the table of one test: the streams, and how it ran.
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
@@ -139,7 +139,7 @@ fn waits(wait: Wait) -> &'static str {
     }
 }
 
-/// What GSO did, and what the wire would have seen without it.
+/// The effect of GSO, and the packets that the wire would have carried without it.
 fn segmentation(run: &Run, plan: &Plan) -> Option<String> {
     if plan.test.transport != Transport::Udp {
         return None;

@@ -103,7 +103,7 @@ fn spread(egress: &EgressResult) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// What of the result is the tool's own.
+/// The part of the result that is the tool's own.
 fn floor(summary: &Summary, egress: &EgressResult) -> Option<String> {
     let (floor, rtt) = (summary.tool_floor?, egress.rtt?);
     let above = match rtt.p50.0.checked_sub(floor.p50.0) {
@@ -143,7 +143,7 @@ fn one_way(delays: &OneWayDelays) -> Vec<(&'static str, String)> {
     vec![("one way", format!("withheld: {why}"))]
 }
 
-/// What this host did to the measuring thread; nothing when nothing is known of it.
+/// The effect of this host on the measuring thread; nothing where none is known.
 pub(super) fn this_host(summary: &Summary) -> Option<String> {
     let noise = summary.noise?;
     let is_busy = noise.is_busy();
@@ -195,7 +195,7 @@ fn meaning(egress: &EgressResult) -> Option<String> {
     let rtt = egress.rtt.filter(|rtt| rtt.count > 0)?;
     let given = percentiles::given(egress);
     let mut far: Vec<_> = given.iter().filter(|one| one.percent > 95.0 && !one.at_least).collect();
-    // Of equal ones the rarest says most.
+    // The rarest of equal ones has the most information.
     far.reverse();
     far.dedup_by_key(|one| one.value);
     far.reverse();

@@ -38,7 +38,7 @@ pub(super) fn strips(path: &PathResult, style: &Style) -> String {
     text
 }
 
-/// What becomes of a size, said of one and of several.
+/// Phrases for the outcome of one size and of several.
 #[derive(Clone, Copy)]
 struct Phrases {
     legend: &'static str,
@@ -62,7 +62,7 @@ impl Phrases {
     };
 }
 
-/// What became of one size.
+/// The outcome of one size.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Delivery {
     Crosses,
@@ -119,7 +119,7 @@ fn cells(sizes: &[SizeProbe], low: u32, high: u32, room: usize) -> Vec<Delivery>
         .collect()
 }
 
-/// What is lost is shown before what crosses, so that a single size that vanishes is seen.
+/// Losses are shown before deliveries, so that a single size that vanishes is visible.
 fn shown(here: &[Delivery], before: Option<Delivery>, after: Option<Delivery>) -> Delivery {
     let worst = [Delivery::Vanishes, Delivery::Partly, Delivery::Crosses]
         .into_iter()
