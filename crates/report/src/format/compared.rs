@@ -138,13 +138,13 @@ impl Compared {
                 format!("{other} is the same as {base} in all {}.", count(same.len() as u64, "figure"))
             }
             (true, _) => format!(
-                "Whether {other} differs from {base} cannot be determined for {}{}.",
+                "A difference of {other} from {base} can be neither shown nor excluded for {}{}.",
                 count(open as u64, "figure"),
                 more(&self.figures)
             ),
             (false, 0) => ".".to_owned(),
             (false, _) => format!(
-                "; for {} it cannot be determined{}.",
+                "; for {} a difference can be neither shown nor excluded{}.",
                 count(open as u64, "figure"),
                 more(&self.figures)
             ),
@@ -162,7 +162,7 @@ fn more(figures: &[Comparison]) -> String {
     });
     wanted
         .max()
-        .map(|runs| format!(": about {} more on each side would", count(runs, "run")))
+        .map(|runs| format!(": about {} more on each side are needed", count(runs, "run")))
         .unwrap_or_default()
 }
 
@@ -305,7 +305,7 @@ impl Compared {
             ),
             unit: "%".into(),
             series: vec![base.clone(), other.clone()],
-            whiskers: Some("the median lies between its ends with 95 %".into()),
+            whiskers: Some("95 % confidence interval of the median".into()),
             panels: vec![BarPanel { title: String::new(), rows }],
             ..BarChart::default()
         })
@@ -480,7 +480,7 @@ mod tests {
         assert_eq!((compared.other.runs, compared.other.void), (2, 1));
         assert_eq!(row(&compared, "rtt.p50").other.runs, 2);
         assert!(compared.differences.is_empty());
-        assert!(compared.conclusion.contains("cannot be determined"), "{}", compared.conclusion);
+        assert!(compared.conclusion.contains("can be neither shown nor excluded"), "{}", compared.conclusion);
         assert_eq!(compared.round_trips[0].other.max.0, 1002, "the void run's are left out");
     }
 

@@ -130,7 +130,7 @@ fn changed(side: Side<'_>, sent: u32, received: u32) -> Finding {
             setting(best),
             percent(gain(best, received, headers))
         ),
-        None => "Look at the path MTU before changing it: clamps are there for tunnels that nobody mentioned.".to_owned(),
+        None => "Look at the path MTU before changing it: clamps are there for tunnels that are not known here.".to_owned(),
     })
 }
 

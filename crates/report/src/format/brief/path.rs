@@ -150,5 +150,5 @@ pub(super) const PAYLOAD: &str = "UDP payload";
 const SET: &str = "  set  ";
 /// Settings that all have a line.
 const MOST_SET: usize = 3;
-/// Of more, those that have one.
+/// Settings of a longer list that have one.
 const FEW_SET: usize = 2;

@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn notes_that_differ_in_numbers_alone_are_one() {
         let held = |frames: u32, time: &str| {
-            format!("IPv4 {frames}: the host held the generator up, in the end for {time} in all")
+            format!("IPv4 {frames}: the host interrupted the generator, in the end for {time} in all")
         };
         let notes =
             [held(64, "111 ms"), held(64, "1.20 s"), held(512, "59.8 ms"), "Stopped early.".to_owned()];

@@ -275,7 +275,7 @@ pub(super) fn remarks(device: &DeviceReport) -> Vec<String> {
         .collect();
     if device.voided > 0 {
         let trials = count(device.voided, "trial");
-        lines.push(format!("{trials} thrown away and repeated, since this host held the generator up."));
+        lines.push(format!("{trials} thrown away and repeated, since this host interrupted the generator."));
     }
     lines.extend(device.notes.iter().cloned());
     lines

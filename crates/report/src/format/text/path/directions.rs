@@ -253,7 +253,7 @@ pub(in crate::format) fn facts(path: &PathResult) -> Vec<(&'static str, String)>
             .unwrap_or_default();
         facts.push((names.0, format!("{}{payload}{limit}", path_mtu(one_way))));
         facts.extend(one_way.black_hole.map(|hole| {
-            (names.1, format!("packets of {} to {} bytes vanish without a word", hole.first, hole.last))
+            (names.1, format!("packets of {} to {} bytes vanish without a message", hole.first, hole.last))
         }));
         facts.extend(fate_known(one_way).then(|| (names.2, fragments(one_way))));
         let changed = one_way.tcp.as_ref().filter(|tcp| tcp.mss_sent != tcp.mss_received);
