@@ -1,6 +1,6 @@
 //! A sweep over frame sizes: its table, its notes, its bars, and its chart.
 
-use super::table::plain;
+use super::table::{plain, without};
 use super::text::latency::bar;
 use super::{Paint, Style};
 use crate::document::Column;
@@ -106,7 +106,11 @@ pub(super) fn subtitle(run: &Run) -> String {
 /// The table and its notes, between the heading and the findings; with details legend and bars.
 pub(super) fn text(run: &Run, style: &Style) -> String {
     let rows = &run.summary.rows;
-    let mut text = format!("\n{}", plain(&columns(), &cells(rows), style));
+    let (columns, cells) = match style.detail {
+        true => (columns(), cells(rows)),
+        false => without(columns(), cells(rows), &DISPENSABLE, style.width),
+    };
+    let mut text = format!("\n{}", plain(&columns, &cells, style));
     if style.detail {
         text.push('\n');
         let legend = style.wrap(LEGEND, 2);
@@ -125,6 +129,9 @@ pub(super) fn text(run: &Run, style: &Style) -> String {
     }
     text
 }
+
+/// Columns that a narrow screen has no room for, the first ones first; `-v` has them.
+const DISPENSABLE: [&str; 4] = ["Device", "CPU", "Bytes", "Line"];
 
 /// The head of the table.
 pub(super) fn columns() -> Vec<Column> {

@@ -138,8 +138,19 @@ fn table(found: &HopsResult, heading: &str) -> Option<Table> {
         Cell("Jitter", true, |line| line.whole()?.jitter.map(|jitter| jitter.to_string())),
         Cell("Notes", false, Line::notes),
     ];
-    Table::of_cells(heading, &cells, &lines)
+    let mut table = Table::of_cells(heading, &cells, &lines)?;
+    // A hop where arrivals are counted has no round trips.
+    let columns = table.columns.iter().map(|column| TIMES.contains(&column.heading.as_str()));
+    let columns: Vec<bool> = columns.collect();
+    for (row, _) in table.rows.iter_mut().zip(&lines).filter(|(_, line)| line.is_first) {
+        let times = row.iter_mut().zip(&columns).filter(|(cell, is_time)| **is_time && cell.is_empty());
+        times.for_each(|(cell, _)| *cell = "-".into());
+    }
+    Some(table)
 }
+
+/// Headings of times.
+const TIMES: [&str; 4] = ["Best", "Median", "p90", "Jitter"];
 
 /// The table without the columns that the screen has no room for, and what stood in those that hold words.
 fn fitted(found: &HopsResult, width: usize) -> (Option<Table>, Vec<String>) {

@@ -192,7 +192,7 @@ pub(in crate::format) fn hanging(mark: &str, sentence: &str, paint: Option<Paint
 
 /// A mark of eight columns, an id and as much of the text beside it as the line has room for.
 pub(super) fn one_line(mark: &str, id: &str, text: &str, style: &Style) -> String {
-    let lead = if id.is_empty() { String::new() } else { format!("{id}: ") };
+    let lead = format!("{id}: ");
     format!("  {mark} {lead}{}\n", in_one_line(text, room_beside(&lead, style)))
 }
 

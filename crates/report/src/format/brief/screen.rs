@@ -97,7 +97,7 @@ pub(super) fn remarks_within(remarks: &[Remark], room: usize, style: &Style) -> 
     remarks.iter().map(text).collect()
 }
 
-/// A text in one line of `room` characters: whole, or its clauses that fit, or its first words and an ellipsis.
+/// A text in one line of `room` characters: whole, or its clauses that fill half of it, or its first words and an ellipsis.
 pub(super) fn in_one_line(text: &str, room: usize) -> String {
     if length(text) <= room {
         return text.to_owned();
@@ -106,8 +106,7 @@ pub(super) fn in_one_line(text: &str, room: usize) -> String {
         text.match_indices([':', ';']).map(|(at, _)| at).filter(|at| text[at + 1..].starts_with(' '));
     clauses
         .map(|at| &text[..at])
-        .filter(|clause| length(clause) <= room)
-        .last()
+        .rfind(|clause| (room / 2..=room).contains(&length(clause)))
         .map_or_else(|| cut(text, room), str::to_owned)
 }
 
@@ -118,7 +117,7 @@ fn cut(text: &str, room: usize) -> String {
     }
     let mut cut = String::new();
     for word in text.split(' ') {
-        if length(&cut) + length(word) + " …".chars().count() > room {
+        if length(&cut) + length(word) + "…".chars().count() > room {
             break;
         }
         cut.push_str(word);
@@ -172,7 +171,8 @@ mod tests {
             in_one_line("TCP up runs at line rate: 9.40 Gbit/s of 9.41", 30),
             "TCP up runs at line rate"
         );
-        assert_eq!(in_one_line("a: b; c d e f g h i j k", 10), "a: b");
+        assert_eq!(in_one_line("a b: c d; e f g h i j k", 10), "a b: c d");
+        assert_eq!(in_one_line("not known: the path took no more", 25), "not known: the path took…");
         assert_eq!(in_one_line("one two three, four five", 16), "one two three…");
         assert_eq!(in_one_line("unbreakable-word-of-some-length", 10), "…");
     }

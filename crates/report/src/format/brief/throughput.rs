@@ -20,15 +20,15 @@ pub(super) fn limits(run: &Run, style: &Style) -> Vec<Remark> {
     let of_test = |test: &Run| {
         let one = |direction: Direction| {
             let limit = test.summary.direction(direction)?.limit.as_deref()?;
-            Some(format!("{direction}: {}", limit::sentence(limit)))
+            Some((direction, limit::sentence(limit)))
         };
         [Direction::Up, Direction::Down].into_iter().filter_map(one).collect::<Vec<_>>()
     };
     let mark = format!("{:<8}", "limit");
-    let remark = |sentence: String| Remark {
+    let remark = |(direction, sentence): (Direction, String)| Remark {
         id: "limit".into(),
-        line: one_line(&mark, "", &sentence, style),
-        full: hanging(&mark, &sentence, None, style),
+        line: one_line(&mark, &direction.to_string(), &sentence, style),
+        full: hanging(&mark, &format!("{direction}: {sentence}"), None, style),
     };
     tests.flat_map(of_test).map(remark).collect()
 }
