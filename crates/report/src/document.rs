@@ -21,6 +21,7 @@ pub(crate) use table::Cell;
 pub use table::{Column, Table};
 
 use crate::plot::{BarChart, Drawing, Figure, Heading};
+use insight::answer::first_sentence;
 use model::finding::Status;
 use model::history::Entry;
 use model::time::WallTime;
@@ -115,7 +116,8 @@ fn heading(document: &dyn Document) -> Option<Heading> {
     let conclusion = conclusions.next().filter(|_| conclusions.next().is_none())?;
     let text = if conclusion.answer.is_empty() { &conclusion.text } else { &conclusion.answer };
     let (word, paint) = conclusion.word();
-    Some(Heading { word, is_good: paint == Paint::Good, text: text.replace('`', "") })
+    // The advice is for those who read the result.
+    Some(Heading { word, is_good: paint == Paint::Good, text: first_sentence(text).replace('`', "") })
 }
 
 /// The title of a document in the place of its figures.
