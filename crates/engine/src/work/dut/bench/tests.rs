@@ -223,7 +223,11 @@ fn delays_at_a_lower_load_are_told() {
     );
     let report = world.report();
     assert_eq!((report.voided, report.notes.len()), (2, 1));
-    assert!(report.notes[0].starts_with("IPv4 128: the host interrupted the generator"), "{:?}", report.notes);
+    assert!(
+        report.notes[0].starts_with("IPv4 128: the host interrupted the generator"),
+        "{:?}",
+        report.notes
+    );
 }
 
 #[test]
