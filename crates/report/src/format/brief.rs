@@ -132,7 +132,7 @@ fn body(run: &Run, style: &Style) -> Body {
         () if run.is_path() => path::body(run, style),
         () if run.is_hops() => Body::whole(&super::hops::body(run, style)),
         () if transfer::is_transfer(run) => Body::of_sections(&text::transfer_body(run, style)),
-        () if run.summary.pairs.is_some() => Body::of_sections(&text::pairs_body(run, style)),
+        () if run.summary.pairs.is_some() => Body::whole(&text::pairs_body(run, style)),
         () if run.is_frames() => Body::whole(&super::frames::text(run, style)),
         () => {
             let remarks = throughput::limits(run, style);

@@ -97,7 +97,7 @@ pub(super) fn remarks_within(remarks: &[Remark], room: usize, style: &Style) -> 
     remarks.iter().map(text).collect()
 }
 
-/// A text in one line of `room` characters: whole, or its clauses that fill half of it, or its first words and an ellipsis.
+/// A text in one line of `room` characters: whole, or its clauses that fill a third of it, or its first words and an ellipsis.
 pub(super) fn in_one_line(text: &str, room: usize) -> String {
     if length(text) <= room {
         return text.to_owned();
@@ -106,7 +106,7 @@ pub(super) fn in_one_line(text: &str, room: usize) -> String {
         text.match_indices([':', ';']).map(|(at, _)| at).filter(|at| text[at + 1..].starts_with(' '));
     clauses
         .map(|at| &text[..at])
-        .rfind(|clause| (room / 2..=room).contains(&length(clause)))
+        .rfind(|clause| (room / 3..=room).contains(&length(clause)))
         .map_or_else(|| cut(text, room), str::to_owned)
 }
 
@@ -172,7 +172,7 @@ mod tests {
             "TCP up runs at line rate"
         );
         assert_eq!(in_one_line("a b: c d; e f g h i j k", 10), "a b: c d");
-        assert_eq!(in_one_line("not known: the path took no more", 25), "not known: the path took…");
+        assert_eq!(in_one_line("not known: the path took no more", 30), "not known: the path took no…");
         assert_eq!(in_one_line("one two three, four five", 16), "one two three…");
         assert_eq!(in_one_line("unbreakable-word-of-some-length", 10), "…");
     }
