@@ -14,6 +14,7 @@ pub(crate) use values::check_output;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 use engine::error::Failure;
+use model::units::BitRate;
 use std::ffi::OsString;
 use std::path::Path;
 use table::{COMMANDS, ForeignOption, Meaning, OPTIONS};
@@ -72,9 +73,9 @@ fn answer(program: &Command, args: &[OsString], error: &clap::Error) -> Option<A
     let typed = Typed { program, command, at, texts };
     match error.kind() {
         ErrorKind::InvalidSubcommand if command.is_empty() => {
-            let has_similar = error.get(ContextKind::SuggestedSubcommand).is_some();
+            let similar = similar(error);
             let word = context(error, ContextKind::InvalidSubcommand)?;
-            typed.foreign_command(word, has_similar).map(Answer::Refused)
+            Some(Answer::Refused(typed.foreign_command(word, similar)))
         }
         ErrorKind::UnknownArgument => typed.unknown(context(error, ContextKind::InvalidArg)?, args),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
@@ -94,6 +95,15 @@ fn context(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
+/// The command most like the word that is none; clap lists the least like first.
+fn similar(error: &clap::Error) -> Option<&str> {
+    match error.get(ContextKind::SuggestedSubcommand)? {
+        ContextValue::String(text) => Some(text),
+        ContextValue::Strings(texts) => texts.last().map(String::as_str),
+        _ => None,
+    }
+}
+
 /// A command line, and where its command is; 0: there is none.
 struct Typed<'a> {
     program: &'a Command,
@@ -104,20 +114,38 @@ struct Typed<'a> {
 
 impl Typed<'_> {
     /// A word in the place of a command.
-    fn foreign_command(&self, word: &str, has_similar: bool) -> Option<Failure> {
+    fn foreign_command(&self, word: &str, similar: Option<&str>) -> Failure {
         let known = COMMANDS.iter().find(|(words, _)| words.split(' ').any(|one| one == word.to_lowercase()));
+        let known = self.by_options(word).or(known.map(|(_, ours)| *ours));
         let advice = match known {
-            Some((_, ours)) => format!("write `{}`", with_host(ours, self.host_after(word))),
+            Some(ours) => format!("write `{}`", with_host(ours, self.host_after(word))),
             None if is_url(word) => format!("write `pathmeter transfer {word}`"),
             None if is_host(word) => format!("write `pathmeter measure {word}`"),
             None if word.ends_with(".toml") && Path::new(word).exists() => {
                 format!("write `pathmeter plan run {word}`, or of a topology `pathmeter lab run {word}`")
             }
             None if Path::new(word).exists() => format!("write `pathmeter import {word}`"),
-            None if has_similar => return None,
-            None => format!("`pathmeter help` lists them; a host of this name: `pathmeter measure {word}`"),
+            None => match similar {
+                Some(similar) => format!("did you mean `pathmeter {similar}`? `pathmeter help` lists all"),
+                None => {
+                    format!("`pathmeter help` lists them; a host of this name: `pathmeter measure {word}`")
+                }
+            },
         };
-        Some(Failure::usage(format!("there is no command `{word}`"), advice))
+        Failure::usage(format!("there is no command `{word}`"), advice)
+    }
+
+    /// A foreign command whose options say what it is for.
+    fn by_options(&self, word: &str) -> Option<&'static str> {
+        let follows = |wanted: &[&str]| {
+            self.texts.windows(2).any(|pair| wanted.contains(&pair[0]) && !pair[1].is_empty())
+        };
+        let is_round_trip = |text: &&str| text.to_uppercase().ends_with("_RR");
+        match word.to_lowercase().as_str() {
+            "ping" | "ping6" if follows(&["-M"]) => Some("pathmeter mtu HOST"),
+            "netperf" if self.texts.iter().any(is_round_trip) => Some("pathmeter latency HOST --tcp"),
+            _ => None,
+        }
     }
 
     /// The host that follows a foreign command.
@@ -163,8 +191,8 @@ impl Typed<'_> {
 
     /// An argument that stands alone where none is taken.
     fn unknown_value(&self, word: &str) -> Option<Failure> {
-        let is_host = |text: &&str| !text.starts_with('-') && !is_number(text);
-        let before = self.texts.get(self.at + 1..)?.iter().copied().find(is_host);
+        let is_no_port = |text: &&str| !text.starts_with('-') && !is_number(text);
+        let before = self.texts.get(self.at + 1..)?.iter().copied().find(is_no_port);
         if self.command == "serve" && is_number(word) {
             let advice = format!("a port is written `-p {word}`");
             return Some(Failure::usage(format!("`pathmeter serve` takes no argument: `{word}`"), advice));
@@ -173,7 +201,28 @@ impl Typed<'_> {
             let advice = "run it on the far host as it is; `--bind ADDR` picks an address of that host";
             return Some(Failure::usage(format!("`pathmeter serve` takes no host: `{word}`"), advice));
         }
-        is_number(word).then(|| hosts::port_alone(word, before))
+        let takes_link = ["frames", "linerate"].contains(&self.command);
+        if takes_link && !is_number(word) && word.parse::<BitRate>().is_ok() {
+            let what = format!("`pathmeter {}` does not take `{word}` alone", self.command);
+            return Some(Failure::usage(what, format!("the speed of the link is `--link {word}`")));
+        }
+        if is_number(word) {
+            return Some(hosts::port_alone(word, before));
+        }
+        (self.takes_host() && is_host(word)).then(|| {
+            let what = format!("`pathmeter {}` takes one host: `{word}` is one more", self.command);
+            Failure::usage(
+                what,
+                "`pathmeter throughput HOST HOST` and `pathmeter latency HOST HOST` take several",
+            )
+        })
+    }
+
+    fn takes_host(&self) -> bool {
+        let command = self.program.find_subcommand(self.command);
+        let mut names =
+            command.into_iter().flat_map(Command::get_positionals).filter_map(|arg| arg.get_value_names());
+        names.any(|names| names.iter().any(|name| name.contains("HOST")))
     }
 
     /// An option that other commands have.

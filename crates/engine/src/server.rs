@@ -167,7 +167,7 @@ impl Server {
         let beyond = sockets.addresses().any(is_beyond);
         if beyond && config.token.is_none() && !config.frames_ports.is_empty() {
             return Err(Failure::usage(
-                "--frames-port beyond loopback without a token: whoever reaches this host could send frames out of it",
+                "--frames-port beyond loopback without a token: anyone who reaches this host could send frames out of it",
                 "give --token-file FILE, the same at both ends, or --bind 127.0.0.1",
             )
             .into());

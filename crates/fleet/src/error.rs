@@ -75,7 +75,7 @@ pub enum FleetError {
         server: String,
     },
     /// A subject has no listener.
-    #[error("nobody answers on `{subject}`")]
+    #[error("there is no answer on `{subject}`")]
     NoResponder {
         /// The subject.
         subject: String,

@@ -48,7 +48,7 @@ impl Path<'_> {
         known.filter(|(_, one_way)| !self.is_filtered(one_way))
     }
 
-    /// What is known of a direction is likely a filter of large echo requests, by whose size nothing is to be set.
+    /// Whether the figure of a direction likely comes from a filter of large echo requests, by whose size nothing is to be set.
     fn is_filtered(&self, one_way: &PathDirection) -> bool {
         let hole = self.result.echo_hole.filter(|hole| hole.is_likely_filter());
         one_way.bound == Bound::AtLeast && hole.is_some_and(|hole| one_way.path_mtu <= Some(hole.first))

@@ -132,7 +132,7 @@ pub enum Source {
 }
 
 impl Figure {
-    /// It is named with `up.` or `down.` before it.
+    /// Whether it is named with `up.` or `down.` before it.
     #[must_use]
     pub fn is_directed(&self) -> bool {
         matches!(self.source, Source::Direction(_) | Source::Path(_))

@@ -144,12 +144,8 @@ impl Plan {
         }
         let mut variants: Vec<Planned> = Vec::new();
         for name in names {
-            let topology = shipped::find(name).map_err(|error| {
-                Failure::usage(
-                    error.to_string(),
-                    "`pathmeter lab list` has the topologies, docs/lab.md the form of a file",
-                )
-            })?;
+            let topology = shipped::find(name)
+                .map_err(|error| Failure::usage(error.to_string(), "docs/lab.md has the form of a file"))?;
             if variants.iter().any(|one| one.topology.name == topology.name) {
                 let message = format!("the topology {} is given twice", topology.name);
                 return Err(Failure::usage(message, "name each once; --runs N repeats all").into());

@@ -156,7 +156,7 @@ pub struct PathDirection {
     pub discovery: Discovery,
     /// ICMP packet-too-big messages that quoted a probe.
     pub too_big: Vec<TooBig>,
-    /// The sizes that vanish without a word.
+    /// The sizes that vanish without a message.
     pub black_hole: Option<BlackHole>,
     /// Sizes that vanish although smaller and larger packets cross.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -339,7 +339,7 @@ pub struct TooBig {
     pub count: u32,
 }
 
-/// Sizes that vanish without a word.
+/// Sizes that vanish without a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BlackHole {
@@ -351,7 +351,7 @@ pub struct BlackHole {
     pub cause: BlackHoleCause,
 }
 
-/// Why large packets vanish without a word.
+/// Why large packets vanish without a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]

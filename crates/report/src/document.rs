@@ -21,6 +21,7 @@ pub(crate) use table::Cell;
 pub use table::{Column, Table};
 
 use crate::plot::{BarChart, Drawing, Figure, Heading};
+use insight::answer::first_sentence;
 use model::finding::Status;
 use model::history::Entry;
 use model::time::WallTime;
@@ -29,13 +30,13 @@ use serde_json::Value;
 
 /// Something that a command prints: the result of a run, a report, a list.
 pub trait Document {
-    /// What it is and when it came to be.
+    /// Its kind, its title and its times.
     fn head(&self) -> Head;
 
     /// All that it says, in order. Text between backticks is code, as in Markdown.
     fn blocks(&self) -> Vec<Block>;
 
-    /// What was expected, and whether it held.
+    /// The expectations, and whether each held.
     fn expectations(&self) -> Vec<Expectation> {
         Vec::new()
     }
@@ -45,7 +46,7 @@ pub trait Document {
         drawn(&self.blocks())
     }
 
-    /// Of whom and when it is, for below a drawing.
+    /// The hosts and the time of it, for below a drawing.
     fn provenance(&self) -> String {
         let Head { title, started, .. } = self.head();
         let at = started.map(|at| format!(", {at}")).unwrap_or_default();
@@ -117,7 +118,8 @@ fn heading(document: &dyn Document) -> Option<Heading> {
     let conclusion = conclusions.next().filter(|_| conclusions.next().is_none())?;
     let text = if conclusion.answer.is_empty() { &conclusion.text } else { &conclusion.answer };
     let (word, paint) = conclusion.word();
-    Some(Heading { word, is_good: paint == Paint::Good, text: text.replace('`', "") })
+    // The advice is for those who read the result.
+    Some(Heading { word, is_good: paint == Paint::Good, text: first_sentence(text).replace('`', "") })
 }
 
 /// The title of a document in the place of its figures.
@@ -126,7 +128,7 @@ fn without_figures(document: &dyn Document) -> Drawing {
     BarChart { title, subtitle: "no figures to draw".into(), ..BarChart::default() }.drawing()
 }
 
-/// What a document is.
+/// The head of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Head {
     /// The kind of document in a word: `throughput`, `rfc2544`, `lab`.

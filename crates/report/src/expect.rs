@@ -47,7 +47,7 @@ pub enum ExpectError {
     UnknownKey {
         /// The text as it was given.
         text: String,
-        /// What stands before the comparison.
+        /// The text before the comparison.
         key: String,
         /// The one that was meant, as it seems, or every figure.
         known: String,
@@ -63,7 +63,7 @@ pub enum ExpectError {
         what: &'static str,
         /// Such a value.
         example: &'static str,
-        /// What stands behind the comparison.
+        /// The text behind the comparison.
         value: String,
     },
 }
@@ -165,7 +165,7 @@ const FEW: usize = 8;
 /// From here on two names are taken for the same, mistyped (Jaro and Winkler's likeness, 0 to 1).
 const LIKE: f64 = 0.8;
 
-/// What stands before the comparison, which one it is, and what stands behind it.
+/// The text before the comparison, the comparison, and the text behind it.
 fn split(text: &str) -> Result<(&str, Comparison, &str), ExpectError> {
     parts(text).ok_or_else(|| ExpectError::NoComparison { text: text.into() })
 }
@@ -173,6 +173,10 @@ fn split(text: &str) -> Result<(&str, Comparison, &str), ExpectError> {
 fn parts(text: &str) -> Option<(&str, Comparison, &str)> {
     let at = text.find(['>', '<', '='])?;
     let (key, rest) = text.split_at(at);
+    // `=>` is neither of the two that it may stand for.
+    if rest.starts_with("=>") || rest.starts_with("=<") {
+        return None;
+    }
     // The longer sign first: `>` also begins `>=`.
     let (sign, comparison) = COMPARISONS.iter().find(|(sign, _)| rest.starts_with(sign))?;
     let value = rest[sign.len()..].trim();
@@ -214,7 +218,7 @@ mod tests {
         ] {
             let said = text.parse::<Expectation>().expect_err(text).to_string();
             assert!(said.contains(meant), "{text}: {said}");
-            // Who mistyped one name does not want to read a hundred.
+            // A user who mistyped one name does not want to read a hundred.
             assert!(!meant.starts_with("did you mean") || said.len() < 250, "{said}");
         }
         let said = "transfer.speed>=9".parse::<Expectation>().expect_err("no figure").to_string();

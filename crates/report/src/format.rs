@@ -41,7 +41,7 @@ use crate::document::{Document, Table};
 use crate::harmless;
 use model::history::Kept;
 
-/// What was kept as a document that can be written.
+/// A kept measurement as a document that can be written.
 #[must_use]
 pub fn document(kept: &Kept) -> Box<dyn Document + '_> {
     match kept {
@@ -56,9 +56,9 @@ pub fn document(kept: &Kept) -> Box<dyn Document + '_> {
 pub struct Format {
     /// The name given to `--format`.
     pub name: &'static str,
-    /// What it is for, in a few words.
+    /// Its purpose, in a few words.
     pub about: &'static str,
-    /// What is written while something runs.
+    /// Its output while something runs.
     pub live: Live,
     /// How it writes a plan; absent: it has no form for one.
     pub plan: Option<PlanForm>,
@@ -78,7 +78,7 @@ impl Format {
     }
 }
 
-/// What a format writes while something runs.
+/// The output of a format while something runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Live {
     /// Rows for people; the document is the end of them.

@@ -56,7 +56,7 @@ fn mark_older(cells: &mut [MeshCell]) {
     }
 }
 
-/// What the cells of each test show together. What is void or missed says nothing of a path.
+/// The findings that the cells of each test show together. A cell that is void or missed is no evidence about a path.
 fn findings_of(cells: &[MeshCell]) -> Vec<MatrixFinding> {
     let tests: BTreeSet<&str> = cells.iter().map(|cell| cell.test.as_str()).collect();
     let of_test = |test: &str| {
@@ -82,7 +82,7 @@ fn findings_of(cells: &[MeshCell]) -> Vec<MatrixFinding> {
         found.filter_map(in_words).map(|one| with_limit(one, &limits)).collect::<Vec<_>>()
     };
     let mut all: Vec<MatrixFinding> = tests.into_iter().flat_map(of_test).collect();
-    // What limits rates stands before what only takes longer.
+    // Findings about rates stand before those about time.
     all.sort_by_key(|found| SEVERITY.iter().position(|test| *test == found.test).unwrap_or(SEVERITY.len()));
     all
 }

@@ -4,6 +4,7 @@ use super::is_number;
 use crate::arguments::Cli;
 use engine::error::Failure;
 use std::net::Ipv6Addr;
+use std::path::Path;
 
 /// Refuses a far end that cannot be meant.
 ///
@@ -18,6 +19,9 @@ pub(crate) fn check(cli: &mut Cli) -> Result<(), Failure> {
         }
         if !has_device && is_link_local(host) {
             return Err(without_interface(host, &interfaces()));
+        }
+        if let Some((address, zone)) = host.split_once('%').filter(|(_, zone)| !is_zone(zone)) {
+            return Err(unknown_zone(address, zone, &interfaces()));
         }
     }
     Ok(())
@@ -38,12 +42,28 @@ fn is_link_local(host: &str) -> bool {
     host.parse::<Ipv6Addr>().is_ok_and(|address| address.is_unicast_link_local())
 }
 
-fn without_interface(host: &str, interfaces: &[String]) -> Failure {
+/// An interface of this host, by name or number.
+fn is_zone(zone: &str) -> bool {
+    is_number(zone) || Path::new("/sys/class/net").join(zone).exists()
+}
+
+fn unknown_zone(address: &str, zone: &str, interfaces: &[String]) -> Failure {
     let first = interfaces.first().map_or("eth0", String::as_str);
-    let here = match interfaces {
+    let here = listed(interfaces);
+    Failure::usage(format!("there is no interface {zone} here"), format!("write {address}%{first}{here}"))
+}
+
+/// The interfaces of this host, behind an advice.
+fn listed(interfaces: &[String]) -> String {
+    match interfaces {
         [] => String::new(),
         names => format!("; interfaces here: {}", names.join(", ")),
-    };
+    }
+}
+
+fn without_interface(host: &str, interfaces: &[String]) -> Failure {
+    let first = interfaces.first().map_or("eth0", String::as_str);
+    let here = listed(interfaces);
     Failure::usage(
         format!("{host} is a link-local address, and each link has its own: the interface is missing"),
         format!("write {host}%{first}{here}"),
@@ -76,6 +96,10 @@ mod tests {
         let failure = without_interface("fe80::1", &["ens3".into(), "wlan0".into()]);
         let advice = failure.advice.expect("advice");
         assert_eq!(advice, "write fe80::1%ens3; interfaces here: ens3, wlan0");
+        let other = unknown_zone("fe80::1", "eth9", &["ens3".into()]);
+        assert_eq!(other.message, "there is no interface eth9 here");
+        assert_eq!(other.advice.as_deref(), Some("write fe80::1%ens3; interfaces here: ens3"));
+        assert!(is_zone("lo") && is_zone("1") && !is_zone("no-such9"));
         assert_eq!(without_interface("fe80::1", &[]).advice.as_deref(), Some("write fe80::1%eth0"));
         for (host, expected) in [
             ("fe80::1", true),

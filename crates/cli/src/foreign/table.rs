@@ -28,7 +28,7 @@ pub(super) struct ForeignOption {
 pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("mtr traceroute traceroute6 tcptraceroute tracert pathping trace trip trippy", "pathmeter hops HOST"),
     ("tracepath tracepath6", "pathmeter hops HOST"),
-    ("ping ping6 fping hping3 rtt jitter ping-pong pp", "pathmeter latency HOST"),
+    ("ping ping6 fping hping hping3 nping rtt jitter ping-pong pp", "pathmeter latency HOST"),
     ("owping twping", "pathmeter latency HOST --protocol twamp"),
     ("under-load ul", "pathmeter latency HOST --mode under-load"),
     ("playback pb", "pathmeter latency HOST --mode playback --playback FILE"),

@@ -179,12 +179,15 @@ fn a_word_that_is_no_command_may_be_a_host() {
         (&["zzz"], "`pathmeter help` lists them; a host of this name: `pathmeter measure zzz`"),
         (&["MTR", "-rwc", "10", "far.example"], "write `pathmeter hops far.example`"),
         (&["ping"], "write `pathmeter latency HOST`"),
+        (&["ping", "-c", "5", "-M", "do", "-s", "1472", "10.0.0.1"], "write `pathmeter mtu 10.0.0.1`"),
+        (&["netperf", "-H", "10.0.0.1", "-t", "TCP_RR"], "write `pathmeter latency 10.0.0.1 --tcp`"),
+        (&["nping", "10.0.0.1"], "write `pathmeter latency 10.0.0.1`"),
+        (&["mesure", "h"], "did you mean `pathmeter measure`? `pathmeter help` lists all"),
+        (&["thruput", "h"], "did you mean `pathmeter throughput`? `pathmeter help` lists all"),
     ] {
         let Err(Refused::Foreign(failure)) = read(line) else { panic!("{line:?}") };
         assert_eq!(failure.advice.as_deref(), Some(advice), "{line:?}");
     }
-    // A word of ours, mistyped, is left to clap.
-    assert!(matches!(read(&["mesure", "h"]), Err(Refused::Clap(_))));
 }
 
 #[test]
@@ -207,6 +210,12 @@ fn values_of_other_tools_are_answered() {
         (&["throughput", "h", "-B", "10.0.0.1%eth0"], "write `--device eth0`"),
         (&["serve", "--bind", "fe80::1%eth0"], "leave `--bind` out"),
         (&["measure", "h", "5210"], "a port is written `h:5210`, or `-p 5210`"),
+        (&["measure", "10.0.0.1", "10.0.0.2"], "`pathmeter throughput HOST HOST` and"),
+        (&["linerate", "25G"], "the speed of the link is `--link 25G`"),
+        (&["frames", "h", "9.4Gbit/s"], "the speed of the link is `--link 9.4Gbit/s`"),
+        (&["throughput", "h", "-b", "10MB"], "bytes per second are written `10MB/s`"),
+        (&["throughput", "h", "-p", "99999"], "a port is a number from 1 to 65535"),
+        (&["hops", "h", "--port", "http"], "a port is a number from 1 to 65535"),
         (&["serve", "10.0.0.1"], "run it on the far host as it is"),
         (&["serve", "5201"], "a port is written `-p 5201`"),
     ] {

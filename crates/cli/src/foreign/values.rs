@@ -3,6 +3,7 @@
 use super::{is_host, is_number, is_url};
 use crate::arguments::{Cli, Command};
 use engine::error::Failure;
+use model::units::BitRate;
 use std::net::IpAddr;
 
 /// The refusal of a value that clap refused, where there is a better one. `option`: as clap names it, such as
@@ -27,6 +28,10 @@ pub(super) fn refused(command: &str, option: &str, value: &str) -> Option<Failur
         }
         "--size" if value.parse::<IpAddr>().is_ok() => format!("an address to send from is `--bind {value}`"),
         "--bind" => bound(command, value)?,
+        "--bitrate" | "--max-rate" if format!("{value}/s").parse::<BitRate>().is_ok() => {
+            format!("bytes per second are written `{value}/s`, bits per second without the B")
+        }
+        _ if name.ends_with("port") => "a port is a number from 1 to 65535".into(),
         _ => return None,
     };
     Some(Failure::usage(format!("{name} does not take `{value}`"), advice))

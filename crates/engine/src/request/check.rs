@@ -19,7 +19,7 @@ pub(super) fn exclude(one: &str, other: &str, why: &str, advice: &str) -> Result
 }
 
 pub(super) fn within(name: &str, value: u64, least: u64, most: u64, unit: &str) -> Result<(), Failure> {
-    range(name, value, least, most, unit, "nothing else can be served")
+    range(name, value, least, most, unit, "no other value is possible")
 }
 
 pub(super) fn range(

@@ -47,7 +47,7 @@ impl Subject {
     }
 }
 
-/// What is to be explained, with all that is known so far.
+/// A case to be explained, with all that is known so far.
 struct Case<'a> {
     subject: &'a Subject,
     options: &'a Options,
@@ -67,18 +67,18 @@ struct HypothesisRow {
     doing: &'static str,
     /// Time that its probe takes over a path without delay.
     cost: Nanos,
-    /// It may be the reason of what was measured in a direction.
+    /// Whether its answer may be the reason of what was measured in a direction.
     suspects: fn(&Case<'_>, Direction) -> bool,
     /// Asks. The events of what was found go into the run before the answer is judged.
     probe: fn(&mut Case<'_>, Direction) -> Result<Probed>,
-    /// It holds where one of these findings is raised of the direction then.
+    /// The explanation holds where one of these findings is raised of the direction then.
     findings: &'static [&'static str],
 }
 
-/// What a probe brought.
+/// The result of a probe.
 #[derive(Debug, Default)]
 struct Probed {
-    /// What was found, for the run.
+    /// Events of its findings, for the run.
     events: Vec<Event>,
     /// Its figures.
     evidence: BTreeMap<String, Value>,

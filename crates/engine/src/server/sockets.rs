@@ -40,7 +40,7 @@ fn refused(what: &str, ss: &str, port: u16, error: &linux::OsError) -> Failure {
         ErrorKind::AddrNotAvailable => {
             "this host has no such address: `ip address` lists those it has".into()
         }
-        ErrorKind::PermissionDenied => "ports below 1024 need root; give a port above".into(),
+        ErrorKind::PermissionDenied => "ports below 1024 need root; an option has its port behind it, such as --stamp=8620 or --twamp=8621".into(),
         _ => "give another port, or another address with --bind".into(),
     };
     Failure::usage(format!("listen on {what} {port}: {error}"), advice)

@@ -358,7 +358,7 @@ pub(crate) fn attribute(target: &Target, protocol: ProtocolName, begun: bool, er
              host or the path broke down, and its log may say more"
         }
         ProtocolError::Closed(_) | ProtocolError::Timeout(_) if begun => {
-            "it, its host or the path broke down; what was measured until then is shown, and its log may say more"
+            "the far end, its host or the path failed; what was measured until then is shown, and its log may say more"
         }
         ProtocolError::Unacknowledged(_) => UNACKNOWLEDGED,
         ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_) => {

@@ -80,7 +80,7 @@ impl Pump {
         // Data that the peer sent before it closed come first.
         self.hear(session)?;
         if takes_nothing(&error) {
-            let what = format!("on the control connection: it takes no message ({error})");
+            let what = format!("on the control connection: no message can be sent ({error})");
             return Err(ProtocolError::Timeout(what));
         }
         if std::mem::replace(&mut self.closed, true) {

@@ -219,7 +219,7 @@ fn sizes(url: &str) -> String {
 fn warnings(plan: &TransferPlan) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if plan.trust == Trust::Everybody {
-        let text = "--insecure: nobody's certificate is checked, so whoever answers is trusted";
+        let text = "--insecure: no certificate is checked, so any server that answers is trusted";
         warnings.push(Warning::new("insecure", text));
     }
     match &plan.mtu_of {

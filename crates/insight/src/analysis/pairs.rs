@@ -24,7 +24,7 @@ pub fn sum_pairs(asked: u64, runs: &[&Run], broken: Vec<BrokenPair>, link: Optio
 /// Warnings that a reader must know to judge the sum.
 pub(crate) fn warnings(pairs: &Pairs) -> Vec<Warning> {
     let broken = pairs.broken.iter().map(|broken| {
-        Warning::new("pair-broken", format!("Pair {} did not do its part: {}.", broken.pair, broken.reason))
+        Warning::new("pair-broken", format!("Pair {} failed: {}.", broken.pair, broken.reason))
     });
     let mut warnings: Vec<Warning> = broken.collect();
     if pairs.together.is_some() && pairs.overlap_share < ENOUGH {
@@ -76,6 +76,6 @@ mod tests {
         let broken = vec![BrokenPair { pair: 2, reason: "it was cut off".into() }];
         let pairs = sum_pairs(2, &[&Run::unjudged("id", "throughput", &[])], broken, None);
         assert_eq!((pairs.together.is_none(), pairs.goodput()), (true, BitRate(0)));
-        assert!(warnings(&pairs)[0].text.starts_with("Pair 2 did not do its part"));
+        assert!(warnings(&pairs)[0].text.starts_with("Pair 2 failed"));
     }
 }

@@ -78,14 +78,14 @@ pub(super) fn unfinished(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
     vec![with_each(finding, device, &cut, "upper_pps", bounds(|rate| rate.upper))]
 }
 
-/// Trials were thrown away, since other work held the generator up.
+/// Trials were thrown away, since other work interrupted the generator.
 pub(super) fn host_noise(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
     let share = voided_share(device);
     if device.voided < FEW || share < NOISY {
         return Vec::new();
     }
     let title = format!(
-        "{} trials were thrown away because this host held the generator up, {} of those run",
+        "{} trials were thrown away because this host interrupted the generator, {} of those run",
         device.voided,
         percent(share)
     );

@@ -216,7 +216,7 @@ pub fn names_like(name: &str) -> Vec<String> {
     run_figures().map(named).collect()
 }
 
-/// What stands before a figure's own name.
+/// The prefixes before a figure's own name.
 struct Prefixes<'a> {
     part: Part,
     transport: Option<Transport>,

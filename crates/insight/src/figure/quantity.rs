@@ -4,7 +4,7 @@ use model::finding::Status;
 use model::limit::LimitKind;
 use model::units::{BitRate, Bytes, Nanos, PacketRate, grouped, percent};
 
-/// What a figure counts; the number behind it is in the base unit.
+/// The quantity that a figure counts; the number behind it is in the base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Bits per second.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 enum Value {
     Mbits(u32),
     Kpps(u32),
-    /// Of a thousand.
+    /// Thousandths.
     Share(u32),
     Count(u32),
     Bytes(u32),
@@ -23,7 +23,7 @@ enum Value {
 use Value::{Bytes, Count, Kpps, Mbits, Micros, Share, Word};
 
 impl Value {
-    /// As a user writes it, and as it is shown.
+    /// The text that a user writes, and the one that is shown.
     fn texts(self) -> (String, String) {
         match self {
             Mbits(n) => (format!("{n}Mbit/s"), format!("{n} Mbit/s")),
@@ -131,7 +131,7 @@ fn of_the_run() -> Vec<(&'static str, Value)> {
         ("service.max_payload", Bytes(253)),
         ("path.packets", Count(254)),
         ("path.elapsed", Micros(255)),
-        // Of two rows the worse.
+        // The worse of two rows.
         ("transfer.rate", Mbits(263)),
         ("transfer.rate.min", Mbits(262)),
         ("transfer.total", Micros(273)),
@@ -159,7 +159,7 @@ fn of_a_label(at: u32) -> Vec<(&'static str, Value)> {
         ("rtt.max", Micros(at + 9)),
         ("sent", Count(at + 10)),
         ("lost", Count(2 * (at + 11))),
-        // Of two thousand asked for.
+        // Shares of two thousand requested datagrams.
         ("loss", Share(at + 11)),
         ("late", Count(at + 13)),
         ("reordered", Count(at + 14)),
@@ -178,7 +178,7 @@ fn of_a_phase(at: u32) -> Vec<(&'static str, Value)> {
         ("rtt.p99", Micros(at + 6)),
         ("rtt.max", Micros(at + 9)),
         ("rpm", Count(at + 10)),
-        // Of three thousand sent.
+        // Shares of three thousand sent messages.
         ("lost", Count(3 * (at + 11))),
         ("loss", Share(at + 11)),
         ("up", Mbits(at + 12)),
@@ -186,7 +186,7 @@ fn of_a_phase(at: u32) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What stands before a figure's name, and the values of each such place.
+/// The prefixes of a figure's name, and the values of each such place.
 fn places(source: Source) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
     match source {
         Source::Direction(_) | Source::Path(_) => {

@@ -54,7 +54,7 @@ impl Look<'_> {
         }
     }
 
-    /// Whom its probes go to.
+    /// The end that its probes go to.
     fn far_end(&self) -> &'static str {
         if self.direction == Direction::Up { "the far end" } else { "this host" }
     }

@@ -1,4 +1,4 @@
-//! What sets the rate of a direction: the decision table of `docs/methods/limit.md`, one row for each kind, over one type of
+//! The limit of a direction's rate: the decision table of `docs/methods/limit.md`, one row for each kind, over one type of
 //! evidence. The first row that holds names the limit.
 
 mod evidence;

@@ -31,7 +31,7 @@ pub(super) fn random_loss(run: &Run) -> Vec<Finding> {
     })
 }
 
-/// So many packets per second and no more.
+/// The path takes so many packets per second and no more.
 pub(super) fn packet_rate(run: &Run) -> Vec<Finding> {
     of_kind(run, "packet-rate", LimitKind::PacketRate, |_, _| {
         "Send larger packets (a larger MTU), or look for the box on the path that handles each packet slowly: a firewall, a virtual router, a tunnel.".into()
@@ -82,7 +82,7 @@ fn of_kind(
 ) -> Vec<Finding> {
     let found = |one_way: MeasuredDirection<'_>| {
         let limit = one_way.figures.limit.as_deref()?;
-        // What is not sure is in the limit, and no reason to warn.
+        // A limit that is not sure is among the figures, and no reason to warn.
         if limit.kind != kind || limit.confidence == Confidence::Low {
             return None;
         }

@@ -93,7 +93,7 @@ fn family(observed: &Reach, works: &FamilyReach, dead: &FamilyReach) -> Finding 
     let title = format!("{good} works, {bad} does not: {} cannot be reached, {reason}", dead.address.ip());
     let advice = match dead.contact {
         Contact::NeighbourFailed => {
-            "Mend the neighbour first (`neighbour-failed`); until then programs that try this family first wait in vain."
+            "Fix the neighbour first (`neighbour-failed`); until then programs that try this family first wait in vain."
                 .into()
         }
         Contact::NoRoute => format!(

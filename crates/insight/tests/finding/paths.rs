@@ -451,7 +451,7 @@ fn the_verdict_of_a_black_hole_names_band_cause_and_cure() {
     let (status, text) = verdict(hole(BlackHoleCause::IcmpFiltered));
     assert_eq!(status, Status::Problem);
     let expected = "Packets of up to 1400 bytes cross up (UDP payloads of 1372), of up to 1500 bytes down (1472). \
-                    Packets of 1401 to 1500 bytes (UDP payloads of 1373 to 1472) vanish up without a word: hop 2 \
+                    Packets of 1401 to 1500 bytes (UDP payloads of 1373 to 1472) vanish up without a message: hop 2 \
                     (10.71.1.1) cannot pass them on, and its ICMP messages do not reach this host. Let ICMP type 3 \
                     code 4 (fragmentation needed) through at the firewalls on the path, so that it reaches this host; \
                     until then keep to packets of 1400 bytes: `ip link set dev INTERFACE mtu 1400` at this host, UDP \
@@ -490,7 +490,7 @@ fn a_black_hole_says_what_tcp_and_larger_datagrams_do() {
 fn the_silent_one_of_two_limits_is_named_and_the_honest_one_is_not_blamed() {
     let run = partial().run();
     let found = find(&run, "mtu-black-hole").unwrap();
-    let title = "Packets of 1301 to 1400 bytes (UDP payloads of 1273 to 1372) vanish up without a word: hop 2 (10.71.12.2) \
+    let title = "Packets of 1301 to 1400 bytes (UDP payloads of 1273 to 1372) vanish up without a message: hop 2 (10.71.12.2) \
                  cannot pass them on, and its ICMP messages do not reach this host";
     assert_eq!(found.title, title);
     assert!(found.advice.contains("10.71.1.1 limits too, to 1400 bytes, and reports it"), "{}", found.advice);
@@ -570,7 +570,7 @@ fn flows_that_differ_are_counted_and_the_least_is_advised() {
     let run = legs(&[1500, 1400, 1500, 1400]).run();
     let found = find(&run, "paths-differ").unwrap();
     let title = "Flows between the two hosts take paths of different size up: 1500 bytes in 3 of 5, 1400 bytes in 2 of 5, \
-                 told apart by their ports";
+                 distinguished by their ports";
     assert_eq!(found.title, title);
     assert!(found.advice.contains("UDP payloads of 1372 (`-l 1372`)"), "{}", found.advice);
     let payload = run.advice.iter().find(|one| one.setting == Setting::UdpPayload).unwrap();

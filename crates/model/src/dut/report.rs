@@ -129,7 +129,7 @@ pub struct DeviceReport {
     /// Places where frames were dropped, hop by hop, in the trial at the most load; empty where the device's interfaces cannot be
     /// observed.
     pub hops: Vec<HopDrops>,
-    /// Trials whose result was thrown away, since the host held the generator up.
+    /// Trials whose result was thrown away, since the host interrupted the generator.
     pub voided: u64,
     /// Trials whose result was kept, floods aside; zero in documents that do not say.
     #[serde(default)]

@@ -16,7 +16,7 @@ pub struct HostFact {
     pub of: String,
     /// How much.
     pub value: f64,
-    /// What it is to be compared with: the best it could be, or all of which it is a part; absent: nothing.
+    /// The value to compare it with: the best it could be, or all of which it is a part; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<f64>,
 }

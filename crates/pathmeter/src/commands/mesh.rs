@@ -115,7 +115,7 @@ pub(crate) fn connect(args: &NatsArgs, name: &str) -> Result<Nats> {
     dial(&options(args, name)?)
 }
 
-/// Whom to connect to, and as whom: the key and the authority are read.
+/// The servers to connect to and the identity to use: the key and the authority are read.
 pub(crate) fn options(args: &NatsArgs, name: &str) -> Result<NatsOptions> {
     options_of(args, join(args)?.as_ref(), name)
 }

@@ -40,11 +40,10 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     let ports: Vec<String> = args.ports.iter().map(ToString::to_string).collect();
     let target = [ports.as_slice(), args.lab.as_slice()].concat().join(" ");
     let keep = Keep::open(&args.keep, "rfc2544", &target)?;
-    super::progress::say(plan::text(devices, &Screen::of_errors(global).style()).trim_end());
     let journal = journal(args, devices, global)?;
     let stop = signals::interrupt()?;
     let options = Options { security, stop: stop.clone(), journal: journal.clone(), ..Options::default() };
-    let mut live = Live::new(global);
+    let mut live = Live::new(plan::text(devices, &Screen::of_errors(global).style()), global);
     let ended = engine::run::run(&plan, &options, &mut |event| live.event(event));
     drop(live);
     let Ended { document, error } = ended?;

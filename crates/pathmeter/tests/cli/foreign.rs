@@ -51,7 +51,7 @@ const MTR: [Mistake; 20] = [
     ("10.0.0.1", "write `pathmeter measure 10.0.0.1`"),
 ];
 
-const OTHERS: [Mistake; 14] = [
+const OTHERS: [Mistake; 21] = [
     ("latency 10.0.0.1 -c 10", "-n N"),
     ("latency 10.0.0.1 -s 1400", "-m SIZE"),
     ("latency 10.0.0.1 -M do", "`pathmeter mtu HOST`"),
@@ -65,6 +65,13 @@ const OTHERS: [Mistake; 14] = [
     ("far.example", "write `pathmeter measure far.example`"),
     ("https://far.example/file", "write `pathmeter transfer https://far.example/file`"),
     ("pp -i 10.0.0.1", "write `pathmeter latency 10.0.0.1`"),
+    ("ping -c 5 -M do -s 1472 10.0.0.1", "write `pathmeter mtu 10.0.0.1`"),
+    ("mesure 10.0.0.1", "did you mean `pathmeter measure`?"),
+    ("throughput fe80::1%no-such9", "write fe80::1%"),
+    ("throughput 10.0.0.1 -b 10MB", "`10MB/s`"),
+    ("throughput 10.0.0.1 -p 99999", "a number from 1 to 65535"),
+    ("throughput 10.0.0.1 --expect up.goodput=>9G", "one of >= <= > < =="),
+    ("linerate 25G", "`--link 25G`"),
     ("mtu 10.0.0.1 --expect colour==ok", "up.path_mtu>=1500"),
 ];
 

@@ -41,5 +41,6 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         for part in parts {
             assert!(ended.stderr.contains(part), "{line}: {part}: {}", ended.stderr);
         }
+        assert!(!ended.stderr.contains("At most"), "{line}: no plan before it: {}", ended.stderr);
     }
 }

@@ -116,7 +116,7 @@ fn a_certificate_for_another_name_is_none_and_insecure_is_said_loudly() {
         (&run["summary"]["warnings"][0]["id"], &run["transfer"]["trust"]),
         (&"insecure".into(), &"everybody".into())
     );
-    ended.says("warning: --insecure: nobody's certificate is checked");
+    ended.says("warning: --insecure: no certificate is checked");
     let text = transfer(&[&url, "-n", "1", "--insecure"]).code(0).stdout;
     assert!(text.contains("INSECURE"), "{text}");
 }

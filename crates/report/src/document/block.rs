@@ -27,11 +27,11 @@ pub enum Block {
     Chart(Chart),
     /// The reasons behind the figures.
     Findings(Vec<Finding>),
-    /// What it comes to.
+    /// The verdict.
     Conclusion(Conclusion),
     /// Text that is laid out already.
     Preformatted(String),
-    /// What stands behind the figures, under a heading of its own: formats that are to be short leave it out.
+    /// Details behind the figures, under a heading of their own: formats that are to be short leave them out.
     Details(String, Vec<Block>),
 }
 
@@ -46,7 +46,7 @@ impl Block {
         Block::Facts(facts.into_iter().map(|(name, value)| (name.into(), value)).collect())
     }
 
-    /// It would show nothing.
+    /// Whether it would show nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -67,7 +67,7 @@ impl Block {
 /// A line of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// What it says.
+    /// The text.
     pub line: String,
     /// The finding that the line tells in short.
     pub finding: Option<Finding>,
@@ -89,7 +89,7 @@ pub enum Chart {
 }
 
 impl Chart {
-    /// What it shows.
+    /// The title of the drawing.
     #[must_use]
     pub fn title(&self) -> &str {
         match self {
@@ -154,11 +154,11 @@ impl Conclusion {
 pub struct Expectation {
     /// The topology or the device, where a document has several; empty: the whole document.
     pub of: String,
-    /// What: `path MTU up, IPv4`, or the expectation as it was given.
+    /// The figure: `path MTU up, IPv4`, or the expectation as it was given.
     pub what: String,
-    /// What was expected, where `what` does not say it.
+    /// The expected value, where `what` does not have it.
     pub expected: String,
-    /// What was found.
+    /// The measured value.
     pub found: String,
     /// Whether it held.
     pub judgement: Judgement,
@@ -167,7 +167,7 @@ pub struct Expectation {
 /// Whether an expectation held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// As expected.
+    /// Measured as expected.
     Held,
     /// Otherwise than expected; the exit code says so, too.
     Broken,

@@ -23,7 +23,7 @@ pub struct ErrorBody {
     pub code: &'static str,
     /// The error with its causes, on one line.
     pub text: String,
-    /// What to do; absent: nothing is known to help.
+    /// The advice; absent: nothing is known to help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

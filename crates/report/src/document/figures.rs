@@ -16,14 +16,16 @@ pub struct FigureTable {
 pub struct FigureRow {
     /// Its name.
     pub name: String,
-    /// It belongs to the row above.
+    /// Whether it belongs to the row above.
     pub below: bool,
     /// A cell for each column.
     pub cells: Vec<String>,
-    /// What is noted beside it.
+    /// The note beside it.
     pub note: String,
-    /// It is for those who look for details: text has it with `-v`.
+    /// Whether it is for those who look for details: text has it with `-v`.
     pub detail: bool,
+    /// Whether it is left out where a screen has no room for all rows.
+    pub spare: bool,
 }
 
 impl FigureTable {

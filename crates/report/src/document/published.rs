@@ -1,4 +1,4 @@
-//! What stands in a JSON document beside what was measured, so that any program can read it: every figure by its public name,
+//! The parts of a JSON document beside what was measured, so that any program can read it: every figure by its public name,
 //! times as text, and the units of keys that do not name them.
 
 use super::{ErrorBody, json_value, line};
@@ -51,7 +51,7 @@ impl<T: Serialize> Published<T> {
         }
     }
 
-    /// As JSON: the keys of the document, then those that it has as a document alone.
+    /// The JSON value: the keys of the document, then those that it has as a document alone.
     pub fn value(&self) -> Value {
         let [started, finished] =
             [&self.started_at, &self.finished_at].map(|time| time.clone().map(Value::String));
@@ -151,7 +151,7 @@ impl<'a> PublishedEvent<&'a Event> {
         PublishedEvent { event, wall_at: wall.map(|time| time.to_string()) }
     }
 
-    /// As a line of JSON.
+    /// A line of JSON.
     #[must_use]
     pub fn line(&self) -> String {
         line(&extended(json_value(self.event), [("wall_at", self.wall_at.clone().map(Value::String))]))

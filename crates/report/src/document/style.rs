@@ -1,6 +1,6 @@
 //! How text is shown: colour or none, and how wide.
 
-/// What the reader's screen can do.
+/// The capabilities of the reader's screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Write ANSI colours (only to a terminal, and only without `NO_COLOR`).
@@ -16,7 +16,7 @@ pub struct Style {
 pub enum Paint {
     /// A heading.
     Bold,
-    /// What matters less.
+    /// Less important text.
     Dim,
     /// Good.
     Good,

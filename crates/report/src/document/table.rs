@@ -3,22 +3,22 @@
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What it shows; empty where a heading says it.
+    /// The title; empty where a heading has it.
     pub title: String,
-    /// It is beside the parts of the document and belongs to none of them.
+    /// Whether it is beside the parts of the document and belongs to none of them.
     pub apart: bool,
     /// The head.
     pub columns: Vec<Column>,
     /// Rows of as many cells.
     pub rows: Vec<Vec<String>>,
-    /// What is said below it.
+    /// The notes below it.
     pub notes: Vec<String>,
 }
 
 /// A column: its heading and where its values stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What stands in it.
+    /// The text of the head.
     pub heading: String,
     /// Its values are numbers, which stand at the right.
     pub right: bool,

@@ -12,7 +12,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug)]
 pub struct DeviceExpectation {
     text: String,
-    /// What stands before the figure: a device, frames, or both.
+    /// The text before the figure: a device, frames, or both.
     scope: Option<String>,
     figure: &'static Figure,
     comparison: Comparison,

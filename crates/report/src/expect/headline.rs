@@ -45,7 +45,7 @@ fn of_run(run: &Run) -> Vec<Headline> {
     Key::listed(run).iter().filter_map(headline).collect()
 }
 
-/// What a comparison needs of a document.
+/// The sample that a comparison needs of a document.
 #[must_use]
 pub fn sample(measured: Measured<'_>) -> Sample {
     let read = |(label, text): (String, &str)| Some((label, Histogram::from_v2_base64(text).ok()?));
@@ -71,7 +71,7 @@ pub fn sample(measured: Measured<'_>) -> Sample {
     }
 }
 
-/// What set the rate of each direction, as something in which two sets of runs differ. The rate has two digits: those of two runs
+/// The limit of each direction's rate, as a fact in which two sets of runs differ. The rate has two digits: those of two runs
 /// of the same path agree in no more.
 fn limits(measured: Measured<'_>) -> Vec<Fact> {
     let Measured::Run(run) = measured else { return Vec::new() };

@@ -1,11 +1,12 @@
-//! What a plan will measure, so that an expectation which it can never answer is refused before the test.
+//! The figures that a plan will measure, so that an expectation which it can never answer is refused before the test.
 
 use super::Expectation;
 use insight::figure::{Part, Scope};
 use model::plan::{Direction, Directions, Transport};
 use thiserror::Error;
 
-/// What a plan will measure. What may or may not come, such as the sizes probed to explain a loss, counts as measured.
+/// The figures that a plan will measure. Those that may or may not come, such as the sizes probed to explain a loss, count
+/// as measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Yields {
     /// Streams: of which transport and direction.
@@ -36,7 +37,7 @@ pub struct Yields {
 pub struct NeverMeasured {
     /// The expectation as it was given.
     pub expectation: String,
-    /// What the plan lacks.
+    /// The part that the plan lacks.
     pub why: String,
 }
 

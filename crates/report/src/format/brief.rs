@@ -4,6 +4,7 @@ pub(super) mod findings;
 mod latency;
 mod path;
 pub(super) mod provenance;
+mod screen;
 pub(super) mod table;
 mod throughput;
 
@@ -18,17 +19,29 @@ use model::finding::Status;
 use model::run::{Run, Subject};
 use model::units::count;
 pub(super) use model::units::grouped;
+use screen::{Body, LINES, count_lines, least_lines, remarks_within};
 
-/// The whole of it. With `style.detail` the evidence stands with the findings.
+/// The whole of it, in the lines of a screen. With `style.detail` nothing is left out, and the evidence stands with the findings.
 pub(super) fn brief_text(run: &Run, style: &Style) -> String {
     let style = &style.prose();
-    let parts = [
-        first(run, style),
-        body(run, style),
-        findings::findings_text(run, style),
-        findings::expectations(run, style),
-        provenance::provenance_line(run, style),
-    ];
+    let lines = if style.detail { usize::MAX } else { LINES };
+    let text = fitted(run, usize::MAX, lines, style);
+    if count_lines(&text) <= lines { text } else { fitted(run, LEAST_ACTION, lines, style) }
+}
+
+/// The text with at most so many lines of what to do, in `lines` lines as far as its parts can be left out.
+fn fitted(run: &Run, action: usize, lines: usize, style: &Style) -> String {
+    let head = first(run, action, style);
+    let foot = provenance::provenance_line(run, style);
+    let expected = findings::expectations(run, style);
+    let mut body = body(run, style);
+    let mut remarks = std::mem::take(&mut body.remarks);
+    remarks.extend(findings::remarks(run, style));
+    let fixed = count_lines(&head) + count_lines(&foot) + count_lines(&expected) + GAPS;
+    let room = lines.saturating_sub(fixed);
+    let body = body.text(room.saturating_sub(least_lines(&remarks)), style);
+    let remarks = remarks_within(&remarks, room.saturating_sub(count_lines(&body)), style);
+    let parts = [head, body, remarks + &expected, foot];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
@@ -43,8 +56,8 @@ pub(super) fn answer(run: &Run) -> Answer {
     Answer { line: format!("{broken} of {all} broken: {}", answer.line), ..answer }
 }
 
-/// The word, the answer and the two ends; below it what to do.
-fn first(run: &Run, style: &Style) -> String {
+/// The word, the answer and the two ends; below it what to do, in at most `most` lines.
+fn first(run: &Run, most: usize, style: &Style) -> String {
     let conclusion = Conclusion::of_run(run);
     let (word, paint) = conclusion.word();
     let Answer { line, action } = answer(run);
@@ -67,10 +80,27 @@ fn first(run: &Run, style: &Style) -> String {
         let lead = if index == 0 { style.paint(paint, &word) + &" ".repeat(GAP) } else { indent.clone() };
         text.push_str(&format!("{lead}{line}\n"));
     }
-    for line in style.wrap(&plain(&action), indent.len()) {
+    for line in action_lines(&plain(&action), indent.len(), most, style) {
         text.push_str(&format!("{indent}{line}\n"));
     }
     text
+}
+
+/// The action, in at most `most` lines; of a long advice the first clause.
+fn action_lines(action: &str, indent: usize, most: usize, style: &Style) -> Vec<String> {
+    let lines = style.wrap(action, indent);
+    let mut lines = match action.split_once("; ").filter(|_| !style.detail && lines.len() > LEAST_ACTION) {
+        Some((clause, _)) => style.wrap(&format!("{clause}."), indent),
+        None => lines,
+    };
+    if lines.len() > most {
+        lines.truncate(most);
+        lines
+            .iter_mut()
+            .skip(most - 1)
+            .for_each(|last| *last = format!("{}…", last.trim_end_matches([',', ':'])));
+    }
+    lines
 }
 
 /// `client -> 10.0.0.2`.
@@ -95,19 +125,23 @@ fn between(run: &Run) -> String {
     }
 }
 
-/// What was measured.
-fn body(run: &Run, style: &Style) -> String {
-    let own = match run.subject() {
-        Subject::Latency => latency::body(run, style),
+/// The figures.
+fn body(run: &Run, style: &Style) -> Body {
+    let mut body = match run.subject() {
+        Subject::Latency => Body::of_sections(&latency::body(run, style)),
         Subject::Path => path::body(run, style),
-        Subject::Hops => super::hops::body(run, style),
-        Subject::Transfer => transfer::transfer_text(run, style),
-        Subject::Frames => super::frames::text(run, style),
-        Subject::Throughput if run.summary.pairs.is_some() => text::pairs_text(run, style),
-        Subject::Throughput => throughput::body(run, style),
+        Subject::Hops => Body::whole(&super::hops::body(run, style)),
+        Subject::Transfer => Body::of_sections(&transfer::transfer_text(run, style)),
+        Subject::Frames => Body::whole(&super::frames::text(run, style)),
+        Subject::Throughput if run.summary.pairs.is_some() => Body::whole(&text::pairs_text(run, style)),
+        Subject::Throughput => {
+            let remarks = throughput::remarks(run, style);
+            Body { table: throughput::table(run), remarks, ..Body::default() }
+        }
     };
     let packets = run.summary.packets.iter().map(|packets| text::packets::packets_text(packets, style));
-    own.trim_start_matches('\n').to_owned() + &packets.collect::<String>()
+    body.sections.extend(packets.flat_map(|packets| Body::of_sections(&packets).sections));
+    body
 }
 
 /// Backticks mark code where letters can look otherwise.
@@ -117,3 +151,7 @@ pub(super) fn plain(text: &str) -> String {
 
 /// Columns between the word and the answer.
 const GAP: usize = 2;
+/// Empty lines between the parts.
+const GAPS: usize = 3;
+/// Lines that what to do may take in any case.
+const LEAST_ACTION: usize = 2;

@@ -29,14 +29,14 @@ pub struct Compared {
     pub base: SetOfRuns,
     /// The set compared.
     pub other: SetOfRuns,
-    /// What is not the same in both, beside the figures.
+    /// Facts that differ between the two, beside the figures.
     pub differences: Vec<Difference>,
     /// A row for each figure that both sets have, the worst first.
     pub figures: Vec<Comparison>,
     /// The round trips of all runs of a set together, where both sets have their histograms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<RoundTrips>,
-    /// What it comes to.
+    /// The conclusion.
     pub conclusion: String,
 }
 
@@ -44,7 +44,7 @@ pub struct Compared {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SetOfRuns {
-    /// What it was asked for by: a label, a run, a file.
+    /// The name that it was requested by: a label, a run, a file.
     pub name: String,
     /// Runs in it that count.
     pub runs: u64,
@@ -56,7 +56,7 @@ pub struct SetOfRuns {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Difference {
-    /// What it is.
+    /// The fact.
     pub what: String,
     /// Its values in the set compared with.
     pub base: Vec<String>,
@@ -139,13 +139,13 @@ impl Compared {
                 format!("{other} is the same as {base} in all {}.", count(same.len() as u64, "figure"))
             }
             (true, _) => format!(
-                "Whether {other} differs from {base} cannot be determined for {}{}.",
+                "A difference of {other} from {base} can be neither shown nor excluded for {}{}.",
                 count(open as u64, "figure"),
                 more(&self.figures)
             ),
             (false, 0) => ".".to_owned(),
             (false, _) => format!(
-                "; for {} it cannot be determined{}.",
+                "; for {} a difference can be neither shown nor excluded{}.",
                 count(open as u64, "figure"),
                 more(&self.figures)
             ),
@@ -163,7 +163,7 @@ fn more(figures: &[Comparison]) -> String {
     });
     wanted
         .max()
-        .map(|runs| format!(": about {} more on each side would", count(runs, "run")))
+        .map(|runs| format!(": about {} more on each side are needed", count(runs, "run")))
         .unwrap_or_default()
 }
 
@@ -232,7 +232,7 @@ fn rank(judgement: Judgement) -> u8 {
     }
 }
 
-/// What both sets know, and not alike.
+/// Facts that both sets know, and that differ.
 fn differences(base: &[Sample], other: &[Sample]) -> Vec<Difference> {
     let (first, second) = (facts(base), facts(other));
     let differs = |(what, base): &(String, Vec<String>)| {
@@ -242,7 +242,7 @@ fn differences(base: &[Sample], other: &[Sample]) -> Vec<Difference> {
     first.iter().filter_map(differs).collect()
 }
 
-/// What is known of these runs, and every value of it, in order.
+/// The facts known of these runs, and every value of each, in order.
 fn facts(runs: &[Sample]) -> Vec<(String, Vec<String>)> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for fact in runs.iter().flat_map(|run| &run.facts) {
@@ -306,7 +306,7 @@ impl Compared {
             ),
             unit: "%".into(),
             series: vec![base.clone(), other.clone()],
-            whiskers: Some("the median lies between its ends with 95 %".into()),
+            whiskers: Some("95 % confidence interval of the median".into()),
             panels: vec![BarPanel { title: String::new(), rows }],
             ..BarChart::default()
         })
@@ -477,7 +477,7 @@ mod tests {
         assert_eq!((compared.other.runs, compared.other.void), (2, 1));
         assert_eq!(row(&compared, "rtt.p50").other.runs, 2);
         assert!(compared.differences.is_empty());
-        assert!(compared.conclusion.contains("cannot be determined"), "{}", compared.conclusion);
+        assert!(compared.conclusion.contains("can be neither shown nor excluded"), "{}", compared.conclusion);
         assert_eq!(compared.round_trips[0].other.max.0, 1002, "the void run's are left out");
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Of a result that has neither a name nor a far end.
+    /// The source of a result that has neither a name nor a far end.
     pub(super) fn new(kind: &str, started: Option<WallTime>, host: Option<&Host>) -> Source {
         Source {
             kind: kind.to_owned(),
@@ -30,7 +30,7 @@ impl Source {
         }
     }
 
-    /// Of a run.
+    /// The source of a run.
     pub(super) fn of_run(run: &Run) -> Source {
         let target = run.target();
         Source { target, ..Source::new(&run.kind, run.started, run.host.as_ref()).named(&run.id) }
@@ -68,8 +68,8 @@ pub(super) fn written(table: &Csv) -> String {
     String::from_utf8(bytes).expect("fields are text")
 }
 
-/// What a spreadsheet would take for a formula, and is no number, gets an apostrophe before it, which spreadsheets take for
-/// text.
+/// A field that a spreadsheet would take for a formula, and is no number, gets an apostrophe before it, which spreadsheets
+/// take for text.
 fn guarded(field: &str) -> String {
     let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();
     if is_formula { format!("'{field}") } else { field.to_owned() }

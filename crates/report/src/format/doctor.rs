@@ -68,7 +68,7 @@ fn conclusion(checks: &[Check]) -> Conclusion {
     Conclusion { of: String::new(), status, answer: String::new(), text }
 }
 
-/// What is wrong, and the command that mends it.
+/// The fault, and the command that fixes it.
 fn finding(check: &Check) -> Option<Finding> {
     let severity = match check.status {
         Status::Ok => return None,

@@ -138,16 +138,16 @@ fn nothing_stands_out(report: &Experiment) -> String {
 /// Rows of which there is nothing.
 fn empty(report: &Experiment) -> Option<String> {
     let names: Vec<String> = report.rows.iter().filter(|row| row.is_empty()).map(Row::name).collect();
-    (!names.is_empty()).then(|| format!("Nothing is known of {}: see below.", names.join("; ")))
+    (!names.is_empty()).then(|| format!("There is no result for {}.", names.join("; ")))
 }
 
-/// What is surely different, first what is worse; of many rows the table says the rest.
+/// The differences that are certain, first the changes for the worse; of many rows the table has the rest.
 fn changes(report: &Experiment) -> Vec<String> {
     let of = |word| report.rows.iter().filter_map(move |row| changed(row, word));
     let mut all: Vec<String> = of(Judgement::Worse).chain(of(Judgement::Better)).collect();
     let more = all.len().saturating_sub(MOST_CHANGES);
     all.truncate(MOST_CHANGES);
-    all.extend((more > 0).then(|| format!("{} more: see below.", count(more as u64, "difference"))));
+    all.extend((more > 0).then(|| format!("{} more.", count(more as u64, "difference"))));
     all
 }
 

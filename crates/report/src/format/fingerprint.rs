@@ -1,4 +1,4 @@
-//! What a run depends on beside the path: both ends as they were, in a table that is compared at a glance.
+//! Circumstances of a run beside the path: both ends as they were, in a table that is compared at a glance.
 
 use crate::document::{Column, Table};
 use model::host::Host;
@@ -18,7 +18,7 @@ pub(super) fn table(run: &Run) -> Option<Table> {
 
 type Fact = fn(&Host) -> Option<String>;
 
-/// What makes two runs comparable, in the order of the table. A fact that is empty is not known.
+/// The facts that make two runs comparable, in the order of the table. A fact that is empty is not known.
 const FACTS: [(&str, Fact); 10] = [
     ("Host", |host| Some(host.name.clone())),
     ("Program", |host| Some(host.version.clone())),

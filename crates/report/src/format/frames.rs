@@ -1,6 +1,6 @@
 //! A sweep over frame sizes: its table, its notes, its bars, and its chart.
 
-use super::table::plain;
+use super::table::{plain, without};
 use super::text::latency::bar;
 use super::{Paint, Style};
 use crate::document::Column;
@@ -85,7 +85,7 @@ fn protocols(rows: &[FrameRow]) -> Vec<Transport> {
     [Transport::Tcp, Transport::Udp].into_iter().filter(has).collect()
 }
 
-/// What was swept, in a line.
+/// The sweep, in a line.
 pub(super) fn title(run: &Run) -> String {
     let host = run.tests.iter().find_map(|test| test.plan.as_ref());
     let host = host.map(|plan| format!(" to {}", plan.target.host)).unwrap_or_default();
@@ -106,7 +106,11 @@ pub(super) fn subtitle(run: &Run) -> String {
 /// The table and its notes, between the heading and the findings; with details legend and bars.
 pub(super) fn text(run: &Run, style: &Style) -> String {
     let rows = &run.summary.rows;
-    let mut text = format!("\n{}", plain(&columns(), &cells(rows), style));
+    let (columns, cells) = match style.detail {
+        true => (columns(), cells(rows)),
+        false => without(columns(), cells(rows), &DISPENSABLE, style.width),
+    };
+    let mut text = format!("\n{}", plain(&columns, &cells, style));
     if style.detail {
         text.push('\n');
         let legend = style.wrap(LEGEND, 2);
@@ -125,6 +129,9 @@ pub(super) fn text(run: &Run, style: &Style) -> String {
     }
     text
 }
+
+/// Columns that a narrow screen has no room for, the first ones first; `-v` has them.
+const DISPENSABLE: [&str; 4] = ["Device", "CPU", "Bytes", "Line"];
 
 /// The head of the table.
 pub(super) fn columns() -> Vec<Column> {
@@ -163,7 +170,7 @@ fn device(row: &FrameRow) -> Option<f64> {
     Some(row.offered?.0 as f64 / 1e6 * device.frames as f64 / device.packets as f64)
 }
 
-/// What set the rate, in a word or two.
+/// The limit of the rate, in a word or two.
 fn limit(row: &FrameRow) -> String {
     if let Some(limit) = row.limit.as_deref() {
         return short(limit);
@@ -203,13 +210,13 @@ fn limit_of_path(rows: &[FrameRow]) -> Option<String> {
     Some(format!("Limit of the path: {}.", insight::limit::sentence(limit)))
 }
 
-/// What a reader must know: of the whole sweep, and of each row.
+/// Notes that a reader must know: of the whole sweep, and of each row.
 pub(super) fn notes(run: &Run) -> Vec<String> {
     let warnings = run.summary.warnings.iter().map(|warning| warning.text.clone());
     warnings.chain(limit_of_path(&run.summary.rows)).chain(notes_of_rows(&run.summary.rows)).collect()
 }
 
-/// What a reader must know of rows; those with the same to say are named together.
+/// Notes of rows that a reader must know; rows with the same note are named together.
 pub(super) fn notes_of_rows(rows: &[FrameRow]) -> Vec<String> {
     let reply = |row: &FrameRow| row.skipped.iter().chain(&row.notes).cloned().collect::<Vec<_>>();
     let mut groups: Vec<(String, Transport, Vec<String>)> = Vec::new();
@@ -251,7 +258,7 @@ fn bars(title: &str, rows: &[FrameRow], value: Value, limit: Value, style: &Styl
     text
 }
 
-/// What the columns of the table are.
+/// The meaning of the columns.
 pub(super) const LEGEND: &str = "Bytes: payload of a packet. Mpps: packets that arrived; Device: frames that this host's \
      interface counted; Line: at line rate. Share: of the link, preambles and gaps included. CPU: the busiest of the \
      sender's and of the receiver's host, percent.";

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub struct History {
     /// The runs.
     pub entries: Vec<Entry>,
-    /// What to say behind the list.
+    /// Notes behind the list.
     pub notes: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ fn published(entry: &Entry) -> Value {
     Published::new(entry, Some(entry.started), entry.finished).value()
 }
 
-/// As many letters of the names as it takes to tell them apart, and no fewer than eight.
+/// The number of letters of the names that distinguishes them, at least eight.
 fn short_ids(entries: &[Entry]) -> usize {
     let mut ids: Vec<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
     ids.sort_unstable();

@@ -29,7 +29,7 @@ pub(super) fn blocks(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// What was measured, as text: the table, the flows, what the words mean, and what it took.
+/// The measurement as text: the table, the flows, the meaning of the words, and the time it took.
 pub(super) fn body(run: &Run, style: &Style) -> String {
     let Some(found) = run.summary.hops.as_deref() else { return String::new() };
     let mut text = String::new();
@@ -83,7 +83,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What is of all routers of the hop.
+    /// The figures of all routers of the hop together.
     fn whole(&self) -> Option<&'a Hop> {
         self.is_first.then_some(self.hop)
     }
@@ -138,8 +138,19 @@ fn table(found: &HopsResult, heading: &str) -> Option<Table> {
         Cell("Jitter", true, |line| line.whole()?.jitter.map(|jitter| jitter.to_string())),
         Cell("Notes", false, Line::notes),
     ];
-    Table::of_cells(heading, &cells, &lines)
+    let mut table = Table::of_cells(heading, &cells, &lines)?;
+    // A hop where arrivals are counted has no round trips.
+    let columns = table.columns.iter().map(|column| TIMES.contains(&column.heading.as_str()));
+    let columns: Vec<bool> = columns.collect();
+    for (row, _) in table.rows.iter_mut().zip(&lines).filter(|(_, line)| line.is_first) {
+        let times = row.iter_mut().zip(&columns).filter(|(cell, is_time)| **is_time && cell.is_empty());
+        times.for_each(|(cell, _)| *cell = "-".into());
+    }
+    Some(table)
 }
+
+/// Headings of times.
+const TIMES: [&str; 4] = ["Best", "Median", "p90", "Jitter"];
 
 /// The table without the columns that the screen has no room for, and what stood in those that hold words.
 fn fitted(found: &HopsResult, width: usize) -> (Option<Table>, Vec<String>) {
@@ -197,7 +208,7 @@ fn flows(found: &HopsResult) -> Option<Table> {
     Table::of_cells("Flows", &cells, &flows)
 }
 
-/// What the words in the table mean, as far as they stand there, and what stands in no column.
+/// The meaning of words in the table, as far as they stand there, and facts that have no column.
 fn legend(found: &HopsResult) -> Vec<String> {
     let hops = || found.hops.iter().chain(found.back.iter().flat_map(|back| &back.hops));
     let has = |missing| hops().any(|hop| hop.missing == missing);

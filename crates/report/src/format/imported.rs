@@ -26,7 +26,7 @@ impl Document for Imported {
         RunDocument::from_run(&self.run).ndjson()
     }
 
-    /// Whose output it was stands above it: a file may hold many.
+    /// The name of the tool stands above its output: a file may hold many.
     fn own_text(&self, style: &Style) -> Option<String> {
         let tool = self.tool.to_string();
         let tool = self.version.iter().fold(tool, |tool, version| format!("{tool} {version}"));

@@ -22,7 +22,7 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// Of a format; none of one that needs all documents at once.
+    /// The joint of a format; none of one that needs all documents at once.
     #[must_use]
     pub fn of_format(format: &Format) -> Option<Joined> {
         format.joint.map(|joint| Joined { joint, count: 0, first: String::new() })

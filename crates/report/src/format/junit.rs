@@ -41,7 +41,7 @@ struct Case {
     class: String,
     name: String,
     outcome: Outcome,
-    /// What else there is to say.
+    /// Everything else.
     output: String,
 }
 

@@ -27,14 +27,14 @@ impl Document for LabReport {
         Head { kind: "lab".into(), title, depth: 1, started, finished }
     }
 
-    /// What is compared comes first; each topology after it.
+    /// Comparisons come first; each topology after them.
     fn blocks(&self) -> Vec<Block> {
         let mut blocks = vec![Block::Paragraph(sentences::circumstances(self))];
         if !self.comparisons.is_empty() {
             blocks.push(Block::Heading("Compared".into()));
             blocks.extend(sections::compared(self).into_iter().map(Block::Table));
         }
-        // What is noted in the picture stands in the document, too.
+        // Notes of the picture stand in the document, too.
         let bars = Some(BarChart { notes: Vec::new(), ..chart(self) }).filter(|bars| !bars.panels.is_empty());
         blocks.extend(drawn(self, bars).into_iter().map(Block::Chart));
         blocks.extend(self.variants.iter().flat_map(|one| part(self, one)));
@@ -110,7 +110,7 @@ fn status(report: &LabReport) -> Status {
     match (report.is_void(), report.is_broken()) {
         (true, _) => Status::Void,
         (_, true) => Status::Broken,
-        // What did not run may hold or not.
+        // A test that did not run may hold or not.
         _ if report.is_interrupted() => Status::Void,
         _ => Status::Ok,
     }
@@ -124,7 +124,7 @@ fn verdict(report: &LabReport, style: &Style) -> String {
     lines.replacen(&word, &style.paint(paint, &word), 1)
 }
 
-/// It was measured, and no expectation is broken; one of what nobody asked to measure is not.
+/// Whether it was measured, and no expectation is broken; one about a test that was not requested is not.
 fn is_not_broken(variant: &Variant) -> bool {
     let was_measured = !variant.series.is_empty() || !variant.sweeps.is_empty();
     let broken = |one| expectation(variant, one).judgement == Judgement::Broken;

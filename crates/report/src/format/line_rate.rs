@@ -1,4 +1,4 @@
-//! What a link carries, or how near a measured rate came to it, as a document.
+//! The rate that a link carries, or how near a measured rate came to it, as a document.
 
 use crate::document::{Block, Column, Csv, Document, Head, Table, json_value};
 use model::framing::{Encaps, Network, Ratio, Transport};
@@ -89,7 +89,7 @@ fn measured_table(link: BitRate, row: &OnTheWire) -> Table {
     Table::new(columns, rows.map(Vec::from).into())
 }
 
-/// What the tables cannot say, sentence by sentence.
+/// Remarks for which the tables have no place, a sentence each.
 fn remarks(answer: &LineRate) -> Vec<String> {
     let forward = answer
         .rows

@@ -73,7 +73,7 @@ fn shown(block: &Block) -> String {
     }
 }
 
-/// What was expected of the whole document.
+/// The expectations of the whole document.
 fn expectations(expected: &[Expectation]) -> String {
     let of_all = expected.iter().filter(|expected| expected.of.is_empty());
     let line = |expected: &Expectation| {

@@ -2,7 +2,7 @@
 
 use crate::document::{Column, Table};
 
-/// What stands in a cell of a matrix.
+/// A cell of a matrix.
 pub(super) struct MatrixCell<'a> {
     pub(super) source: &'a str,
     pub(super) target: &'a str,

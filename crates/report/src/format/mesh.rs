@@ -40,7 +40,7 @@ impl Document for MeshReport {
         groups(self).iter().filter_map(chart::draw_chart).collect()
     }
 
-    /// Of every path that it was measured.
+    /// An expectation for every path: that it was measured.
     fn expectations(&self) -> Vec<Expectation> {
         let one = |cell: &MeshCell| Expectation {
             of: cell.test.clone(),
@@ -112,7 +112,7 @@ impl Group<'_> {
         self.cells.iter().find_map(|cell| Some(cell.measured()?.name.as_str()))
     }
 
-    /// Of its figure more is better.
+    /// Whether more of its figure is better.
     fn higher_is_better(&self) -> bool {
         self.figure().and_then(crate::expect::higher_is_better).unwrap_or(true)
     }
@@ -146,7 +146,7 @@ fn conclusion(report: &MeshReport) -> Block {
     let mut said: Vec<String> =
         report.findings.iter().take(MOST_FINDINGS).map(|found| sentence(&found.title)).collect();
     let more = report.findings.len().saturating_sub(MOST_FINDINGS) as u64;
-    said.extend((more > 0).then(|| format!("{} more: see below.", count(more, "finding"))));
+    said.extend((more > 0).then(|| format!("{} more.", count(more, "finding"))));
     said.extend(missing(report));
     said.extend(older(report));
     said.extend(groups(report).iter().map(range));
@@ -195,7 +195,7 @@ fn span(of: Nanos) -> String {
     }
 }
 
-/// What stands beside the figure of a cell of an earlier round.
+/// The remark beside the figure of a cell of an earlier round.
 fn age(cell: &MeshCell) -> String {
     cell.age_ns.map(|age| format!(" ({} older)", span(age))).unwrap_or_default()
 }

@@ -17,7 +17,7 @@ pub type Sample = (Vec<(String, String)>, f64);
 pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
     let mut latest: BTreeMap<[String; 3], Entry> = BTreeMap::new();
     for entry in documents.iter().flat_map(|document| document.entries()) {
-        // What has not ended says nothing yet.
+        // A run that has not ended has no result yet.
         if entry.status.is_none() {
             continue;
         }

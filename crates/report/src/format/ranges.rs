@@ -3,7 +3,7 @@
 
 use model::history::Headline;
 
-/// What the rounds came to.
+/// The ranges over all rounds.
 #[derive(Debug, Default)]
 pub struct Ranges {
     rounds: u64,

@@ -137,7 +137,7 @@ fn part(device: &DeviceReport, report: &DutReport) -> Vec<Block> {
     blocks
 }
 
-/// What the provider of a service promised, as the exit code judges it.
+/// The promises of the provider of a service, as the exit code judges them.
 fn promise(device: &DeviceReport) -> Option<Expectation> {
     let kept = device.service.as_ref()?.passed;
     Some(Expectation {

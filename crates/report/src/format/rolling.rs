@@ -1,4 +1,4 @@
-//! What a test has measured so far, for whoever asks while it runs (SIGUSR1). It is folded from the intervals and takes the
+//! Figures of a test so far, for a request while it runs (SIGUSR1). They are folded from the intervals and take the
 //! same memory however long the test lasts.
 
 use model::event::Event;
@@ -82,7 +82,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// What arrived, where its receiver tells while it runs, or else what was sent.
+    /// The bytes that arrived, where the receiver reports them while it runs, or else those sent.
     fn line(&self) -> Option<String> {
         let (rates, word) = match (self.received.time, self.sent.time) {
             (Nanos::ZERO, Nanos::ZERO) => return None,
@@ -103,7 +103,7 @@ impl Flow {
     }
 }
 
-/// What one end of a direction counted.
+/// The counters of one end of a direction.
 #[derive(Debug, Default)]
 struct Rates {
     bytes: Bytes,

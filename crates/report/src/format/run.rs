@@ -66,7 +66,7 @@ impl Document for RunDocument<'_> {
     fn provenance(&self) -> String {
         let title = blocks::title(self.run).replace('`', "");
         let more = provenance(self.run);
-        // What was done is said once.
+        // The name of the test is printed once.
         let done = title.split_once(": ").map_or(title.as_str(), |(_, done)| done);
         match more.strip_prefix(done) {
             Some(rest) => format!("{title}{rest}"),

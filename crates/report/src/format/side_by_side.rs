@@ -19,7 +19,7 @@ pub struct SideBySide<'a> {
 }
 
 impl SideBySide<'_> {
-    /// What each column is called.
+    /// The head of each column.
     fn names(&self) -> Vec<String> {
         (1..=self.runs.len()).map(|number| format!("Run {number}")).collect()
     }
@@ -57,7 +57,7 @@ impl SideBySide<'_> {
         Table::new(heads.collect(), rows)
     }
 
-    /// What is known of all runs beside their figures, and not the same in all.
+    /// Facts known of all runs beside their figures that differ between them.
     fn differences(&self) -> Table {
         let heads = std::iter::once("Not the same".to_owned()).chain(self.names()).map(Column::left);
         let all: Vec<_> = self.runs.iter().map(|run| facts(Measured::Run(run))).collect();

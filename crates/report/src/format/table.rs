@@ -25,6 +25,25 @@ pub(super) fn plain(columns: &[Column], rows: &[Vec<String>], style: &Style) -> 
     text
 }
 
+/// A table without the dispensable columns, as many of them as it takes to fit the width.
+pub(super) fn without(
+    mut columns: Vec<Column>,
+    mut rows: Vec<Vec<String>>,
+    dispensable: &[&str],
+    width: usize,
+) -> (Vec<Column>, Vec<Vec<String>>) {
+    for heading in dispensable {
+        if whole(&columns, &rows).lines().all(|line| line.chars().count() <= width) {
+            break;
+        }
+        if let Some(at) = columns.iter().position(|column| column.heading == *heading) {
+            columns.remove(at);
+            rows.iter_mut().for_each(|row| drop(row.remove(at)));
+        }
+    }
+    (columns, rows)
+}
+
 /// How wide each column is.
 fn widths(columns: &[Column], rows: &[Vec<String>]) -> Vec<usize> {
     let longest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
@@ -146,6 +165,20 @@ mod tests {
         let (columns, rows) = sample();
         let expected = "  Test             Up\n  TCP     9.41 Gbit/s\n  UDP|64     1 Mbit/s\n";
         assert_eq!(plain(&columns, &rows, &Style::default()), expected);
+    }
+
+    #[test]
+    fn a_narrow_screen_leaves_out_columns_and_cuts_no_table_in_two() {
+        let heads = ["Frame", "Rate", "Device", "CPU", "Limit"].map(Column::right).to_vec();
+        let rows = vec![["64", "9.41", "0.0284", "98/50", "line rate"].map(String::from).to_vec()];
+        let headings = |width| {
+            let (columns, rows) = without(heads.clone(), rows.clone(), &["Device", "CPU"], width);
+            assert_eq!(columns.len(), rows[0].len());
+            columns.into_iter().map(|column| column.heading).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(headings(80), "Frame Rate Device CPU Limit");
+        assert_eq!(headings(32), "Frame Rate CPU Limit");
+        assert_eq!(headings(10), "Frame Rate Limit");
     }
 
     #[test]

@@ -32,7 +32,7 @@ use model::run::Run;
 use model::transfer::{Transfer, TransferPlan, TransferStarted};
 use model::units::Nanos;
 
-/// What a terminal shows when the streams are open: the heading and the head of the interval table.
+/// The text on a terminal when the streams are open: the heading and the head of the interval table.
 pub fn live_header(started: &Started, plan: &Plan, style: &Style) -> String {
     let local = started.streams.first().map(|stream| stream.local.ip().to_canonical().to_string());
     let mut text = heading::of_plan(plan, local.as_deref(), style);
@@ -49,7 +49,7 @@ pub fn sparkline(values: &[u64], width: usize) -> String {
     latency::bars_over_time(&bars, values.iter().copied().max().unwrap_or(0), width)
 }
 
-/// What a terminal shows when the ways of a latency run are open: the heading and the head of the interval table.
+/// The text on a terminal when the paths of a latency run are open: the heading and the head of the interval table.
 pub fn latency_live_header(begun: &LatencyStarted, style: &Style) -> String {
     let mut text = latency::started(begun, style);
     if begun.plan.interval > Nanos::ZERO {
@@ -74,12 +74,12 @@ pub fn hops_live_row(sample: &HopsSample) -> String {
     super::hops::live_row(sample)
 }
 
-/// What a terminal shows when a run about packet sizes begins.
+/// The text on a terminal when a run about packet sizes begins.
 pub fn path_live_header(begun: &PathStarted, style: &Style) -> String {
     path::started(begun, style)
 }
 
-/// What a terminal shows when a run of transfers begins: the heading and the head of their lines.
+/// The text on a terminal when a run of transfers begins: the heading and the head of their lines.
 pub fn transfer_live_header(begun: &TransferStarted, style: &Style) -> String {
     transfer::started(begun, style)
 }

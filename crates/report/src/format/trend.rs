@@ -28,7 +28,7 @@ pub struct Trends {
     pub marks: Vec<KnownChange>,
     /// Each command and figure of the path, the foremost first.
     pub series: Vec<Series>,
-    /// What it comes to.
+    /// The conclusion.
     pub conclusion: String,
 }
 
@@ -38,7 +38,7 @@ pub struct Trends {
 pub struct KnownChange {
     /// When, RFC 3339.
     pub at: String,
-    /// What changed.
+    /// The change.
     pub note: String,
 }
 
@@ -54,7 +54,7 @@ pub struct Series {
     pub points: Vec<Point>,
     /// The changes of its level, in order.
     pub changes: Vec<Turn>,
-    /// It is worse than it was, and not back.
+    /// Whether it is worse than it was, and not back.
     pub is_worse: bool,
     /// The newest run is so bad that two more like it would be a change.
     pub is_suspicious: bool,
@@ -88,9 +88,9 @@ pub struct Turn {
     pub after: f64,
     /// How far that lies from before, in percent; absent from a level of zero.
     pub percent: Option<f64>,
-    /// What it means.
+    /// The meaning.
     pub kind: ChangeKind,
-    /// What else is not as before: names of facts.
+    /// Other facts that are not as before, by name.
     pub with: Vec<String>,
 }
 
@@ -213,7 +213,7 @@ impl Series {
     }
 }
 
-/// What is known of both runs, and not alike.
+/// Facts that are known of both runs, and differ.
 fn differing(before: &Sample, after: &Sample) -> Vec<String> {
     let of_before = |name: &str| before.facts.iter().find(|fact| fact.name == name);
     let differs = after.facts.iter().filter(|fact| of_before(&fact.name).is_some_and(|other| other != *fact));
@@ -313,7 +313,7 @@ impl Trends {
 
 fn panel(series: &Series) -> LinePanel {
     let days = || series.points.iter().map(|point| day(&point.at));
-    // Of one day alone it is the time that tells runs apart.
+    // Within one day the time distinguishes runs.
     let one_day = days().all(|other| Some(other) == days().next());
     let place = |point: &Point| if one_day { clock(&point.at) } else { day(&point.at) }.to_owned();
     let across = match days().next().filter(|_| one_day) {

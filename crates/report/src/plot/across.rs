@@ -6,7 +6,7 @@ use model::units::plain;
 /// The horizontal axis of a panel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Across {
-    /// What stands below the numbers: `Frame, bytes`.
+    /// The title below the numbers: `Frame, bytes`.
     pub title: String,
     /// The name of each point.
     pub names: Vec<String>,
@@ -63,7 +63,7 @@ impl Across {
         self.places.get(index).copied().unwrap_or_default()
     }
 
-    /// What is written along the axis, and where.
+    /// The texts along the axis, and their places.
     pub(super) fn ticks(&self) -> impl Iterator<Item = (f64, &str)> {
         let own = self.ticks.iter().map(|(place, text)| (*place, text.as_str()));
         let points = self.places.iter().copied().zip(self.names.iter().map(String::as_str));

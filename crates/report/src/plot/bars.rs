@@ -7,7 +7,7 @@ use model::units::{BitRate, Nanos, grouped, percent, plain, significant};
 /// A chart of panels, which share their axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarChart {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// One more line about it.
     pub subtitle: String,
@@ -17,17 +17,17 @@ pub struct BarChart {
     pub labels: Labels,
     /// Powers of ten are equally far apart, and zero stands apart from them: for counts that differ much.
     pub logarithmic: bool,
-    /// What the bars of a row are, at most three: `IPv4`, `IPv6`.
+    /// The names of the bars of a row, at most three: `IPv4`, `IPv6`.
     pub series: Vec<String>,
-    /// What the mark across a bar means; absent when no bar has one.
+    /// The meaning of the mark across a bar; absent when no bar has one.
     pub mark: Option<String>,
     /// The mark is another measured value and no limit: a bar may go beyond it.
     pub is_reference: bool,
-    /// What the whiskers mean; absent when no bar has any.
+    /// The meaning of the whiskers; absent when no bar has any.
     pub whiskers: Option<String>,
     /// The panels, two side by side.
     pub panels: Vec<BarPanel>,
-    /// What a reader must know.
+    /// Notes that a reader must know.
     pub notes: Vec<String>,
 }
 
@@ -37,11 +37,11 @@ pub enum Labels {
     /// With three digits, in the unit of the axis.
     #[default]
     Digits,
-    /// As a whole number.
+    /// A whole number.
     Count,
-    /// As a rate in a unit of its own; the axis counts so many bit/s.
+    /// A rate in a unit of its own; the axis counts so many bit/s.
     Rate(f64),
-    /// As a time in a unit of its own; the axis counts so many nanoseconds.
+    /// A time in a unit of its own; the axis counts so many nanoseconds.
     Time(f64),
 }
 
@@ -76,7 +76,7 @@ impl Labels {
 /// One panel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarPanel {
-    /// What is measured in it.
+    /// The quantity that is measured in it.
     pub title: String,
     /// A row for each thing compared.
     pub rows: Vec<BarRow>,
@@ -89,7 +89,7 @@ pub struct BarRow {
     pub name: String,
     /// A bar of each series; absent where nothing was measured.
     pub bars: Vec<Option<Bar>>,
-    /// What stands there when no bar does.
+    /// The text in the place of a missing bar.
     pub missing: String,
 }
 
@@ -100,7 +100,7 @@ pub struct Bar {
     pub value: f64,
     /// Ends of its whisker.
     pub whisker: Option<[f64; 2]>,
-    /// What it could be at most.
+    /// The most that the value could be.
     pub mark: Option<f64>,
 }
 

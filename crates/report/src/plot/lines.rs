@@ -8,13 +8,13 @@ use model::units::{plain, significant};
 /// A chart of panels, two side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LineChart {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// One more line about it.
     pub subtitle: String,
     /// The horizontal axis of the panels that have none of their own.
     pub across: Across,
-    /// What the dashed lines mean; absent when there are none.
+    /// The meaning of the dashed lines; absent when there are none.
     pub limit: Option<String>,
     /// The panels.
     pub panels: Vec<LinePanel>,
@@ -23,7 +23,7 @@ pub struct LineChart {
 /// One panel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinePanel {
-    /// What is measured in it.
+    /// The quantity that is measured in it.
     pub title: String,
     /// Its unit, if it has one. Panels of one unit share their axis, so that they can be held against each other.
     pub unit: String,
@@ -33,7 +33,7 @@ pub struct LinePanel {
     pub across: Option<Across>,
     /// Powers of ten are equally far apart: for values that differ much.
     pub logarithmic: bool,
-    /// So many colours are passed over, where what has them is in other panels: a direction has one colour in all of them.
+    /// The number of colours to pass over, where lines in other panels have them: a direction has one colour in all of them.
     pub passed: usize,
 }
 
@@ -50,11 +50,11 @@ impl LinePanel {
 /// One line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
-    /// What it is: `TCP`.
+    /// The name: `TCP`.
     pub name: String,
     /// A value for each point of the horizontal axis; absent where nothing was measured.
     pub values: Vec<Option<f64>>,
-    /// What could be at most, likewise.
+    /// The most that each value could be.
     pub limit: Vec<Option<f64>>,
 }
 
@@ -182,7 +182,7 @@ impl LineChart {
         }
     }
 
-    /// What the lines could be at most: dashed, in the colour of the line, and named at the end. Those that are the same are
+    /// The most that the lines could be: dashed, in the colour of the line, and named at the end. Those that are the same are
     /// drawn once.
     fn limits(&self, svg: &mut Svg, panel: &LinePanel, place: &Place<'_>) {
         let limits = self.limits_of(panel);
@@ -221,7 +221,7 @@ impl LineChart {
     }
 }
 
-/// What a line could be at most.
+/// The most that a line could be.
 struct Limit<'a> {
     values: &'a [Option<f64>],
     colour: &'static str,
@@ -341,7 +341,7 @@ const LABEL_SIZE: f64 = 10.5;
 const ALONE: f64 = 8.0;
 const THIN: f64 = 1.3;
 const THICK: f64 = 2.5;
-/// Of a line that another one covers.
+/// The width of a line that another one covers.
 const WIDE: f64 = 6.0;
 /// The colours of Okabe and Ito, which colour-blind people tell apart, without yellow and black.
 const COLOURS: [&str; 7] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7f7f7f"];

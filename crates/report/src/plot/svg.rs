@@ -92,7 +92,7 @@ impl Svg {
     }
 }
 
-/// As an element of SVG.
+/// Shapes as elements of SVG.
 impl Display for Shape {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
@@ -159,7 +159,7 @@ pub(super) struct Mark {
     pub(super) open: bool,
 }
 
-/// What is drawn, and how large it is.
+/// A drawing and its size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     pub(super) shapes: Vec<Shape>,
@@ -168,13 +168,13 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// As an SVG document, whose colours the page around it may change.
+    /// An SVG document, whose colours the page around it may change.
     #[must_use]
     pub fn svg(&self) -> String {
         self.document("")
     }
 
-    /// As an SVG document with a style of its own.
+    /// An SVG document with a style of its own.
     pub(super) fn document(&self, style: &str) -> String {
         let Drawing { shapes, width, height } = self;
         let mut body = String::new();

@@ -20,6 +20,7 @@ mod reach;
 mod rfc2544;
 mod runs;
 mod same;
+mod screen;
 mod spread;
 mod throughput;
 mod transfers;
@@ -293,7 +294,7 @@ fn ways_without_a_plan_are_a_table() {
     for (name, mut run) in latency::all().into_iter().filter(|(_, run)| !run.summary.egress_paths.is_empty())
     {
         let table = |run: &Run| {
-            let text = text::result(run, &Style::default());
+            let text = text::result(run, &Style { detail: true, ..Style::default() });
             text.split("\n\n").skip(1).map(str::to_owned).take(2).collect::<Vec<_>>()
         };
         let whole = table(&run);

@@ -135,7 +135,7 @@ fn files() -> Run {
     };
     let mut plan = plan(&rates.map(|(label, _)| label), &[]);
     plan.trust = Trust::Everybody;
-    let text = "--insecure: nobody's certificate is checked, so whoever answers is trusted";
+    let text = "--insecure: no certificate is checked, so any server that answers is trusted";
     run(plan, &[Warning::new("insecure", text)], (1..=6).flat_map(one).collect(), Outcome::Completed)
 }
 

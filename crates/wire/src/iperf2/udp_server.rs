@@ -101,7 +101,7 @@ impl UdpServer {
         UdpServer { awaited: Some((asked, now)), ..self }
     }
 
-    /// What is missing where nothing comes any more.
+    /// The part that is missing where nothing arrives any more.
     fn fell_silent(&self) -> String {
         let silent = |(asked, began): &(Request, MonoTime)| {
             asked.fell_silent(self.watch.heard_for(*began), self.watch.observed())

@@ -45,7 +45,7 @@ pub(in crate::iperf2) const SERVER: &[Row] = &[
             line.server.timeout = Some(nanos(seconds)).filter(|timeout| timeout.0 > 0);
             if seconds > MOST_PATIENCE || seconds == 0.0 {
                 line.warnings.push(
-                    "WARNING: --test-exchange-timeout: nobody is waited for longer than 10 seconds".into(),
+                    "WARNING: --test-exchange-timeout: no client is waited for longer than 10 seconds".into(),
                 );
             }
             line.server_only.push("--test-exchange-timeout");

@@ -40,7 +40,7 @@ fn is_silent(case: &Case<'_>, direction: Direction) -> bool {
 /// A transfer reached its server and then stood still.
 fn is_stalled(case: &Case<'_>) -> bool {
     let transfers = case.run.summary.transfer.iter().flat_map(|found| &found.transfers);
-    // What a server refuses it refuses with a status and at once.
+    // A server that refuses a request does so with a status and at once.
     let mut failed = transfers.filter(|one| one.error.is_some() && one.times.connect.is_some());
     failed.any(|one| one.status.is_none_or(|status| (200..300).contains(&status)) || one.bytes.0 > 0)
 }

@@ -112,7 +112,7 @@ impl Bench {
         }
     }
 
-    /// How many trials were thrown away so far, since the host held the generator up.
+    /// How many trials were thrown away so far, since the host interrupted the generator.
     pub fn voided(&self) -> u64 {
         self.tester.voided()
     }

@@ -22,7 +22,7 @@ pub fn reason(mode: WaitMode) -> &'static str {
     match mode {
         WaitMode::Spin => "least error, takes one CPU",
         WaitMode::Hybrid => "longer round trips pay a wake-up of the CPU",
-        WaitMode::Block => "every reply pays a wake-up of the CPU",
+        WaitMode::Block => "each reply includes a wake-up of the CPU",
     }
 }
 

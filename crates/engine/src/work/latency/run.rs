@@ -363,7 +363,7 @@ fn broken_off<E>(plan: &LatencyPlan, flows: &[EgressFlow<E>]) -> Option<Failure>
     let reasons: Vec<String> = flows.iter().zip(&plan.egress_paths).map(reported).collect::<Option<_>>()?;
     Some(Failure::unreachable(
         reasons.join("; "),
-        "it, its host or the path broke down, or its limits were reached; what was measured until then is shown, and \
+        "the far end, its host or the path failed, or its limits were reached; what was measured until then is shown, and \
          its log may say more",
     ))
 }
@@ -402,7 +402,7 @@ fn silence<E>(job: &Job<'_>, flows: &[EgressFlow<E>]) -> Failure {
              that it has (`pathmeter serve --stamp-key-file FILE`)"
         }
         (LatencyProtocol::Stamp, None) => {
-            "; a reflector with a key answers nobody who does not know it: give the key with --key-file"
+            "; a reflector with a key answers no sender without it: give the key with --key-file"
         }
         _ => "",
     };

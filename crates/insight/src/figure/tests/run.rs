@@ -320,7 +320,7 @@ fn finding(severity: Severity) -> Finding {
     }
 }
 
-/// Of enough values for every percentile; each time its own, whatever their order.
+/// A distribution of enough values for every percentile; each time its own, whatever their order.
 fn distribution(first: u32) -> Distribution {
     Distribution {
         count: 40_000,

@@ -206,7 +206,7 @@ fn facts(one_way: &MeasuredDirection<'_>) -> HostFacts {
     }
 }
 
-/// What an end reports of itself, and what follows from its CPU time.
+/// The facts that an end reports of itself, and those that follow from its CPU time.
 fn of_end(end: Option<&SideResult>) -> Vec<HostFact> {
     let Some(end) = end else { return Vec::new() };
     let steal = HostFact::new(FactName::CpuSteal, "", end.cpu.steal).of_whole(f64::from(end.cpu.cpus));

@@ -52,7 +52,7 @@ enum Threshold {
     Packets(f64),
     /// One in a thousand of the packets of the test, and most of those that TCP lost.
     Losses,
-    /// It holds back what is more than its rate, which the test reached.
+    /// The limit holds back all that is above its rate, which the test reached.
     Held,
     /// The test reached what a bus carries in practice, and the link would carry more.
     Bus,

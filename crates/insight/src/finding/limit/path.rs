@@ -129,7 +129,7 @@ fn is_shared_out(signs: &Signs<'_>, hot: &Hot) -> bool {
     is_ordered && most >= 1.12 * least && signs.rate < BINDING * hot.rate
 }
 
-/// What arrived of each load that was more than the path takes.
+/// The rates that arrived of each load above the path's capacity.
 fn saturated_rates(signs: &Signs<'_>, hot: &Hot) -> Vec<f64> {
     let steps = signs.load().into_iter().flat_map(|load| &load.steps).filter(|step| {
         matches!(step.purpose, Purpose::Hot | Purpose::Lower | Purpose::Higher)
@@ -230,7 +230,7 @@ pub(super) fn controlled(signs: &Signs<'_>) -> Option<Limit> {
     (is_sure && (early || kept_short)).then(|| aqm(signs, &hot))
 }
 
-/// What TCP lost may be lost at any rate: so is a load below the limit, or too little was sent below it to tell.
+/// Whether TCP's losses may happen at any rate: so they do in a load below the limit, or too little was sent below it to tell.
 fn may_be_random(signs: &Signs<'_>, hot: &Hot) -> bool {
     let steps = signs.load().into_iter().flat_map(|load| &load.steps);
     let below = steps.filter(|step| {
@@ -291,7 +291,7 @@ fn policed(signs: &Signs<'_>, hot: &Hot, confidence: Confidence) -> Limit {
     }
 }
 
-/// What every kind of the path has: rate, queue, flows, place.
+/// The parts that every limit of the path has: rate, queue, flows, place.
 fn with_queue(kind: LimitKind, signs: &Signs<'_>, hot: &Hot, confidence: Confidence) -> Limit {
     let queue = hot.full_queue();
     let bytes = Bytes((hot.rate * queue.as_secs_f64() / 8.0).round() as u64);
@@ -310,7 +310,7 @@ fn with_queue(kind: LimitKind, signs: &Signs<'_>, hot: &Hot, confidence: Confide
     }
 }
 
-/// What passed at once after a pause, and whether it may be more: the pause was no longer than that.
+/// The bytes that passed at once after a pause, and whether it may be more: the pause was no longer than that.
 fn burst(signs: &Signs<'_>, hot: &Hot) -> Option<(Bytes, bool)> {
     let cold = signs.step(Purpose::Cold).filter(|step| step.stalled == 0.0)?;
     let frame = f64::from(signs.evidence.frame);
@@ -327,7 +327,7 @@ fn per_flow(signs: &Signs<'_>, rate: f64) -> Option<bool> {
     let four = signs.step(Purpose::FourFlows)?;
     // More than the load itself cannot arrive.
     let possible = four.sent.0 as f64 >= 1.5 * rate;
-    // What still waits of the first flow stretches the time in which the step arrives; the other flows do not wait at all.
+    // Packets of the first flow that still wait stretch the time in which the step arrives; the other flows do not wait at all.
     let queue = signs.hot.filter(Hot::is_queued).map_or(0.0, |hot| hot.queue);
     let is_free = four.loss < 0.05 && (four.growth.0 as f64) < 0.1 * queue;
     possible.then_some(is_free || four.delivered.0 as f64 >= 1.4 * rate)

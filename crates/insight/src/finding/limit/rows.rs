@@ -153,7 +153,7 @@ fn receiver_window(signs: &Signs<'_>) -> Option<Limit> {
     })
 }
 
-/// What is in flight is far less than TCP could have there, and nothing was lost: the sender has no room for more.
+/// Far less is in flight than TCP could have there, and nothing was lost: the sender has no room for more.
 fn sender_buffer(signs: &Signs<'_>) -> Option<Limit> {
     let tcp = signs.tcp()?;
     let rtt = tcp.loaded_rtt?.0 as f64;
@@ -338,17 +338,17 @@ const MANY_ROUND_TRIPS: f64 = 200.0;
 const FAR: u32 = 10;
 /// Share of datagrams of one flow that were overtaken.
 const REORDERED: f64 = 0.003;
-/// Of an asked rate.
+/// The share of a requested rate that counts as reached.
 const ASKED: f64 = 0.97;
-/// Of the losses of a load, those that a host's kernel counted.
+/// The share of a load's losses that a host's kernel counted.
 const MOST_DROPS: f64 = 0.3;
-/// Of what the path takes TCP got so much: the path is what binds.
+/// TCP got so much of what the path takes: the path is what binds.
 pub(super) const BINDING: f64 = 0.85;
-/// Of the time that TCP was busy.
+/// The share of the time that TCP was busy.
 const MOSTLY: f64 = 0.5;
 /// A share of the last interval.
 const STOPPED: f64 = 0.8;
-/// Of the window that is in flight.
+/// The share of the window that is in flight.
 const FILLED: f64 = 0.9;
 /// In flight, of what TCP could have there.
 const UNUSED: f64 = 0.7;

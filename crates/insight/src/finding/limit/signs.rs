@@ -1,4 +1,4 @@
-//! What the rows of the decision table ask of the evidence, each reckoned once.
+//! The signs that the rows of the decision table look for in the evidence, each calculated once.
 
 use super::facts::End;
 use model::limit::{Confidence, Evidence, HostFact, LoadProbing, LoadStep, Purpose, TcpSigns};
@@ -17,12 +17,12 @@ pub(super) struct Signs<'a> {
     is_free: bool,
 }
 
-/// What a saturated path showed.
+/// The figures of a saturated path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hot {
     /// At least one step was sent without being delayed.
     pub(super) is_steady: bool,
-    /// What it delivers, in frames, bits per second.
+    /// The rate that it delivers, in frames, bits per second.
     pub(super) rate: f64,
     /// How much the rate of the hot steps varies.
     pub(super) variation: f64,
@@ -36,7 +36,7 @@ pub(super) struct Hot {
     pub(super) packet: f64,
     /// Growth that is seen on this path.
     pub(super) visible: f64,
-    /// What the idle path still waits: the median above the least.
+    /// The wait that the idle path still has: the median above the least.
     pub(super) standing: f64,
     /// The least that it grew, nearly.
     pub(super) queue_p10: f64,
@@ -251,7 +251,7 @@ pub(super) fn variation(values: &[f64]) -> f64 {
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
-    // Of two the lower: what a bucket let pass is no rate.
+    // The lower of two: a burst that a bucket let pass is no rate.
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 

@@ -57,7 +57,7 @@ fn reaches(row: &FrameRow, test: &Run, limit: &Limit) -> bool {
     }
 }
 
-/// What the test itself shows: TCP by its counters, else a finding about a host.
+/// The limit that the test itself shows: TCP by its counters, else a finding about a host.
 fn of_hosts(row: &FrameRow, test: &Run) -> Option<Limit> {
     let own = test.summary.direction(row.direction).and_then(|figures| figures.limit.as_deref());
     let own = own.filter(|limit| limit.kind != LimitKind::NotKnown && !limit.kind.is_of_the_path());

@@ -1,4 +1,4 @@
-//! `mtu-black-hole`: a band of packet sizes that vanishes without a word.
+//! `mtu-black-hole`: a band of packet sizes that vanishes without a message.
 
 use super::super::text::capital;
 use super::super::{Finding, Severity};
@@ -38,7 +38,7 @@ fn by_echo(hole: EchoHole) -> Finding {
              vanish down, or the far host answers no echo requests so large"
         ),
         false => format!(
-            "Echo requests of {first} to {last} bytes stay without a reply and without a word of a router: packets of these \
+            "Echo requests of {first} to {last} bytes stay without a reply and without a message of a router: packets of these \
              sizes vanish up or down, or a firewall drops large echo alone; echo does not show which"
         ),
     };
@@ -59,7 +59,7 @@ fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
     let headers = side.one_way.headers();
     let payload = |size: u32| size.saturating_sub(headers);
     let title = format!(
-        "Packets of {} to {} bytes (UDP payloads of {} to {}) vanish {} without a word: {}",
+        "Packets of {} to {} bytes (UDP payloads of {} to {}) vanish {} without a message: {}",
         hole.first,
         hole.last,
         payload(hole.first),
@@ -141,7 +141,7 @@ fn nearer(side: Side<'_>) -> Option<String> {
     let reported = reported.filter(|_| side.one_way.discovery == Discovery::Partial)?;
     let from = reported.from.map_or_else(|| "A hop before it".into(), |from| from.to_string());
     Some(format!(
-        "{from} limits too, to {} bytes, and reports it: the smaller limit behind it is the one that nobody reports.",
+        "{from} limits too, to {} bytes, and reports it: the smaller limit behind it is the one that no router reports.",
         reported.mtu
     ))
 }

@@ -54,7 +54,7 @@ fn finding(side: Side<'_>, legs: &[Leg]) -> Finding {
         legs.iter().map(|leg| format!("{} bytes in {} of {all}", leg.mtu, leg.flows.len())).collect();
     let direction = side.direction;
     let title = format!(
-        "Flows between the two hosts take paths of different size {direction}: {}, told apart by their ports",
+        "Flows between the two hosts take paths of different size {direction}: {}, distinguished by their ports",
         each.join(", ")
     );
     let least = legs.last().map_or(0, |leg| leg.mtu);

@@ -32,7 +32,7 @@ pub(in super::super) fn clamped(run: &Run) -> Vec<Finding> {
     });
     let by_test =
         measured_directions(run).filter_map(|one_way| defaulted(&one_way).or_else(|| tiny(&one_way)));
-    // What the SYNs show themselves needs no guess from segments.
+    // An MSS that the SYNs show themselves needs no guess from segments.
     let found = |other: &Finding| by_probes.iter().any(|one| one.direction == other.direction);
     let by_test: Vec<Finding> = by_test.filter(|one| !found(one)).collect();
     by_probes.into_iter().chain(by_test).collect()
@@ -130,7 +130,7 @@ fn changed(side: Side<'_>, sent: u32, received: u32) -> Finding {
             setting(best),
             percent(gain(best, received, headers))
         ),
-        None => "Look at the path MTU before changing it: clamps are there for tunnels that nobody mentioned.".to_owned(),
+        None => "Look at the path MTU before changing it: clamps are there for tunnels that are not known here.".to_owned(),
     })
 }
 

@@ -98,7 +98,7 @@ fn less(side: Side<'_>, mtu: u32, interface: u32) -> Finding {
 }
 
 fn differ(up: &PathDirection, down: &PathDirection) -> Option<Finding> {
-    // What a receiver's own firewall drops, the path carries.
+    // The path carries the packets that a receiver's own firewall drops.
     let is_filter = |one_way: &PathDirection| {
         one_way.black_hole.is_some_and(|hole| hole.cause == BlackHoleCause::ReceiverFilter)
     };

@@ -8,18 +8,23 @@ use model::event::{DeviceProgress, Event};
 
 /// A step for each test of each stream; on a terminal also its trials.
 pub(super) struct Live {
+    /// Printed with the first event: ports that cannot be opened are refused before.
+    plan: Option<String>,
     steps: Steps,
     last: Option<(String, String, Test)>,
 }
 
 impl Live {
     /// Nothing has begun.
-    pub(super) fn new(global: &Common) -> Live {
-        Live { steps: Steps::new(global), last: None }
+    pub(super) fn new(plan: String, global: &Common) -> Live {
+        Live { plan: Some(plan), steps: Steps::new(global), last: None }
     }
 
     /// Shows the progress of an event.
     pub(super) fn event(&mut self, event: &Event) {
+        if let Some(plan) = self.plan.take() {
+            self.steps.note(plan.trim_end());
+        }
         match event {
             Event::DeviceProgress(progress) => self.show(progress),
             Event::Progress(progress) => self.steps.note(&progress.doing),

@@ -3,6 +3,7 @@
 use super::super::text::evidence;
 use super::super::{Paint, Style};
 use super::plain;
+use super::screen::{INDENT, Remark, in_one_line};
 use insight::answer::first_sentence;
 use insight::finding::rule_named;
 use model::finding::{Finding, Severity};
@@ -11,25 +12,32 @@ use model::run::Run;
 use std::collections::BTreeSet;
 
 /// The findings, worst first, one of both directions once; then warnings of the engine.
-pub(super) fn findings_text(run: &Run, style: &Style) -> String {
+pub(super) fn remarks(run: &Run, style: &Style) -> Vec<Remark> {
     let action = insight::answer::answer_of_run(run).action;
-    let mut text = match headline(run).filter(|_| !style.detail) {
+    let mut remarks = match headline(run).filter(|_| !style.detail) {
         Some(first) => {
             let others: Vec<Finding> =
                 run.findings.iter().filter(|other| other.id != first.id).cloned().collect();
-            see_above(run, first, style) + &list(&others, action, style)
+            let full = see_above(run, first, style);
+            let above = Remark { id: first.id.clone(), full, line: String::new() };
+            [above].into_iter().chain(found(&others, action, style)).collect()
         }
-        None => list(&run.findings, action, style),
+        None => found(&run.findings, action, style),
     };
     let nested = run.tests.iter().flat_map(|test| &test.summary.warnings);
     let mut observed = BTreeSet::new();
     for warning in run.summary.warnings.iter().chain(nested) {
         if observed.insert(&warning.text) {
             let mark = style.paint(Paint::Dim, &format!("{:<8}", "note"));
-            text.push_str(&hanging(&mark, &format!("{}: {}", warning.id, plain(&warning.text)), None, style));
+            let text = plain(&warning.text);
+            remarks.push(Remark {
+                id: warning.id.clone(),
+                line: one_line(&mark, &warning.id, &text, style),
+                full: hanging(&mark, &format!("{}: {text}", warning.id), None, style),
+            });
         }
     }
-    text
+    remarks
 }
 
 /// The finding of the first line, whose figures are in the table of a run of several tests: to be repeated nowhere.
@@ -49,9 +57,13 @@ fn see_above(run: &Run, first: &Finding, style: &Style) -> String {
     hanging(&mark(first.severity, style), &format!("{}: {place}see above", first.id), None, style)
 }
 
-/// Findings, one of both directions once. `said`: the advice that stands above already.
+/// Findings in full, one of both directions once. `said`: the advice that stands above already.
 pub(in crate::format) fn list(findings: &[Finding], said: String, style: &Style) -> String {
-    let mut text = String::new();
+    found(findings, said, style).into_iter().map(|remark| remark.full).collect()
+}
+
+fn found(findings: &[Finding], said: String, style: &Style) -> Vec<Remark> {
+    let mut remarks = Vec::new();
     let mut said = BTreeSet::from([said]);
     for (index, finding) in findings.iter().enumerate() {
         let before = findings[..index].iter().any(|other| is_twin(finding, other));
@@ -62,9 +74,34 @@ pub(in crate::format) fn list(findings: &[Finding], said: String, style: &Style)
         }
         let twin = after.and_then(|twin| twin.direction).filter(|_| !style.detail);
         let advice = Some(&finding.advice).filter(|advice| is_new(advice, &mut said));
-        text.push_str(&finding_lines(finding, Place { before, twin }, advice, style));
+        remarks.push(Remark {
+            id: finding.id.clone(),
+            full: finding_lines(finding, Place { before, twin }, advice, style),
+            line: finding_line(finding, twin, style),
+        });
     }
-    text
+    remarks
+}
+
+/// A finding in one line: its title, or clauses of it; of one that is more than a remark the few words of its rule.
+fn finding_line(finding: &Finding, twin: Option<Direction>, style: &Style) -> String {
+    let title = plain(&finding.title);
+    let too = twin.map(|twin| format!("; {twin}, too")).unwrap_or_default();
+    let mark = mark(finding.severity, style);
+    let room = room_beside(&format!("{}: ", finding.id), style);
+    let whole = format!("{title}{too}");
+    let clause = in_one_line(&title, room);
+    let rule = rule_named(&finding.id).filter(|_| finding.severity > Severity::Info);
+    let text = match rule {
+        _ if whole.chars().count() <= room => whole,
+        Some(rule) if clause.ends_with('…') => {
+            let directions: Vec<String> =
+                finding.direction.into_iter().chain(twin).map(|one| format!(" {one}")).collect();
+            format!("{}{}", rule.short, directions.join(" and"))
+        }
+        _ => clause,
+    };
+    one_line(&mark, &finding.id, &text, style)
 }
 
 /// The same is found in the opposite direction, with other figures at most.
@@ -86,9 +123,9 @@ fn without_figures(title: &str) -> Vec<&str> {
 
 /// Where a finding stands beside that of the other direction.
 struct Place {
-    /// It follows it.
+    /// Whether it follows that one.
     before: bool,
-    /// It speaks for it too, in this direction.
+    /// The other direction, where it stands for that too.
     twin: Option<Direction>,
 }
 
@@ -132,7 +169,7 @@ pub(in crate::format) fn mark(severity: Severity, style: &Style) -> String {
     style.paint(paint, &format!("{word:<8}"))
 }
 
-/// What was expected, and whether it held.
+/// The expectations, and whether each held.
 pub(super) fn expectations(run: &Run, style: &Style) -> String {
     let line = |expected: &model::expectation::Checked| {
         let (word, paint) = if expected.held { ("held", Paint::Good) } else { ("broken", Paint::Problem) };
@@ -153,8 +190,17 @@ pub(in crate::format) fn hanging(mark: &str, sentence: &str, paint: Option<Paint
     text
 }
 
-/// Columns before the text.
-const INDENT: usize = 11;
+/// A mark of eight columns, an id and as much of the text beside it as the line has room for.
+pub(super) fn one_line(mark: &str, id: &str, text: &str, style: &Style) -> String {
+    let lead = format!("{id}: ");
+    format!("  {mark} {lead}{}\n", in_one_line(text, room_beside(&lead, style)))
+}
+
+/// Columns for the text of a finding in one line.
+fn room_beside(lead: &str, style: &Style) -> usize {
+    style.width.saturating_sub(INDENT + lead.chars().count())
+}
+
 /// Advice of more characters takes more than three lines.
 const WHOLE: usize = 200;
 

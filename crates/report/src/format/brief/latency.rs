@@ -25,12 +25,12 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
 }
 
 fn egress_line(egress: &EgressResult, style: &Style) -> String {
-    let mut text = String::new();
+    let (mut text, mut bars) = (String::new(), String::new());
     match egress.rtt.filter(|rtt| rtt.count > 0) {
         Some(rtt) => {
             let unit = Unit::for_time(rtt.centre().time);
             text.push_str(&percentiles(egress, unit, style));
-            text.push_str(&histogram(egress, unit, style));
+            bars = histogram(egress, unit, style);
         }
         None => text.push_str(&style.list(&[counted(&egress.counted)], "  ")),
     }
@@ -45,7 +45,7 @@ fn egress_line(egress: &EgressResult, style: &Style) -> String {
     if let Some(reserved) = reservation(egress) {
         text.push_str(&style.list(&[reserved], "  "));
     }
-    text
+    text + &bars
 }
 
 /// The row of percentiles that the count carries, across the screen or, on a narrow one, down.

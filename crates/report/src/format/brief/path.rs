@@ -3,6 +3,7 @@
 use super::super::Style;
 use super::super::text::path::{bound, fate_word, known_ways, service, unknown};
 use super::plain;
+use super::screen::Body;
 use crate::document::{FigureRow, FigureTable};
 use model::path::advice::{Advice, Setting};
 use model::path::{Discovery, FragmentDelivery, PathDirection, PathResult};
@@ -10,29 +11,25 @@ use model::plan::Direction;
 use model::run::Run;
 use model::units::percent;
 
-/// The table of a run about packet sizes.
-pub(super) fn body(run: &Run, style: &Style) -> String {
-    let Some(found) = &run.summary.path else { return String::new() };
+/// The table of a run about packet sizes, what to set, and what is open.
+pub(super) fn body(run: &Run, style: &Style) -> Body {
+    let Some(found) = &run.summary.path else { return Body::default() };
     let directions = known_ways(found);
     let heads = directions.iter().map(ToString::to_string).collect();
     let mut table = FigureTable { heads, rows: Vec::new() };
     rows(found, &directions).into_iter().for_each(|row| table.push(row));
-    details(found, &directions).into_iter().for_each(|row| table.push(row));
-    let mut text = table.text(style);
-    for (name, value) in found.service.iter().flat_map(service) {
-        text.push_str(&super::super::text::fact(name, &value, style));
-    }
-    let set: Vec<String> = run.advice.iter().filter(|advice| is_needed(advice, run)).map(set).collect();
-    if !set.is_empty() {
-        text.push('\n');
-        text.push_str(&style.list(&set, "  set  "));
+    details(found, &directions).into_iter().for_each(|row| table.push(FigureRow { spare: true, ..row }));
+    let service = found.service.iter().flat_map(service);
+    let service = service.map(|(name, value)| super::super::text::fact(name, &value, style)).collect();
+    let mut set: Vec<String> =
+        run.advice.iter().filter(|advice| is_needed(advice, run)).map(|advice| set(advice, style)).collect();
+    if set.len() > MOST_SET && !style.detail {
+        let more = format!("{} more with -v", set.len() - FEW_SET);
+        set.splice(FEW_SET.., [more]);
     }
     let open: Vec<String> = found.unknown.iter().map(|one| plain(&unknown(one))).collect();
-    if !open.is_empty() {
-        text.push('\n');
-        text.push_str(&style.list(&open, "  ?  "));
-    }
-    text
+    let sections = vec![service, style.list(&set, SET), style.list(&open, "  ?  ")];
+    Body { table, sections, ..Body::default() }
 }
 
 /// Path MTU, payload and fragments.
@@ -58,20 +55,17 @@ pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<FigureRo
     };
     vec![
         FigureRow::new("path MTU", cells(|one_way| Some(bound(one_way)))),
-        FigureRow::new(
-            "UDP payload",
-            cells(|one_way| one_way.max_udp_payload.map(|payload| payload.to_string())),
-        ),
+        FigureRow::new(PAYLOAD, cells(|one_way| one_way.max_udp_payload.map(|payload| payload.to_string()))),
         FigureRow::new(
             "black hole",
-            cells(|one_way| one_way.black_hole.map(|hole| format!("{} to {}", hole.first, hole.last))),
+            cells(|one_way| one_way.black_hole.map(|hole| format!("{}–{}", hole.first, hole.last))),
         )
         .with_note("bytes: packets that vanish".into()),
         FigureRow::new("fragments", cells(|one_way| delivery(one_way.fragments.delivery))).with_note(note),
     ]
 }
 
-/// What else `mtu` finds out.
+/// Further figures of `mtu`.
 fn details(found: &PathResult, directions: &[Direction]) -> Vec<FigureRow> {
     let cells = |of: fn(&PathDirection) -> Option<String>| {
         directions
@@ -137,9 +131,21 @@ fn is_needed(advice: &Advice, run: &Run) -> bool {
     }
 }
 
-/// `interface MTU 1400 at this host: ip link set …`.
-fn set(advice: &Advice) -> String {
+/// `interface MTU 1400 at this host: ip link set …`; a command without room in that line is for those who look for details.
+fn set(advice: &Advice, style: &Style) -> String {
     let name = super::super::text::path::setting(&advice.setting);
-    let command = advice.commands.first().map(|command| format!(": {command}")).unwrap_or_default();
-    format!("{name} {} at {}{command}", advice.value, advice.place)
+    let setting = format!("{name} {} at {}", advice.value, advice.place);
+    match advice.commands.first().map(|command| format!("{setting}: {command}")) {
+        Some(whole) if style.detail || SET.len() + whole.chars().count() <= style.width => whole,
+        _ => setting,
+    }
 }
+
+/// The name of a row.
+pub(super) const PAYLOAD: &str = "UDP payload";
+/// The mark of a setting.
+const SET: &str = "  set  ";
+/// Settings that all have a line.
+const MOST_SET: usize = 3;
+/// Settings of a longer list that have one.
+const FEW_SET: usize = 2;

@@ -41,7 +41,7 @@ pub(in crate::format) fn line(run: &Run) -> String {
     facts.join(", ")
 }
 
-/// What was done, where the table does not say.
+/// The test, where the table does not name it.
 fn what(run: &Run) -> Option<String> {
     if let Some(plan) = &run.latency {
         return Some(latency_text::phrase(plan));

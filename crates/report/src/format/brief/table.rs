@@ -4,6 +4,18 @@ use super::super::{Paint, Style};
 use crate::document::{FigureRow, FigureTable};
 
 impl FigureTable {
+    /// The same without spare rows, the last first, until it has at most this many lines.
+    pub(super) fn text_within(&self, lines: usize, style: &Style) -> String {
+        let mut table = self.clone();
+        loop {
+            let text = if table.rows.is_empty() { String::new() } else { table.text(style) };
+            match table.rows.iter().rposition(|row| row.spare) {
+                Some(last) if text.lines().count() > lines => drop(table.rows.remove(last)),
+                _ => return text,
+            }
+        }
+    }
+
     /// The lines, with those of details where the style has them. A note that has no room beside its row stands below it.
     pub(in crate::format) fn text(&self, style: &Style) -> String {
         let rows: Vec<&FigureRow> = self.rows.iter().filter(|row| style.detail || !row.detail).collect();

@@ -2,9 +2,10 @@
 //! show this one.
 
 use super::super::Style;
-use super::findings::hanging;
+use super::findings::{hanging, one_line};
 use super::grouped;
 use super::path;
+use super::screen::Remark;
 use crate::document::{FigureRow, FigureTable};
 use insight::figure::{Figure, Level, table_figures};
 use insight::limit;
@@ -13,24 +14,19 @@ use model::run::Run;
 use model::stats::distribution::Distribution;
 use model::summary::{DirectionSummary, Loss, Summary};
 
-/// The table.
-pub(super) fn body(run: &Run, style: &Style) -> String {
-    let table = table(run);
-    if table.rows.is_empty() {
-        return String::new();
-    }
-    table.text(style) + &limit_lines(run, style)
-}
-
-/// What set the rate of each direction, and where.
-fn limit_lines(run: &Run, style: &Style) -> String {
+/// The limit of each direction's rate with its place, and what hosts on the path showed.
+pub(super) fn remarks(run: &Run, style: &Style) -> Vec<Remark> {
     let limits = limits(run).into_iter().map(|(direction, limit)| ("limit", direction.to_string(), limit));
     let observed = observed(run).into_iter().map(|(host, sentence)| ("observed", host, sentence));
-    let line = |(name, of, text): (&str, String, String)| {
-        hanging(&format!("{name:<8}"), &format!("{of}: {text}"), None, style)
+    let remark = |(id, of, sentence): (&str, String, String)| {
+        let mark = format!("{id:<8}");
+        Remark {
+            id: id.into(),
+            line: one_line(&mark, &of, &sentence, style),
+            full: hanging(&mark, &format!("{of}: {sentence}"), None, style),
+        }
     };
-    let text: String = limits.chain(observed).map(line).collect();
-    if text.is_empty() { text } else { format!("\n{text}") }
+    limits.chain(observed).map(remark).collect()
 }
 
 /// The limit of each direction of each test, in a sentence.
@@ -83,7 +79,9 @@ pub(in crate::format) fn table(run: &Run) -> FigureTable {
         table.push(FigureRow::new("RTT idle", all).with_note(tail(&rtt)));
     }
     if let Some(found) = &run.summary.path {
-        path::rows(found, &directions).into_iter().for_each(|row| table.push(row));
+        // The payload follows from the path MTU.
+        let spare = |row: FigureRow| FigureRow { spare: row.name == path::PAYLOAD, ..row };
+        path::rows(found, &directions).into_iter().map(spare).for_each(|row| table.push(row));
     }
     table
 }
@@ -116,7 +114,14 @@ impl Test<'_> {
             (Level::Detail, false) | (Level::Data, _) => None,
         };
         let of_transport = |figure: &&Figure| figure.transport.is_none_or(|only| only == self.transport);
-        let row = |figure: &'static Figure| Some(self.row(figure, detail(figure.level)?));
+        let is_spare = |figure: &Figure| match is_single {
+            true => SPARE.contains(&figure.name),
+            false => !CORE.contains(&figure.name),
+        };
+        let row = |figure: &'static Figure| {
+            let row = self.row(figure, detail(figure.level)?);
+            Some(FigureRow { spare: is_spare(figure), ..row })
+        };
         let mut rows: Vec<FigureRow> = table_figures().filter(of_transport).filter_map(row).collect();
         if is_single {
             let congestion =
@@ -147,7 +152,7 @@ impl Test<'_> {
         self.directions.iter().flatten().copied()
     }
 
-    /// What a row has beside its figures.
+    /// The note beside a row's figures.
     fn note(&self, figure: &Figure) -> String {
         let noted = match figure.name {
             "goodput" => {
@@ -173,6 +178,11 @@ impl Test<'_> {
         noted.unwrap_or_default()
     }
 }
+
+/// Figures of one test that are left out where a screen has no room for all.
+const SPARE: [&str; 5] = ["wire", "line_rate_share", "one_way.mean", "stream.min", "stream.max"];
+/// Figures of one of several tests that never do.
+const CORE: [&str; 4] = ["goodput", "loss", "retransmits", "loaded_rtt"];
 
 /// The value of a figure in a direction.
 fn cell(figure: &Figure, direction: &DirectionSummary) -> Option<String> {

@@ -29,7 +29,7 @@ pub(super) fn draw_chart(test: &str, rows: &[&Row]) -> Option<Chart> {
             subtitle: format!("medians of {name} over the runs of each row"),
             unit: unit.into(),
             series: vec![name],
-            whiskers: whiskers.then(|| "the median lies between its ends with 95 %".into()),
+            whiskers: whiskers.then(|| "95 % confidence interval of the median".into()),
             panels: vec![BarPanel { title: String::new(), rows: bars }],
             ..BarChart::default()
         })

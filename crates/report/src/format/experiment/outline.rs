@@ -1,4 +1,4 @@
-//! What a plan would do, as a document.
+//! The outline of a plan that is not carried out, as a document.
 
 use crate::document::{Block, Column, Csv, Document, Head, Table, json_value};
 use model::experiment::{Outline, OutlinePath, OutlineRow};
@@ -50,17 +50,17 @@ fn amount(outline: &Outline) -> String {
     let runs = count(outline.runs, "run");
     let time = match (outline.is_time_known, outline.time) {
         (true, time) => format!("about {time}"),
-        (false, Nanos::ZERO) => "as long as they need".into(),
+        (false, Nanos::ZERO) => "their time is not known".into(),
         (false, time) => format!("about {time}, and as long as those need that end by amount"),
     };
     let bytes = match (outline.are_bytes_known, outline.bytes) {
-        (true, Bytes::ZERO) => "next to no payload".into(),
+        (true, Bytes::ZERO) => "hardly any payload".into(),
         (true, bytes) => format!("{bytes} of payload"),
         (false, Bytes::ZERO) => "as much payload as the path carries".into(),
         (false, bytes) => format!("{bytes} of payload, and in the other runs as much as the path carries"),
     };
     let limits = [
-        outline.time_limit.map(|limit| format!("No run begins that would end after {limit}.")),
+        outline.time_limit.map(|limit| format!("No run is started that would end after {limit}.")),
         outline.bytes_limit.map(|limit| format!("No run begins after {limit} of payload.")),
     ];
     let limits: Vec<String> = limits.into_iter().flatten().collect();

@@ -66,7 +66,7 @@ pub(super) fn medians(rows: &[&Row]) -> Table {
     Table::new(columns, rows.iter().map(row).collect()).with_notes(notes)
 }
 
-/// What rows of these are held against.
+/// The rows that these are compared with.
 fn against(rows: &[&Row]) -> String {
     let mut names: Vec<&str> = rows.iter().filter_map(|row| row.against.as_deref()).collect();
     names.sort_unstable();

@@ -202,7 +202,7 @@ fn dropped(variant: &Variant) -> Option<String> {
     (!named.is_empty()).then(|| format!("dropped: {}{others}", named.join(", ")))
 }
 
-/// What did not hold, or was not measured; of the others how many they are.
+/// Expectations that did not hold, or were not measured; of the others their number.
 fn expectations(variant: &Variant, style: &Style) -> String {
     let judged = |one: &Expectation| super::expectation(variant, one).judgement;
     let line = |one: &Expectation| {
@@ -259,7 +259,7 @@ fn places(variant: &Variant, id: &str) -> String {
     format!("{}{expected}", places.join("; "))
 }
 
-/// What could not be measured, and what is to be known of this topology.
+/// Parts that could not be measured, and remarks on this topology.
 fn remarks(variant: &Variant, is_alone: bool, style: &Style) -> String {
     let mark = mark(Severity::Info, style);
     let all = if is_alone { sentences::of_measuring(variant) } else { sentences::not_measured(variant) };

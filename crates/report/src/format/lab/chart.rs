@@ -39,7 +39,7 @@ pub fn chart(report: &LabReport) -> BarChart {
     }
 }
 
-/// What the limits are: of links without a speed it is what the first topology transferred.
+/// The name of the limits: for links without a speed the rate that the first topology transferred.
 fn limit_name(report: &LabReport) -> String {
     match reference(report) {
         Some(first) => format!("what the frames of {first} carry in this framing, and the share of it"),
@@ -47,7 +47,7 @@ fn limit_name(report: &LabReport) -> String {
     }
 }
 
-/// What is to be known of single topologies, each remark once with the names of those it is of.
+/// Remarks on single topologies, each once with the names of those it is about.
 fn remarks(report: &LabReport) -> Vec<String> {
     let mut remarks: Vec<(&str, Vec<&str>)> = Vec::new();
     for variant in &report.variants {

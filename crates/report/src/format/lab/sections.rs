@@ -12,7 +12,7 @@ use model::plan::Direction;
 use model::stats::compare::Judgement;
 use model::units::{Nanos, change, count, grouped, percent, significant, whole_percent};
 
-/// What one topology showed.
+/// The tables of one topology.
 pub(super) fn section_tables(report: &LabReport, variant: &Variant) -> Vec<Table> {
     let with = |keep: fn(&Series) -> bool| -> Vec<Series> {
         variant.series.iter().filter(|series| keep(series)).cloned().collect()
@@ -31,7 +31,7 @@ pub(super) fn section_tables(report: &LabReport, variant: &Variant) -> Vec<Table
     sections.into_iter().flatten().map(|table| named(report, table)).chain(sweep_tables(variant)).collect()
 }
 
-/// What it carried in frames of each size.
+/// The rates of one topology in frames of each size.
 pub(super) fn sweep_tables(variant: &Variant) -> Vec<Table> {
     let table = |sweep: &FrameSweep| Table {
         title: format!("Frames of each size, {}", sweep.family),
@@ -198,7 +198,7 @@ struct Row {
     sides: [Side; 2],
 }
 
-/// What it gave over one family.
+/// The result over one family.
 #[derive(Default)]
 struct Side {
     value: Option<String>,

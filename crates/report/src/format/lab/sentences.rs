@@ -1,4 +1,4 @@
-//! What a lab report says in sentences.
+//! The sentences of a lab report.
 
 use crate::format::frames;
 use crate::format::text::phrases;
@@ -22,7 +22,7 @@ pub(super) fn circumstances(report: &LabReport) -> String {
     parts.join(", ")
 }
 
-/// What there is to say of how it was measured: what could not be, and notes on frames.
+/// Remarks on how it was measured: parts that could not be, and notes on frames.
 pub(super) fn of_measuring(variant: &Variant) -> Vec<String> {
     let mut lines = not_measured(variant);
     for sweep in &variant.sweeps {
@@ -33,7 +33,7 @@ pub(super) fn of_measuring(variant: &Variant) -> Vec<String> {
     lines
 }
 
-/// What could not be measured, and why.
+/// The parts that could not be measured, and why.
 pub(super) fn not_measured(variant: &Variant) -> Vec<String> {
     let unavailable = variant.unavailable.iter().map(|why| format!("not measured: {why}"));
     let failed = |sweep: &FrameSweep| {

@@ -7,7 +7,7 @@ use crate::format::matrix::{self, MatrixCell};
 use model::mesh::{MeshCell, MeshReport};
 use model::stats::quantile::median;
 
-/// Who sends in rows, who receives in columns.
+/// Senders in rows, receivers in columns.
 pub(super) fn matrix(group: &Group<'_>) -> Table {
     let cell = |cell: &&'_ MeshCell| -> String {
         let text = cell.measured().map_or(cell.state.word(), |figure| figure.text.as_str());

@@ -49,7 +49,7 @@ fn device(device: &DeviceReport, report: &DutReport, named: bool, style: &Style)
     if !lines.is_empty() || !device.notes.is_empty() {
         text.push('\n');
         text.push_str(&style.list(&lines, "  "));
-        // That it was stopped, or broke off, is one of them.
+        // A note that it was stopped, or broke off, is among them.
         text.push_str(&style.list(&distinct(&device.notes), "  - "));
     }
     let found = findings::list(&device.findings, String::new(), style);
@@ -94,7 +94,7 @@ impl Row<'_> {
     }
 }
 
-/// What a row shows.
+/// The cells of a row.
 fn cells<'a>() -> [Cell<Row<'a>>; 8] {
     [
         Cell("Frame", true, |row| Head::from_row(row.device, row.row).frame()),
@@ -111,7 +111,7 @@ fn cells<'a>() -> [Cell<Row<'a>>; 8] {
     ]
 }
 
-/// What the columns are, where that is not in their heads.
+/// The meaning of the columns, where their heads do not have it.
 fn notes(device: &DeviceReport) -> Vec<String> {
     let both = device.rows.iter().any(|row| row.stream.directions == Directions::Both);
     let mut unfinished: Vec<String> = Vec::new();
@@ -179,7 +179,7 @@ fn left_out(device: &DeviceReport) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{} (-v says why).", insight::finding::capital(&parts.join(", "))))
 }
 
-/// Of times and rates in notes.
+/// Units of times and rates in notes.
 const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "pps", "kpps", "Mpps", "%", "bytes"];
 /// Goals without loss, the one that RFC 2544 calls throughput first.
 const NO_LOSS: [&str; 2] = ["throughput", "ndr"];
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn notes_that_differ_in_numbers_alone_are_one() {
         let held = |frames: u32, time: &str| {
-            format!("IPv4 {frames}: the host held the generator up, in the end for {time} in all")
+            format!("IPv4 {frames}: the host interrupted the generator, in the end for {time} in all")
         };
         let notes =
             [held(64, "111 ms"), held(64, "1.20 s"), held(512, "59.8 ms"), "Stopped early.".to_owned()];

@@ -213,7 +213,7 @@ const PERCENTILES: [(&str, Percentile); 3] =
     [("p50", |delays| delays.p50), ("p90", |delays| delays.p90), ("p99", |delays| delays.p99)];
 /// Delays from here on are drawn in milliseconds.
 const SLOW: Nanos = Nanos::from_millis(10);
-/// Of more devices than these only the rates are drawn.
+/// With more devices than these only the rates are drawn.
 const MOST_DEVICES: usize = 3;
-/// What differs by more is drawn on a logarithmic axis.
+/// Values that differ by more are drawn on a logarithmic axis.
 const FAR_APART: f64 = 30.0;

@@ -17,19 +17,19 @@ struct Row {
     /// Sent at once: `up`, `down` or `both`.
     #[serde(rename = "ways")]
     directions: String,
-    /// As in the JSON, or `hops`.
+    /// The name as in the JSON, or `hops`.
     test: String,
     figure: String,
-    /// That of the figure; empty: rates are then of each direction, MRR, loss and bursts of all together.
+    /// The direction of the figure; empty: rates are then of each direction, MRR, loss and bursts of all together.
     direction: Option<Direction>,
     /// Counts from 1 the runs of recovery and reset, and the steps of a service.
     repetition: Option<usize>,
-    /// Of the throughput for latency, of the most load for frame loss.
+    /// The load of the throughput for latency, the most load for frame loss.
     load_percent: Option<f64>,
     load_pps: Option<f64>,
     value: f64,
     unit: &'static str,
-    /// What makes a result irregular, separated by spaces.
+    /// Irregularities of a result, separated by spaces.
     remarks: String,
 }
 
@@ -71,7 +71,7 @@ fn fields(device: &DeviceReport, stream: Option<&Stream>, figure: Figure) -> Row
     }
 }
 
-/// As in the JSON.
+/// The word as in the JSON.
 fn word<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -48,7 +48,7 @@ pub(super) fn offered(rows: &[&StreamReport]) -> Vec<f64> {
     offered
 }
 
-/// What was lost at this share, in the step that is at it.
+/// The loss at this share, in the step that is at it.
 pub(super) fn loss_at(row: &StreamReport, offered: f64) -> Option<LossStep> {
     let mut steps = row.loss.as_ref()?.rows.iter();
     steps.find(|step| (step.offered_percent - offered).abs() < SAME).copied()

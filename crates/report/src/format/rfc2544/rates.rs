@@ -128,7 +128,7 @@ fn has(device: &DeviceReport, goal: &str) -> bool {
     device.rows.iter().any(|row| row.rates.iter().any(|rate| rate.goal == goal))
 }
 
-/// What is to be known of these rates, those of the same together.
+/// Remarks on these rates, those with the same one together.
 fn remarks(device: &DeviceReport, rows: &[&StreamReport], goals: &[&str]) -> Vec<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for goal in goals {
@@ -151,7 +151,7 @@ pub(super) fn bits(stream: &Stream, pps: f64) -> [f64; 2] {
     [0, WIRE_OVERHEAD.0].map(|more| pps * (stream.frames.mean() + more as f64) * 8.0)
 }
 
-/// What is to be known of a rate, in words.
+/// The remarks on a rate, in words.
 pub(super) fn remark(row: &StreamReport, rate: &RateReport) -> String {
     let limit = row.bound_by(rate).map(|limit| match limit {
         LoadLimit::LineRate => "line rate",

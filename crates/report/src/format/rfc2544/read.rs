@@ -7,10 +7,10 @@ use thiserror::Error;
 /// Why a text is no report of a device.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// It is no JSON.
+    /// The text is not JSON.
     #[error("read the report: it is no JSON ({0}); give the file that `pathmeter rfc2544 --json` wrote")]
     Json(serde_json::Error),
-    /// It is another document.
+    /// The document is another one.
     #[error("read the report: its schema is {found}, not {SCHEMA}")]
     Schema {
         /// The schema it names, or `missing`.

@@ -1,4 +1,4 @@
-//! What was tested and how, in sentences.
+//! The device and the method of its test, in sentences.
 
 use crate::format::text::phrases;
 use model::dut::{
@@ -12,12 +12,12 @@ pub(super) fn title(report: &DutReport) -> String {
     format!("Device under test: {}", names.join(", "))
 }
 
-/// What was asked, where and when.
+/// The request, the place and the time.
 pub(super) fn tested(report: &DutReport) -> Vec<String> {
     [Some(asked(report)), host(report)].into_iter().flatten().collect()
 }
 
-/// What was asked.
+/// The request.
 pub(super) fn asked(report: &DutReport) -> String {
     let setup = &report.setup;
     let tests: Vec<String> = setup.tests.iter().map(ToString::to_string).collect();
@@ -167,7 +167,7 @@ pub(super) fn sentences_of(device: &DeviceReport) -> Vec<String> {
     lines
 }
 
-/// What the generator reaches without the device, and why it is less here.
+/// The rate that the generator reaches without the device, and why it is less here.
 fn alone(device: &DeviceReport, tools: &Tools) -> Option<String> {
     let alone = tools.alone?;
     let mut text = format!(
@@ -203,7 +203,7 @@ fn alone(device: &DeviceReport, tools: &Tools) -> Option<String> {
     Some(text + ".")
 }
 
-/// What set the rate of a row.
+/// The limit of a row's rate.
 fn limit(row: &StreamReport) -> Option<String> {
     let limit = insight::limit::sentence(row.set_by.as_deref()?);
     Some(format!("Limit of {} frames: {limit}.", row.stream))
@@ -224,7 +224,7 @@ fn port(port: &PortFacts) -> String {
     format!("{} ({})", port.name, facts.join(", "))
 }
 
-/// Who sends and counts, how fast that is, and why nothing faster is.
+/// The generator and the counter, their speed, and why nothing faster is used.
 fn tools(tools: &Tools) -> Vec<String> {
     let chosen =
         |tried: &&Tried| tried.source == tools.source && tried.sink == tools.sink && tried.refused.is_none();
@@ -275,7 +275,7 @@ pub(super) fn remarks(device: &DeviceReport) -> Vec<String> {
         .collect();
     if device.voided > 0 {
         let trials = count(device.voided, "trial");
-        lines.push(format!("{trials} thrown away and repeated, since this host held the generator up."));
+        lines.push(format!("{trials} thrown away and repeated, since this host interrupted the generator."));
     }
     lines.extend(device.notes.iter().cloned());
     lines

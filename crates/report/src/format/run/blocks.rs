@@ -1,4 +1,4 @@
-//! What a run says, by its kind.
+//! The blocks of a run, by its kind.
 
 use super::{charts, details};
 use crate::document::{Block, Column, Conclusion, Table};
@@ -186,7 +186,7 @@ fn by_direction(first: &'static str, found: &PathResult, rows: Vec<Vec<String>>)
     Table::new(columns, rows)
 }
 
-/// What a capture of packets saw.
+/// The figures of a capture of packets.
 fn captured(run: &Run) -> Vec<Block> {
     let Some(observed) = &run.summary.packets else { return Vec::new() };
     let mut blocks = vec![
@@ -250,7 +250,7 @@ fn one_way(run: &Run, egress: &EgressResult) -> Vec<Block> {
     [Some(table), slowest].into_iter().flatten().map(Block::Table).collect()
 }
 
-/// What was measured, and of whom.
+/// The test and the host.
 pub(in crate::format) fn title(run: &Run) -> String {
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
     let named = match run.subject() {

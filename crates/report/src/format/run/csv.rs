@@ -39,7 +39,7 @@ pub(super) fn rows(run: &Run) -> Csv {
     Csv::joined(parts)
 }
 
-/// What was found beside a test.
+/// Findings beside a test.
 fn around(test: &Run, place: &Place) -> Vec<Csv> {
     let known = [
         test.summary.path.as_ref().map(|path| path::rows(path, place)),

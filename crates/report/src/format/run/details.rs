@@ -1,4 +1,4 @@
-//! What stands behind the figures of a run: the streams, the ends, how it ran, and what went otherwise than planned.
+//! Details behind the figures of a run: the streams, the ends, how it ran, and deviations from the plan.
 
 use super::{datapath, method};
 use crate::document::{Block, Column, Table};

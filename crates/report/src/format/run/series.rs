@@ -1,4 +1,4 @@
-//! What a run measured over time, every point of it: for charts that are looked into.
+//! The figures of a run over time, every point of them: for charts that can be zoomed.
 
 use crate::format::text::{interval_rate, interval_rates, interval_senders, phrases};
 use model::event::Event;
@@ -12,15 +12,15 @@ use serde::Serialize;
 /// Lines over one axis of time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
-    /// What was tested: `TCP up, 1 stream, 10 s`.
+    /// The test: `TCP up, 1 stream, 10 s`.
     pub title: String,
-    /// What is measured: `Goodput`.
+    /// The figure: `Goodput`.
     pub figure: &'static str,
     /// The unit of the values: `bit/s`, `s` or nothing for counts.
     pub unit: &'static str,
     /// The lines.
     pub lines: Vec<SeriesLine>,
-    /// What begins when: the parts of a run, the phases of a load.
+    /// The begins of its parts: tests of a run, phases of a load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<SeriesMark>,
 }
@@ -30,14 +30,14 @@ pub struct Series {
 pub struct SeriesMark {
     /// Time since the begin, in seconds.
     pub at: f64,
-    /// What begins: `TCP up`.
+    /// The part that begins: `TCP up`.
     pub name: String,
 }
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesLine {
-    /// What it is: `up`.
+    /// The name: `up`.
     pub name: String,
     /// Ends of the intervals, since the begin of the run, in seconds. A part of a run that begins later has a time without a
     /// value before its first one.
@@ -49,7 +49,7 @@ pub struct SeriesLine {
 /// A point of a line while it is measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LivePoint {
-    /// What is measured: `Goodput`.
+    /// The figure: `Goodput`.
     pub figure: &'static str,
     /// Its unit, as in [`Series`].
     pub unit: &'static str,
@@ -65,7 +65,7 @@ pub struct LivePoint {
     pub received: bool,
 }
 
-/// What an event adds to the chart of a running test.
+/// The points that an event adds to the chart of a running test.
 #[must_use]
 pub fn live_points(event: &Event) -> Vec<LivePoint> {
     match event {
@@ -75,7 +75,7 @@ pub fn live_points(event: &Event) -> Vec<LivePoint> {
     }
 }
 
-/// What a test does, in a line.
+/// A test in a line.
 #[must_use]
 pub fn test_title(plan: &Plan) -> String {
     phrases::test(&plan.test)

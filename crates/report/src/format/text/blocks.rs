@@ -3,12 +3,14 @@
 use super::super::table::plain;
 use super::super::{Paint, Style, brief};
 use super::{bars, findings};
-use crate::document::{Block, Chart, Document, Table};
+use crate::document::{Block, Chart, Conclusion, Document, Table};
+use insight::answer::first_sentence;
+use model::finding::Severity;
 
 /// One document after the other.
 pub(in crate::format) fn documents(documents: &[&dyn Document], style: &Style) -> String {
     let text = |document: &&dyn Document| {
-        document.own_text(style).unwrap_or_else(|| {
+        let text = document.own_text(style).unwrap_or_else(|| {
             let all = document.blocks();
             let (verdicts, rest): (Vec<Block>, Vec<Block>) =
                 all.into_iter().partition(|block| matches!(block, Block::Conclusion(_)));
@@ -16,9 +18,36 @@ pub(in crate::format) fn documents(documents: &[&dyn Document], style: &Style) -
             let gap = if verdicts.is_empty() { "" } else { "\n" };
             let title = style.paint(Paint::Bold, &without_marks(&document.head().title));
             format!("{verdicts}{gap}{title}\n{}", blocks(&rest, style))
-        })
+        });
+        let end = if text.lines().count() > SCREEN { closing(*document, style) } else { String::new() };
+        text + &end
     };
     documents.iter().map(text).collect()
+}
+
+/// The verdicts once more, to stand above the prompt: the answer, else the worst finding, else a sentence.
+fn closing(document: &dyn Document, style: &Style) -> String {
+    let blocks = document.blocks();
+    let conclusions = blocks.iter().filter_map(|block| match block {
+        Block::Conclusion(conclusion) => Some(conclusion),
+        _ => None,
+    });
+    let is_alone = conclusions.clone().count() == 1;
+    let mut found = blocks.iter().flat_map(|block| match block {
+        Block::Findings(found) => found.as_slice(),
+        _ => &[],
+    });
+    let worst = found.find(|finding| finding.severity > Severity::Info).filter(|_| is_alone);
+    let verdict = |conclusion: &Conclusion| {
+        let text = match (conclusion.answer.as_str(), worst) {
+            ("", Some(finding)) => format!("{}.", finding.title),
+            ("", None) => first_sentence(&conclusion.text),
+            (answer, _) => first_sentence(answer),
+        };
+        findings::conclusion(&Conclusion { text, ..conclusion.clone() }, style)
+    };
+    let verdicts: String = conclusions.map(verdict).collect();
+    if verdicts.is_empty() { verdicts } else { format!("\n{verdicts}") }
 }
 
 /// Blocks below one another.
@@ -58,7 +87,7 @@ fn block_text(block: &Block, style: &Style) -> String {
             format!("\n{}\n{}", style.paint(Paint::Bold, &without_marks(title)), blocks(inner, style))
         }
         Block::Chart(Chart::Bars(chart)) if style.detail => bars::bars_text(chart, style),
-        // What is drawn is in the tables, too; details are for those who look for them.
+        // A drawing's values are in the tables, too; details are for those who look for them.
         Block::Chart(_) | Block::Details(..) => String::new(),
     }
 }
@@ -98,6 +127,8 @@ fn fact_lines(name: &str, value: &str, width: usize, style: &Style) -> String {
 const NAME_WIDTH: usize = 16;
 /// A longer name has a line of its own.
 const LONGEST_NAME: usize = 28;
+/// Lines of which the first is still there, with the command above it, when the prompt is back on a screen of 24.
+const SCREEN: usize = 22;
 
 /// Backticks mark code where letters can look otherwise.
 pub(super) fn without_marks(text: &str) -> String {

@@ -10,7 +10,7 @@ use model::units::{BitRate, Bytes, Nanos, PacketRate, grouped};
 pub(super) fn header(plan: &Plan, style: &Style) -> String {
     let names = match plan.test.transport {
         Transport::Tcp => ["Time", "Direction", "Goodput", "Retransmits", "Window", "RTT"],
-        // Of what a sender alone knows nobody says that it arrived.
+        // The rate of a sender alone is not known to have arrived.
         Transport::Udp => ["Time", "Direction", "Rate", "Datagrams", "Lost", "Jitter"],
     };
     let line = line(&names.map(String::from));
@@ -68,7 +68,7 @@ pub(in crate::format) fn gauges(
     counted(samples, direction).iter().filter(|sample| !sample.omitted).map(gauges).collect()
 }
 
-/// What is known of an interval beside its rate.
+/// Figures of an interval beside its rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::format) struct Gauges {
     /// Smoothed RTT at its end, the mean of all streams.
@@ -105,7 +105,7 @@ pub(in crate::format) fn senders(
     sent.filter_map(known).collect()
 }
 
-/// What the receiver counted, or the sender where no receiver told.
+/// The receiver's counters, or the sender's where no receiver reports any.
 fn counted(samples: &[IntervalSample], direction: Direction) -> Vec<&IntervalSample> {
     let receivers = of_role(samples, direction, Role::Receiver);
     if receivers.is_empty() { of_role(samples, direction, Role::Sender) } else { receivers }
@@ -171,7 +171,7 @@ impl Row {
             (Transport::Udp, _, Some(udp)) => {
                 let rate = PacketRate::from_count(udp.datagrams, length).to_string();
                 match self.received {
-                    // Of no datagram there is no jitter.
+                    // No datagram has a jitter.
                     true if udp.datagrams == 0 => [rate, grouped(udp.lost), blank()],
                     true => [rate, grouped(udp.lost), udp.jitter.to_string()],
                     false => [rate, blank(), blank()],
@@ -209,7 +209,7 @@ fn streams_of_role(sample: &IntervalSample, direction: Direction, role: Role) ->
     streams(sample, direction).into_iter().filter(|row| row.role == role).collect()
 }
 
-/// What crossed: a TCP sender's socket buffer has not.
+/// The bytes that crossed: those in a TCP sender's socket buffer have not.
 fn carried(row: &StreamSample) -> Bytes {
     match (&row.tcp, row.role) {
         (Some(tcp), Role::Sender) => tcp.acknowledged,

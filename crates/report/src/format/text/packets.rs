@@ -1,4 +1,4 @@
-//! What a capture of packets saw: totals in each direction, the sizes as a bar chart, the flows, the file.
+//! Figures of a capture of packets: totals in each direction, the sizes as a bar chart, the flows, the file.
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
@@ -120,7 +120,7 @@ fn most_frequent(direction: &PacketDirection, most_sizes: usize) -> Vec<Vec<Stri
     by_count.sort_unstable_by(|a, b| b.cmp(a));
     let least = by_count.get(most_sizes - 1).copied().unwrap_or(0);
     let largest = direction.sizes.largest();
-    // Of several with as many packets as the last shown, the smallest sizes are.
+    // The smallest of several sizes with as many packets as the last one is shown.
     let (mut shown, mut hidden) = (Vec::new(), Vec::new());
     for row in rows {
         let wanted = row.packets >= least && shown.len() < most_sizes;
@@ -158,7 +158,7 @@ fn bar(packets: u64, most: u64) -> String {
     "█".repeat((length as usize).clamp(1, BAR))
 }
 
-/// What a packet of this size mostly is.
+/// The usual kind of a packet of this size.
 fn name(size: u32) -> &'static str {
     match size {
         40 | 52 => "TCP without payload",

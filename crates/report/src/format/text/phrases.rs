@@ -72,7 +72,7 @@ pub(in crate::format) fn interval(start: Nanos, end: Nanos) -> String {
     format!("{:.decimals$}-{:.decimals$} s", start.as_secs_f64(), end.as_secs_f64())
 }
 
-/// What a test does, in a phrase: `UDP up, 2 streams, 1.00 Gbit/s each, 1472-byte datagrams, 10 s`.
+/// A test in a phrase: `UDP up, 2 streams, 1.00 Gbit/s each, 1472-byte datagrams, 10 s`.
 pub(in crate::format) fn test(test: &TestSpec) -> String {
     let mut parts =
         vec![format!("{} {}", test.transport, directions(test.directions)), count(test.streams, "stream")];
@@ -94,7 +94,7 @@ pub(in crate::format) fn test(test: &TestSpec) -> String {
     parts.join(", ")
 }
 
-/// Of a test that ends by Ctrl-C.
+/// The end of a test that ends by Ctrl-C.
 pub(in crate::format) const UNTIL_STOPPED: &str = "until stopped";
 
 /// `Up` or `Down`.

@@ -2,7 +2,7 @@
 
 use model::reach::{AddressSource, FamilyReach, NextHop, Reach};
 
-/// What was seen, by name.
+/// The observations, by name.
 pub(in crate::format) fn facts(reach: &Reach) -> Vec<(&'static str, String)> {
     let families = reach
         .families

@@ -44,7 +44,7 @@ pub(in crate::format) fn manner(plan: &TransferPlan) -> String {
     how.join(", ")
 }
 
-/// What the run does, in a line.
+/// The run in a line.
 pub(in crate::format) fn title(plan: &TransferPlan) -> String {
     let what = match &plan.body {
         None => format!("Transfer by {}", plan.method),
@@ -108,7 +108,7 @@ fn label_width(plan: &TransferPlan) -> usize {
     labels.max().unwrap_or(0).clamp(4, MOST_LABEL)
 }
 
-/// What follows the lines: the table, the chart, where the time went, errors.
+/// The text below the lines: the table, the chart, where the time went, errors.
 pub(in crate::format) fn transfer_text(run: &Run, style: &Style) -> String {
     let Some(result) = &run.summary.transfer else { return String::new() };
     if result.rows.iter().all(|row| row.count == 0) {
@@ -137,7 +137,7 @@ pub(in crate::format) fn transfer_text(run: &Run, style: &Style) -> String {
     text
 }
 
-/// What a capture saw of each row's transfers.
+/// The figures of a capture of each row's transfers.
 fn packets(rows: &[TransferRow]) -> Vec<Vec<String>> {
     let row = |row: &TransferRow| {
         let observed = row.packets?;
@@ -189,7 +189,7 @@ fn parts(run: &Run, row: &TransferRow) -> Option<[String; PARTS.len()]> {
     Some([phrases::cut(&row.label, MOST_LABEL), dns, connect, tls, first, total.to_string()])
 }
 
-/// What a reader must know beside the table.
+/// Notes that a reader must know beside the table.
 fn notes(run: &Run) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     let small = run.summary.transfer.iter().flat_map(|result| result.kept_small());

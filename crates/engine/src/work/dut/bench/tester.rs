@@ -171,7 +171,7 @@ impl Tester {
                     continue;
                 }
                 self.note(format!(
-                    "{}: the host held the generator up, at times {why}: such a trial counts at the load that was offered",
+                    "{}: the host interrupted the generator, at times {why}: such a trial counts at the load that was offered",
                     order.stream
                 ));
             }

@@ -198,7 +198,7 @@ fn a_spoilt_trial_is_repeated() {
     );
     let report = world.report();
     assert_eq!((report.voided, world.log(" trial ").len()), (2, 6));
-    let reply = "IPv4 128: the host held the generator up, at times for 30.0 ms in all, so that the load was 2.9 % lower: \
+    let reply = "IPv4 128: the host interrupted the generator, at times for 30.0 ms in all, so that the load was 2.9 % lower: \
                  such a trial counts at the load that was offered";
     assert_eq!(report.notes, [reply]);
 }
@@ -223,7 +223,11 @@ fn delays_at_a_lower_load_are_told() {
     );
     let report = world.report();
     assert_eq!((report.voided, report.notes.len()), (2, 1));
-    assert!(report.notes[0].starts_with("IPv4 128: the host held the generator up"), "{:?}", report.notes);
+    assert!(
+        report.notes[0].starts_with("IPv4 128: the host interrupted the generator"),
+        "{:?}",
+        report.notes
+    );
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn percentiles(egress_paths: &[EgressResult]) -> Option<Block> {
         latency::Unit::for_time(Nanos(slowest))
     };
     let most = drawn.iter().map(|(_, histogram)| histogram.count()).max()?;
-    // As in the text: a high percentile takes so many round trips that it is more than one of the slowest.
+    // The rule of the text: a high percentile takes so many round trips that it is more than one of the slowest.
     let steps: Vec<f64> = PERCENTILES.into_iter().filter(|percent| is_carried(most, *percent)).collect();
     let alone = egress_paths.len() == 1;
     let line = |(egress, histogram): &(&EgressResult, Histogram)| {

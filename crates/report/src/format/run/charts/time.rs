@@ -77,7 +77,7 @@ pub(in crate::format::run) fn rates(run: &Run) -> Option<Block> {
         ..over_time(test, plan, unit, scale)
     };
     let mut panels: Vec<LinePanel> = shown.iter().enumerate().map(panel).collect();
-    // As in the bars: what goes down has the second colour where something goes up.
+    // The rule of the bars: the download has the second colour where there is an upload.
     let goes_up =
         |(_, plan): &(&Run, &Plan)| plan.test.directions.each().any(|direction| direction == Direction::Up);
     if shown.iter().any(goes_up) {

@@ -13,7 +13,7 @@ struct Contact {
     remote: String,
     #[serde(rename = "way")]
     interface: Option<String>,
-    /// What became of connecting, or the neighbour's state.
+    /// The outcome of connecting, or the neighbour's state.
     outcome: String,
     lost: Option<u64>,
     connect_ns: Option<Nanos>,
@@ -47,7 +47,7 @@ fn next_hop(hop: &NextHop) -> Contact {
     }
 }
 
-/// As documents name it.
+/// The word of documents.
 fn word(case: &impl Serialize) -> String {
     serde_json::to_value(case).unwrap_or_default().as_str().unwrap_or_default().to_owned()
 }

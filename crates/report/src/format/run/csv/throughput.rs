@@ -75,7 +75,7 @@ fn interval(test: &Run, sample: &IntervalSample, row: &StreamSample) -> Stream {
     let receives = row.role == Role::Receiver;
     let tcp = row.tcp.as_ref().filter(|_| !receives);
     let received = row.udp.as_ref().filter(|_| receives);
-    // Of a figure that is not known of the whole nothing is known of an interval.
+    // A figure that is not known of the whole is not known of an interval.
     let whole = test.summary.direction(row.direction);
     Stream {
         side: Some(sample.side),

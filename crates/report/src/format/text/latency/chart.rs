@@ -17,7 +17,7 @@ pub(super) fn brief(histogram: &Histogram, width: usize) -> Vec<(Nanos, Nanos, u
     in_rows(histogram, width, if tail.is_some() { BRIEF } else { BRIEF + 1 }, tail)
 }
 
-/// So many rows, and one more for what lies beyond `tail`.
+/// Bars in so many rows, and one more for values beyond `tail`.
 fn in_rows(
     histogram: &Histogram,
     width: usize,

@@ -74,7 +74,7 @@ pub(in crate::format) fn unit(egress_paths: &[EgressResult]) -> Unit {
     )
 }
 
-/// What a table tells where there is room.
+/// Further columns of a table where there is room.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::format) struct More {
     /// The address that the far end sees, where it is another.
@@ -88,7 +88,7 @@ impl More {
     pub(in crate::format) const ALL: More = More { observed: true, host: true };
     const NONE: More = More { observed: false, host: false };
 
-    /// As far as there is something to tell.
+    /// The columns that have a value.
     fn among(self, egress_paths: &[EgressResult]) -> More {
         More {
             observed: self.observed && egress_paths.iter().any(|egress| translated(egress).is_some()),

@@ -1,4 +1,4 @@
-//! What became of the messages, in a phrase.
+//! The counts of messages, in a phrase.
 
 use model::latency::Counted;
 use model::units::{grouped, percent};

@@ -69,7 +69,7 @@ fn spread(egress: &EgressResult) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// What of the result is the tool's own.
+/// The part of the result that is the tool's own.
 fn floor(summary: &Summary, egress: &EgressResult) -> Option<String> {
     let (floor, rtt) = (summary.tool_floor?, egress.rtt?);
     let above = match rtt.p50.0.checked_sub(floor.p50.0) {
@@ -109,7 +109,7 @@ fn one_way(delays: &OneWayDelays) -> Vec<(&'static str, String)> {
     vec![("one way", format!("withheld: {why}"))]
 }
 
-/// What this host did to the measuring thread; nothing when nothing is known of it.
+/// The effect of this host on the measuring thread; nothing where none is known.
 pub(super) fn this_host(summary: &Summary) -> Option<String> {
     let noise = summary.noise?;
     let is_busy = noise.is_busy();

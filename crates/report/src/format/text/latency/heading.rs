@@ -8,7 +8,7 @@ use model::latency::{EgressEnds, LatencyMode, LatencyPlan, LatencyStarted, WaitM
 use model::plan::{ENDLESS, End};
 use model::units::count;
 
-/// What a terminal shows when the ways are open.
+/// The text on a terminal when the paths are open.
 pub(in super::super) fn started(begun: &LatencyStarted, style: &Style) -> String {
     let plan = &begun.plan;
     let ends = plan.egress_paths.iter().zip(&begun.ends);
@@ -39,7 +39,7 @@ pub(in crate::format) fn title(plan: &LatencyPlan) -> String {
     format!("Latency to {to}{by}: {}", phrase(plan))
 }
 
-/// What a latency run does, in a phrase: `UDP ping-pong, 64-byte messages, 10 s`.
+/// A latency run in a phrase: `UDP ping-pong, 64-byte messages, 10 s`.
 pub(in crate::format) fn phrase(plan: &LatencyPlan) -> String {
     let mode = match plan.mode {
         LatencyMode::UnderLoad => "at a fixed rate".into(),

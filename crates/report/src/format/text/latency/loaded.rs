@@ -19,7 +19,7 @@ pub(in crate::format) fn brief(run: &Run, style: &Style) -> String {
     plain(&columns(), &rows(loaded), style) + &limits(loaded, style) + &over_time(loaded, style)
 }
 
-/// What limits the load in each direction: there its queue is.
+/// The limit of the load in each direction: its queue is there.
 fn limits(loaded: &LoadResult, style: &Style) -> String {
     let line = |phase: &LoadPhase| {
         let limit = insight::limit::sentence(phase.limit.as_deref()?);

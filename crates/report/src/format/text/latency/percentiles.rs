@@ -84,7 +84,7 @@ pub(super) fn median_bounds(egress: &EgressResult) -> Option<(Nanos, Nanos)> {
     Some((median.saturating_sub(notch), median.saturating_add(notch)))
 }
 
-/// As the run carries them, or from its histogram.
+/// The percentiles that the run has, or those from its histogram.
 fn bounded(egress: &EgressResult) -> Vec<Percentile> {
     if !egress.percentiles.is_empty() {
         return egress.percentiles.clone();

@@ -35,7 +35,7 @@ pub(in super::super) fn advice_text(advice: &[Advice], style: &Style) -> String 
     text
 }
 
-/// Nobody named one tunnel: there is a line for each of the usual ones.
+/// No tunnel was named: there is a line for each of the usual ones.
 fn several_tunnels(advice: &[Advice]) -> bool {
     advice.iter().filter(|one| matches!(one.setting, Setting::TunnelMtu(_))).count() > 1
 }

@@ -1,4 +1,4 @@
-//! What crosses in each direction: a row for each figure, the directions side by side.
+//! Sizes that cross in each direction: a row for each figure, the directions side by side.
 
 use super::heading::known_ways;
 use model::path::{
@@ -154,7 +154,7 @@ fn fate_known(direction: &PathDirection) -> bool {
     direction.fragments.delivery != FragmentDelivery::Unknown
 }
 
-/// What becomes of fragments, in a few words.
+/// How fragments are handled, in a few words.
 pub(super) fn delivery(delivery: FragmentDelivery) -> &'static str {
     match delivery {
         FragmentDelivery::Unknown => "not known",
@@ -200,7 +200,7 @@ fn probing(direction: &PathDirection) -> Option<String> {
     })
 }
 
-/// What a service answers, by name.
+/// The limits of a service, by name.
 pub(in crate::format) fn service(service: &ServiceLimit) -> Vec<(&'static str, String)> {
     let answers = match (service.payload, service.silent) {
         (Some(payload), _) => format!("payloads of up to {payload} bytes"),
@@ -232,7 +232,7 @@ pub(in crate::format) fn facts(path: &PathResult) -> Vec<(&'static str, String)>
             .unwrap_or_default();
         facts.push((names.0, format!("{}{payload}{limit}", path_mtu(one_way))));
         facts.extend(one_way.black_hole.map(|hole| {
-            (names.1, format!("packets of {} to {} bytes vanish without a word", hole.first, hole.last))
+            (names.1, format!("packets of {} to {} bytes vanish without a message", hole.first, hole.last))
         }));
         facts.extend(fate_known(one_way).then(|| (names.2, fragments(one_way))));
         let changed = one_way.tcp.as_ref().filter(|tcp| tcp.mss_sent != tcp.mss_received);
@@ -241,7 +241,7 @@ pub(in crate::format) fn facts(path: &PathResult) -> Vec<(&'static str, String)>
     facts
 }
 
-/// What becomes of fragments, and how many datagrams say so.
+/// How fragments are handled, and the number of datagrams that show it.
 fn fragments(direction: &PathDirection) -> String {
     let tests = direction.fragments.tests.iter().filter(|test| super::fragments::is_whole(test.shape));
     let (sent, received) = tests

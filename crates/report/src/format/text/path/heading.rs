@@ -1,4 +1,4 @@
-//! What the run asks, of whom and how; and what it could not find out.
+//! The request of the run, its far end and its method; and the questions that it could not answer.
 
 use super::super::super::Style;
 use super::super::heading::{host_line, join};

@@ -23,7 +23,7 @@ pub(in crate::format) fn strips(path: &PathResult) -> Vec<Block> {
     vec![Block::Paragraph(first.legend.into()), Block::facts(strips.iter().map(fact))]
 }
 
-/// What becomes of a size, said of one and of several.
+/// Phrases for the outcome of one size and of several.
 #[derive(Clone, Copy)]
 struct Phrases {
     legend: &'static str,
@@ -47,7 +47,7 @@ impl Phrases {
     };
 }
 
-/// What became of one size.
+/// The outcome of one size.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Delivery {
     Crosses,
@@ -104,7 +104,7 @@ fn cells(sizes: &[SizeProbe], low: u32, high: u32, room: usize) -> Vec<Delivery>
         .collect()
 }
 
-/// What is lost is shown before what crosses, so that a single size that vanishes is seen.
+/// Losses are shown before deliveries, so that a single size that vanishes is visible.
 fn shown(here: &[Delivery], before: Option<Delivery>, after: Option<Delivery>) -> Delivery {
     let worst = [Delivery::Vanishes, Delivery::Partly, Delivery::Crosses]
         .into_iter()
