@@ -143,6 +143,16 @@ async function live() {
   await page.context().close()
 }
 
+/** A path is kept without a port: its far end is measured again at the port where it was. */
+async function path() {
+  const page = await open(WIDE)
+  await go(page, `#/path/${encodeURIComponent(far.split(':')[0])}`, 'canvas')
+  await page.locator('.actions').getByRole('link', { name: 'Measure' }).click()
+  assert.equal(await page.getByLabel('Far end,').inputValue(), far)
+  console.log('ok the far end of a path is measured again')
+  await page.context().close()
+}
+
 async function forgotten() {
   const page = await open(WIDE)
   await go(page, `#/run/${of('latency')}`, '[aria-label="Verdict"]')
@@ -162,6 +172,7 @@ try {
   await keyboard()
   await mesh()
   await live()
+  await path()
   await forgotten()
 } finally {
   await browser.close()
