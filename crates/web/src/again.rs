@@ -129,9 +129,9 @@ fn measure(run: &Run) -> Option<Again> {
     });
     let quick = longest.max()? < Nanos::from_secs(3);
     let again = to(Kind::Measure, &plan.target, PORT);
-    // It looks at the other version, too, unless one was requested.
-    let one = run.summary.reach.as_ref().is_some_and(|reach| reach.families.len() == 1);
-    Some(Again { quick: Some(quick), family: again.family.filter(|_| one), ..again })
+    // A run without a requested version looks at the other one, too.
+    let is_single = run.summary.reach.as_ref().is_some_and(|reach| reach.families.len() == 1);
+    Some(Again { quick: Some(quick), family: again.family.filter(|_| is_single), ..again })
 }
 
 fn throughput(plan: &Plan) -> Option<Again> {

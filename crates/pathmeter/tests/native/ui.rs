@@ -42,7 +42,7 @@ impl Page {
     }
 
     /// The messages of the running test, up to this one.
-    fn told_until(&self, end: &str) -> String {
+    fn reported_until(&self, end: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         write!(stream, "GET /api/live HTTP/1.1\r\nHost: {}\r\n\r\n", self.address).unwrap();
@@ -70,7 +70,7 @@ fn a_test_started_from_the_page_is_kept() {
     let asked = format!(r#"{{"kind":"throughput","host":"{}","seconds":1,"label":"page"}}"#, server.host());
     let begun = page.request("POST", "/api/live", &page.csrf(), &asked);
     assert!(begun.starts_with("HTTP/1.1 202"), "{begun}");
-    let reported = page.told_until("\"type\":\"ended\"");
+    let reported = page.reported_until("\"type\":\"ended\"");
     assert!(
         reported.contains("\"type\":\"points\"") && reported.contains("\"figure\":\"Goodput\""),
         "{reported}"
@@ -86,7 +86,7 @@ fn a_test_started_from_the_page_is_kept() {
     // When it is stopped, it ends a running test, and keeps its measurement.
     let long = format!(r#"{{"kind":"throughput","host":"{}","seconds":600,"label":"cut"}}"#, server.host());
     assert!(page.request("POST", "/api/live", &page.csrf(), &long).starts_with("HTTP/1.1 202"));
-    page.told_until("\"figure\":\"Goodput\"");
+    page.reported_until("\"figure\":\"Goodput\"");
     page.process.signal("TERM");
     page.process.end().code(0);
     let cut = run(&["history", "--json", "--label", "cut", "--store", &store]).code(0).json();
@@ -103,10 +103,10 @@ fn a_configured_far_end_is_found_by_its_name_and_by_its_host() {
     let config = scratch.file("known.toml", Some(&text));
     let page = Page::start(&["--store", &store, "--config", &config]);
     for host in ["far".to_owned(), server.host()] {
-        let asked = format!(r#"{{"kind":"throughput","host":"{host}","seconds":1}}"#);
-        let begun = page.request("POST", "/api/live", &page.csrf(), &asked);
+        let body = format!(r#"{{"kind":"throughput","host":"{host}","seconds":1}}"#);
+        let begun = page.request("POST", "/api/live", &page.csrf(), &body);
         assert!(begun.starts_with("HTTP/1.1 202"), "{begun}");
-        let reported = page.told_until("\"type\":\"ended\"");
+        let reported = page.reported_until("\"type\":\"ended\"");
         assert!(reported.contains("\"figure\":\"Goodput\""), "{host}: {reported}");
     }
     let paths = page.request("GET", "/api/path?target=127.0.0.1", "", "");

@@ -100,7 +100,7 @@ fn lists_have_orders_and_are_searched_by_parts() {
     });
 }
 
-/// The last word of each path: a run that has not ended says nothing yet, and of two of one time the first name counts.
+/// Runs that have not ended do not count, and of two that began at one time the first name does.
 #[test]
 fn each_path_has_its_latest_run() {
     each(|location| {

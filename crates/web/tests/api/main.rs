@@ -77,7 +77,7 @@ fn a_list_goes_on_behind_a_run_where_many_began_at_one_time() {
 }
 
 #[test]
-fn a_list_that_goes_on_behind_a_lost_run_says_so() {
+fn a_list_behind_a_lost_run_is_refused() {
     let page = with_runs();
     let last = ids(&page.get("/api/runs?limit=2")).pop().unwrap();
     assert_eq!(page.change("DELETE", &format!("/api/runs/{last}"), "").status, 204);

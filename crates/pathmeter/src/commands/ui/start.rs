@@ -93,13 +93,13 @@ fn begin(asked: Asked, mut sink: Sink, args: &StoreArgs, targets: &[NamedFarEnd]
 }
 
 /// The configured far end of this name; or of this host and port, under which its runs are kept.
-fn configured<'a>(asked: &str, targets: &'a [NamedFarEnd]) -> Option<&'a NamedFarEnd> {
+fn configured<'a>(wanted: &str, targets: &'a [NamedFarEnd]) -> Option<&'a NamedFarEnd> {
     let port = |host: &HostPort| host.port.unwrap_or(PORT);
     let is_host = |target: &&NamedFarEnd| {
-        let asked = asked.trim().parse::<HostPort>();
-        asked.is_ok_and(|asked| (&asked.host, port(&asked)) == (&target.host.host, port(&target.host)))
+        let host = wanted.trim().parse::<HostPort>();
+        host.is_ok_and(|host| (&host.host, port(&host)) == (&target.host.host, port(&target.host)))
     };
-    let by_name = targets.iter().find(|target| target.name == asked.trim());
+    let by_name = targets.iter().find(|target| target.name == wanted.trim());
     by_name.or_else(|| targets.iter().find(is_host))
 }
 
