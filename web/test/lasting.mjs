@@ -333,6 +333,17 @@ async function zeros() {
   const page = await open(WIDE)
   const line = (values) => [{ name: 'up', at: [1, 2, 3], values }]
   const made = (figure, unit, values) => ({ title: 'made up', figure, unit, lines: line(values), marks: [] })
+  const path = await open(WIDE)
+  await path.route('**/api/path?*', async (route) => {
+    const found = await (await route.fetch()).json()
+    const [trend] = found.figures
+    const figure = (name, values) => ({ ...trend, figure: name, points: trend.points.slice(0, 2).map((point, index) => ({ ...point, at: new Date(Date.parse(point.at) + index * 20_000).toISOString(), value: values[index] })), of: trend.of.slice(0, 2), changes: [] })
+    await route.fulfill({ json: { ...found, figures: [figure('tcp.up.limit.queue', [52e6, 53e6]), figure('udp.up.loss', [0.25, 0.5])] } })
+  })
+  await go(path, at('#/path/far-1.example'), 'canvas')
+  const units = await path.locator('figure tbody tr:first-child').allInnerTexts()
+  assert.deepEqual([/52\.0\sms.*53\.0\sms/s.test(units[0]), /25\.0\s%.*50\.0\s%/s.test(units[1])], [true, true], units.join())
+  await path.context().close()
   const series = [made('Retransmits', '', [1, 0, 3]), made('RTT under load', 's', [0, 0, 0])]
   await page.route('**/api/runs/*', async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), series } }))
   await go(page, at(`#/run/${runs[0].id}`), 'canvas')

@@ -138,6 +138,11 @@ async function live() {
   await go(page, '#/live?kind=throughput&host=127.0.0.1:1', 'form')
   await page.getByRole('button', { name: 'Start' }).click()
   await page.locator('.failed').waitFor()
+  // The run that measured nothing is kept, with its far end and the cause.
+  await gone(page, `${base}/#/runs?status=void`, 'li a.run')
+  await page.locator('li a.run').first().click()
+  await page.getByRole('heading', { name: 'Throughput to 127.0.0.1' }).waitFor()
+  await page.getByText('Nothing was measured').first().waitFor()
   console.log('ok a test is started, followed by two, stopped, and kept; one that fails says why')
   await other.context().close()
   await page.context().close()

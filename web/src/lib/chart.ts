@@ -155,9 +155,11 @@ function marked(place: HTMLElement, marks: Mark[]): uPlot.Plugin {
       ctx.stroke()
     }
     let free = -Infinity
-    for (const { x, ink, name } of shown) {
+    for (const [index, { x, ink, name }] of shown.entries()) {
       const text = lineName(name)
       const width = ctx.measureText(text).width
+      // A short part leaves the room to the one behind it.
+      if ((shown[index + 1]?.x ?? Infinity) - x < width / 2) continue
       if (x < free || x + width > bbox.left + bbox.width + 4) continue
       // No line runs through the letters.
       ctx.fillStyle = getComputedStyle(place).getPropertyValue('--card')

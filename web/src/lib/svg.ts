@@ -57,7 +57,7 @@ export function svg(title: string, what: Drawing, { chart, ticks }: Drawn, hidde
     const stroke = colour(place, toneName(tone))
     const dashed: Attributes = tone >= 4 ? { 'stroke-dasharray': '6 4' } : {}
     const below = all.height - (lines.length - row) * ROW + 4
-    inside.append(element('path', { d: line.loose ? dots(chart.data[0], data, x, y) : course(chart.data[0], data, x, y, STEPPED.includes(what.figure)), stroke, 'stroke-width': 1.75, 'stroke-linejoin': 'round', ...dashed }))
+    inside.append(element('path', { d: line.loose ? dots(chart.data[0], data, x, y) : trace(chart.data[0], data, x, y, STEPPED.includes(what.figure)), stroke, 'stroke-width': 1.75, 'stroke-linejoin': 'round', ...dashed }))
     root.append(element('path', { d: `M${plot.left} ${below - 4}h18`, stroke, 'stroke-width': 4, ...dashed }))
     write(lineName(line.name) || what.figure, { x: plot.left + 26, y: below, fill: ink ?? '' })
   })
@@ -70,7 +70,7 @@ type Place = (value: number) => number
 const point = (at: number, value: number) => `${+at.toFixed(2)} ${+value.toFixed(2)}`
 
 /** A line that breaks where nothing was measured; times of other lines are none of its own. */
-function course(times: ArrayLike<number>, values: Values, x: Place, y: Place, stepped: boolean): string {
+function trace(times: ArrayLike<number>, values: Values, x: Place, y: Place, stepped: boolean): string {
   let [path, on] = ['', false]
   for (let index = 0; index < times.length; index++) {
     const value = values?.[index]

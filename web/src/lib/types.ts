@@ -80,7 +80,7 @@ export interface Mark {
   tone?: 'ok' | 'problem' | 'none'
 }
 
-export type Unit = 'bit/s' | 's' | ''
+export type Unit = 'bit/s' | 's' | '%' | ''
 
 export interface Series {
   title: string
