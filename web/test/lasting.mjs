@@ -2,7 +2,7 @@
 // node lasting.mjs PATHMETER STORE FAR_END [FOLDER]; PATHMETER is the program, FAR_END a host with a pathmeter.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { PHONE, WIDE, browser, check, go, open } from './browser.mjs'
 
@@ -176,6 +176,19 @@ async function list() {
   assert.ok((await rows()) >= loaded, 'what was loaded is there')
   await page.waitForFunction(() => window.scrollY > 2000)
   assert.ok(await page.locator('li input[type=checkbox]').nth(60).isChecked(), 'what was chosen is chosen')
+  // The run at the end of what is shown is taken out elsewhere: the list goes on all the same.
+  await page.goto(at('#/runs?kind=throughput'))
+  await page.waitForFunction(() => document.querySelectorAll('li a.run').length === 50)
+  const lost = (await page.locator('li a.run').last().getAttribute('href')).split('/').pop()
+  const { csrf } = await api('session')
+  await fetch(at(`api/runs/${lost}`), { method: 'DELETE', headers: { 'x-csrf-token': csrf } })
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await page.waitForFunction(() => document.querySelectorAll('li a.run').length > 90)
+  assert.equal(await page.locator(`li a.run[href$="${lost}"]`).count(), 0, 'it is not shown any more')
+  assert.equal(await page.getByRole('alert').count(), 0)
+  page.wrong = []
+  await page.goto(at('#/runs'))
+  await page.locator('li input[type=checkbox]').nth(1).check()
   // A label of many at once, and filters in the address.
   await page.getByLabel('Label for the selected runs').fill('picked')
   await page.getByRole('button', { name: 'Label', exact: true }).click()
@@ -283,6 +296,17 @@ async function charts() {
   assert.ok((await figure.locator('.points tbody tr').count()) > 3, 'the points are a table, too')
   const [csv] = await Promise.all([page.waitForEvent('download'), figure.getByRole('button', { name: 'CSV' }).click()])
   assert.match(csv.suggestedFilename(), /Goodput\.csv$/)
+  const [svg] = await Promise.all([page.waitForEvent('download'), figure.getByRole('button', { name: 'SVG' }).click()])
+  assert.match(svg.suggestedFilename(), /Goodput\.svg$/)
+  const drawn = readFileSync(await svg.path(), 'utf8')
+  const parts = await page.evaluate((text) => {
+    const root = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement
+    // Steps of the line, and the texts of the axes.
+    return [root.tagName, root.querySelector('g path[stroke-width="1.75"]').getAttribute('d').split('H').length - 1, [...root.querySelectorAll('text')].map((text) => text.textContent)]
+  }, drawn)
+  assert.equal(parts[0], 'svg')
+  assert.ok(parts[1] >= 9, `a second of tenths has ${parts[1]} steps`)
+  assert.ok(parts[2].includes('upload') && parts[2].includes('0 s') && parts[2].includes('1 s'), parts[2].join())
   const [png] = await Promise.all([page.waitForEvent('download'), figure.getByRole('button', { name: 'PNG' }).click()])
   assert.match(png.suggestedFilename(), /Goodput\.png$/)
   // On paper it is light.
@@ -309,6 +333,17 @@ async function zeros() {
   const page = await open(WIDE)
   const line = (values) => [{ name: 'up', at: [1, 2, 3], values }]
   const made = (figure, unit, values) => ({ title: 'made up', figure, unit, lines: line(values), marks: [] })
+  const path = await open(WIDE)
+  await path.route('**/api/path?*', async (route) => {
+    const found = await (await route.fetch()).json()
+    const [trend] = found.figures
+    const figure = (name, values) => ({ ...trend, figure: name, points: trend.points.slice(0, 2).map((point, index) => ({ ...point, at: new Date(Date.parse(point.at) + index * 20_000).toISOString(), value: values[index] })), of: trend.of.slice(0, 2), changes: [] })
+    await route.fulfill({ json: { ...found, figures: [figure('tcp.up.limit.queue', [52e6, 53e6]), figure('udp.up.loss', [0.25, 0.5])] } })
+  })
+  await go(path, at('#/path/far-1.example'), 'canvas')
+  const units = await path.locator('figure tbody tr:first-child').allInnerTexts()
+  assert.deepEqual([/52\.0\sms.*53\.0\sms/s.test(units[0]), /25\.0\s%.*50\.0\s%/s.test(units[1])], [true, true], units.join())
+  await path.context().close()
   const series = [made('Retransmits', '', [1, 0, 3]), made('RTT under load', 's', [0, 0, 0])]
   await page.route('**/api/runs/*', async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), series } }))
   await go(page, at(`#/run/${runs[0].id}`), 'canvas')
@@ -373,6 +408,16 @@ async function matrix() {
     if (folder) await page.screenshot({ path: `${folder}/matrix-${options.viewport.width}.png` })
     await page.context().close()
   }
+  // A matrix that stays open is read again.
+  const page = await open(WIDE)
+  let asked = 0
+  await page.route('**/api/meshes', (route) => route.fulfill({ json: { meshes: [{ ...mesh, label: `night ${asked++}`, findings: [] }], looked_at: 1560 } }))
+  await page.clock.install()
+  await go(page, at('#/mesh'), 'section.card td a')
+  await page.getByText('night 0:').waitFor()
+  await page.clock.fastForward(31_000)
+  await page.getByText('night 1:').waitFor()
+  await page.context().close()
   console.log('ok a matrix of 40 agents fits')
 }
 

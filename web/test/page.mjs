@@ -138,8 +138,23 @@ async function live() {
   await go(page, '#/live?kind=throughput&host=127.0.0.1:1', 'form')
   await page.getByRole('button', { name: 'Start' }).click()
   await page.locator('.failed').waitFor()
+  // The run that measured nothing is kept, with its far end and the cause.
+  await gone(page, `${base}/#/runs?status=void`, 'li a.run')
+  await page.locator('li a.run').first().click()
+  await page.getByRole('heading', { name: 'Throughput to 127.0.0.1' }).waitFor()
+  await page.getByText('Nothing was measured').first().waitFor()
   console.log('ok a test is started, followed by two, stopped, and kept; one that fails says why')
   await other.context().close()
+  await page.context().close()
+}
+
+/** A path is kept without a port: its far end is measured again at the port where it was. */
+async function path() {
+  const page = await open(WIDE)
+  await go(page, `#/path/${encodeURIComponent(far.split(':')[0])}`, 'canvas')
+  await page.locator('.actions').getByRole('link', { name: 'Measure' }).click()
+  assert.equal(await page.getByLabel('Far end,').inputValue(), far)
+  console.log('ok the far end of a path is measured again')
   await page.context().close()
 }
 
@@ -162,6 +177,7 @@ try {
   await keyboard()
   await mesh()
   await live()
+  await path()
   await forgotten()
 } finally {
   await browser.close()

@@ -279,6 +279,14 @@ impl Store {
         query::list(&self.database, filter)
     }
 
+    /// The latest ended run of each far end, command and label, with their figures; of the latest `looked_at` runs.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn latest(&self, looked_at: u64) -> Result<Vec<Entry>> {
+        query::latest(&self.database, looked_at)
+    }
+
     /// Number of runs that a filter selects, whatever its `skip` and `limit`.
     ///
     /// # Errors

@@ -63,7 +63,8 @@ impl ListOrder {
             ListOrder::Target => Some("target"),
             ListOrder::Label => Some("label"),
             ListOrder::Verdict => Some(
-                "CASE status WHEN 'problem' THEN 0 WHEN 'void' THEN 1 WHEN 'degraded' THEN 2 WHEN 'ok' THEN 4 ELSE 3 END",
+                "CASE status WHEN 'problem' THEN 0 WHEN 'void' THEN 1 WHEN 'broken' THEN 2 WHEN 'degraded' THEN 3 \
+                 WHEN 'ok' THEN 5 ELSE 4 END",
             ),
         }
     }
@@ -180,10 +181,26 @@ fn columns(database: &Database) -> String {
 }
 
 pub(crate) fn list(database: &Database, filter: &Filter) -> Result<Vec<Entry>> {
-    let Chosen { conditions: sql, values } = filter.select(&columns(database));
-    let mut entries: Vec<Entry> = database.rows(&sql, &values)?.into_iter().map(entry_of).collect();
+    entries(database, &filter.select(&columns(database)), &filter.select("id"))
+}
+
+/// The latest ended run of each far end, command and label, among the latest `looked_at` runs.
+pub(crate) fn latest(database: &Database, looked_at: u64) -> Result<Vec<Entry>> {
+    let ids = "SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY target, kind, label ORDER BY started DESC, id) AS place \
+               FROM (SELECT id, target, kind, label, started FROM runs WHERE status IS NOT NULL \
+               ORDER BY started DESC, id LIMIT $1) AS recent) AS ranked WHERE place = 1";
+    let columns = columns(database);
+    let rows = format!("SELECT {columns} FROM runs WHERE id IN ({ids}) ORDER BY started DESC, id");
+    let values: Vec<Value> = vec![i64::try_from(looked_at).unwrap_or(i64::MAX).into()];
+    let ids = Chosen { conditions: ids.into(), values: values.clone() };
+    entries(database, &Chosen { conditions: rows, values }, &ids)
+}
+
+/// The runs of these rows, with the figures of the runs that have these names.
+fn entries(database: &Database, rows: &Chosen, chosen: &Chosen) -> Result<Vec<Entry>> {
+    let found = database.rows(&rows.conditions, &rows.values)?;
+    let mut entries: Vec<Entry> = found.into_iter().map(entry_of).collect();
     let places = places(entries.iter().map(|entry| &entry.id));
-    let chosen = filter.select("id");
     let sql = format!(
         "SELECT run, name, value, text FROM figures WHERE run IN ({}) ORDER BY run, number",
         chosen.conditions

@@ -10,12 +10,13 @@ use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, Tes
 use model::run::Run;
 use model::units::{Nanos, PacketRate};
 use serde::Serialize;
+use std::net::{IpAddr, SocketAddr};
 
 /// The fields, named as the API takes them.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Again {
     kind: Kind,
-    host: String,
+    pub(crate) host: String,
     label: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     quick: Option<bool>,
@@ -34,9 +35,14 @@ pub(crate) struct Again {
     #[serde(skip_serializing_if = "Option::is_none")]
     length: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    interval_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     loaded: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dscp: Option<String>,
+    /// The IP version that was measured, where the name of the host leaves it open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    family: Option<u8>,
 }
 
 /// The fields for this run; absent: it was measured elsewhere, or otherwise than the form can ask for.
@@ -74,9 +80,15 @@ fn to(kind: Kind, target: &Target, usual: u16) -> Again {
         bitrate: None,
         mss: None,
         length: None,
+        interval_ms: None,
         loaded: None,
         dscp: None,
+        family: target.host.parse::<IpAddr>().is_err().then(|| family(target.address)),
     }
+}
+
+fn family(address: SocketAddr) -> u8 {
+    if address.is_ipv4() { 4 } else { 6 }
 }
 
 /// Packets leave by the usual interface.
@@ -88,6 +100,12 @@ fn is_usual(local: &LocalOptions) -> bool {
 fn seconds(time: Nanos) -> Option<u64> {
     let seconds = time.0 / SECOND;
     (time.0.is_multiple_of(SECOND) && (1..=3_600).contains(&seconds)).then_some(seconds)
+}
+
+/// Whole milliseconds between reports that the form takes.
+fn interval_ms(interval: Nanos) -> Option<u64> {
+    let milliseconds = interval.0 / MILLISECOND;
+    (interval.0.is_multiple_of(MILLISECOND) && (10..=60_000).contains(&milliseconds)).then_some(milliseconds)
 }
 
 /// The byte is one that the form can ask for: it has no bits of ECN.
@@ -110,7 +128,10 @@ fn measure(run: &Run) -> Option<Again> {
         _ => None,
     });
     let quick = longest.max()? < Nanos::from_secs(3);
-    Some(Again { quick: Some(quick), ..to(Kind::Measure, &plan.target, PORT) })
+    let again = to(Kind::Measure, &plan.target, PORT);
+    // A run without a requested version looks at the other one, too.
+    let is_single = run.summary.reach.as_ref().is_some_and(|reach| reach.families.len() == 1);
+    Some(Again { quick: Some(quick), family: again.family.filter(|_| is_single), ..again })
 }
 
 fn throughput(plan: &Plan) -> Option<Again> {
@@ -139,6 +160,7 @@ fn throughput(plan: &Plan) -> Option<Again> {
         bitrate: test.bitrate.map(|rate| rate.0),
         mss: test.mss,
         length: Some(test.length).filter(|length| *length > 0),
+        interval_ms: interval_ms(plan.local.interval),
         dscp: dscp(test.tos),
         ..to(Kind::Throughput, &plan.target, PORT)
     })
@@ -166,6 +188,7 @@ fn latency(plan: &LatencyPlan) -> Option<Again> {
         udp: Some(plan.transport == Transport::Udp),
         seconds: Some(seconds(time)?),
         length: Some(plan.size),
+        interval_ms: interval_ms(plan.interval),
         loaded: Some(plan.load.is_some()),
         dscp: dscp(plan.tos),
         ..to(Kind::Latency, &egress.target, PORT)
@@ -189,6 +212,7 @@ fn hops(plan: &HopsPlan) -> Option<Again> {
 }
 
 const SECOND: u64 = 1_000_000_000;
+const MILLISECOND: u64 = 1_000_000;
 /// Where `pathmeter serve` listens.
 const PORT: u16 = 5210;
 /// Streams of a load by default.

@@ -119,6 +119,9 @@ pub struct Asked {
     pub mss: Option<u32>,
     /// Bytes of a write, a datagram or a message; absent: as it suits the test.
     pub length: Option<u32>,
+    /// Throughput and latency: time between reports, and so between the points of charts, in milliseconds, 10 to 60,000; absent:
+    /// the length of the test decides.
+    pub interval_ms: Option<u32>,
     /// Latency: round trips idle, and beside a load up, down and both.
     #[serde(default)]
     pub loaded: bool,

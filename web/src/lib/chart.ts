@@ -6,7 +6,7 @@ import type { Line, Mark, Unit } from './types'
 
 const SERIES = ['--series-1', '--series-2', '--series-3', '--series-4']
 /** Figures of an interval: they hold from its begin to its end. */
-const STEPPED = ['Goodput', 'Retransmits']
+export const STEPPED = ['Goodput', 'Retransmits']
 export const HEIGHT = 230
 
 /** A part of the axis. */
@@ -27,6 +27,18 @@ export interface Drawing {
   shares: boolean
   fromZero: boolean
   height: number
+}
+
+/** A place of an axis that is named. */
+export interface Tick {
+  at: number
+  text: string
+}
+
+/** A drawing on its canvas, with what the axes name in it. */
+export interface Drawn {
+  chart: uPlot
+  ticks: { x: Tick[]; y: Tick[] }
 }
 
 /** What the reader does. */
@@ -80,7 +92,7 @@ export function aligned(figure: string, lines: Line[]): uPlot.AlignedData {
 }
 
 /** The colour of a name in the style, as it is now. */
-function colour(of: HTMLElement, name: string): string {
+export function colour(of: HTMLElement, name: string): string {
   const probe = document.createElement('span')
   probe.style.color = `var(${name})`
   of.append(probe)
@@ -143,9 +155,11 @@ function marked(place: HTMLElement, marks: Mark[]): uPlot.Plugin {
       ctx.stroke()
     }
     let free = -Infinity
-    for (const { x, ink, name } of shown) {
+    for (const [index, { x, ink, name }] of shown.entries()) {
       const text = lineName(name)
       const width = ctx.measureText(text).width
+      // A short part leaves the room to the one behind it.
+      if ((shown[index + 1]?.x ?? Infinity) - x < width / 2) continue
       if (x < free || x + width > bbox.left + bbox.width + 4) continue
       // No line runs through the letters.
       ctx.fillStyle = getComputedStyle(place).getPropertyValue('--card')
@@ -160,7 +174,7 @@ function marked(place: HTMLElement, marks: Mark[]): uPlot.Plugin {
 }
 
 /** Draws them into a place; the lines and the unit are those of the first drawing, the data may change. */
-export function draw(place: HTMLElement, what: Drawing, hidden: Set<string>, hands: Hands): uPlot {
+export function draw(place: HTMLElement, what: Drawing, hidden: Set<string>, hands: Hands): Drawn {
   const { figure, unit, lines, marks } = what
   const [size] = unitOfLines(unit, lines, what.shares)
   const [ink, grid] = [colour(place, '--soft'), colour(place, '--line')]
@@ -195,10 +209,16 @@ export function draw(place: HTMLElement, what: Drawing, hidden: Set<string>, han
     const room = (high - low || Math.abs(high) || 1) * 0.08
     return [low === 0 ? 0 : low - room, high > low || high > 0 ? high + room : 1]
   }
-  const ofUnit = (ticks: number[]) => ticks.map((tick) => plain(tick / size))
+  const named: Drawn['ticks'] = { x: [], y: [] }
+  const kept = (axis: 'x' | 'y', ticks: number[], texts: string[]) => {
+    named[axis] = ticks.map((at, index) => ({ at, text: texts[index] ?? '' })).filter(({ text }) => text !== '')
+    return texts
+  }
+  const across = (tick: number) => (!what.shares ? `${plain(tick)} s` : tick == null ? '' : round(tick, unit))
   const times: Partial<uPlot.Axis> = what.dates
-    ? { size: 46, space: 72, values: (_, ticks, __, ___, step) => dateTicks(ticks, step) }
-    : { values: (_, ticks) => (what.shares ? ticks.map((tick) => (tick == null ? '' : round(tick, unit))) : ticks.map((tick) => `${plain(tick)} s`)) }
+    ? { size: 46, space: 72, values: (_, ticks, __, ___, step) => kept('x', ticks, dateTicks(ticks, step)) }
+    : { values: (_, ticks) => kept('x', ticks, ticks.map(across)) }
+  const up = (tick: number) => (what.shares ? `${plain(tick * 100)} %` : plain(tick / size))
   const options: uPlot.Options = {
     width: place.clientWidth,
     height: what.height,
@@ -210,7 +230,7 @@ export function draw(place: HTMLElement, what: Drawing, hidden: Set<string>, han
     scales: { x: { time: what.dates, distr: what.shares ? 3 : 1 }, y: { range } },
     axes: [
       { ...axis, size: 30, ...times },
-      { ...axis, size: 58, values: (_, ticks) => (what.shares ? ticks.map((tick) => `${plain(tick * 100)} %`) : ofUnit(ticks)) },
+      { ...axis, size: 58, values: (_, ticks) => kept('y', ticks, ticks.map(up)) },
     ],
     series: [{}, ...series],
     bands,
@@ -235,7 +255,7 @@ export function draw(place: HTMLElement, what: Drawing, hidden: Set<string>, han
       ],
     },
   }
-  return new uPlot(options, aligned(figure, lines), place)
+  return { chart: new uPlot(options, aligned(figure, lines), place), ticks: named }
 }
 
 /** Minimum, mean and maximum of a line in a part of the axis. */

@@ -33,6 +33,8 @@ class Form {
   rate = $state<number | null>(null)
   mss = $state<number | null>(null)
   length = $state<number | null>(null)
+  /** Milliseconds between reports; null: as it suits the length of the test. */
+  interval = $state<number | null>(null)
   loaded = $state(false)
   dscp = $state('')
   family = $state('')
@@ -63,6 +65,7 @@ class Form {
       rate: query.has('bitrate') ? (number('bitrate', 0) ?? 0) / 1e6 || null : null,
       mss: number('mss', null),
       length: number('length', null),
+      interval: number('interval_ms', null),
       loaded: query.get('loaded') === 'true',
       dscp: query.get('dscp') ?? '',
       family: ['4', '6'].includes(query.get('family') ?? '') ? query.get('family') : '',
@@ -90,6 +93,7 @@ class Form {
       ...(this.kind === 'measure' ? { quick: this.quick } : {}),
       ...(timed ? { seconds: this.seconds ?? 10, udp } : {}),
       ...(timed && this.length ? { length: this.length } : {}),
+      ...(timed && this.interval ? { interval_ms: this.interval } : {}),
       ...(flow ? { directions: this.directions, streams: this.streams ?? 1 } : {}),
       ...(flow && this.rate ? { bitrate: Math.round(this.rate * 1e6) } : {}),
       ...(flow && !udp && this.mss ? { mss: this.mss } : {}),

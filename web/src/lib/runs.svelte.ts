@@ -1,5 +1,5 @@
 // The list of runs as it was left: after Back it is so again.
-import { get } from './api'
+import { Refused, get } from './api'
 import type { Entry } from './types'
 
 interface Page {
@@ -59,7 +59,13 @@ class Runs {
       this.count = found.count
       this.error = undefined
     } catch (failed) {
-      if (mine === this.number) this.error = failed
+      if (mine !== this.number) return
+      if (after && failed instanceof Refused && failed.status === 404) {
+        // The run that the list goes on behind was taken out meanwhile.
+        this.runs = this.runs.slice(0, -1)
+        return this.older()
+      }
+      this.error = failed
     }
     if (mine === this.number) this.loading = false
   }
@@ -75,14 +81,3 @@ class Runs {
 }
 
 export const list = new Runs()
-
-/** Calls this now and then while one looks, and when something may have changed. Returns what ends it. */
-export function refreshed(act: () => void, seconds: number): () => void {
-  const look = () => document.visibilityState === 'visible' && act()
-  const timer = setInterval(look, seconds * 1000)
-  document.addEventListener('visibilitychange', look)
-  return () => {
-    clearInterval(timer)
-    document.removeEventListener('visibilitychange', look)
-  }
-}

@@ -16,7 +16,7 @@ const TIMES: [number, string][] = [
 
 /** The unit in which values up to this one are read with ease, and its size. */
 export function scale(unit: Unit, most: number): [number, string] {
-  const units = unit === 'bit/s' ? RATES : unit === 's' ? TIMES : ([[1, '']] as [number, string][])
+  const units = unit === 'bit/s' ? RATES : unit === 's' ? TIMES : ([[1, unit]] as [number, string][])
   return units.find(([size]) => most >= size) ?? units[units.length - 1] ?? [1, '']
 }
 
@@ -162,14 +162,14 @@ export function figureText(figure: { name: string; value: number; text: string }
 /** The unit of a figure of a list. */
 export function unitOf(name: string): Unit {
   if (/(goodput|rate)$/.test(name)) return 'bit/s'
-  if (/rtt|jitter|delay|total/.test(name) && !/count/.test(name)) return 's'
-  return ''
+  if (/rtt|jitter|delay|total|queue|first_byte/.test(name) && !/count/.test(name)) return 's'
+  return name.endsWith('loss') ? '%' : ''
 }
 
 /** A figure's value in the unit of charts: times are kept in nanoseconds. */
 export function inUnit(name: string, value: number): number {
-  if (name.endsWith('loss')) return value * 100
-  return unitOf(name) === 's' ? value / 1e9 : value
+  const unit = unitOf(name)
+  return unit === '%' ? value * 100 : unit === 's' ? value / 1e9 : value
 }
 
 /** A minus as it is printed, where a value begins with one; a dash where there is no value. */

@@ -80,7 +80,7 @@ export interface Mark {
   tone?: 'ok' | 'problem' | 'none'
 }
 
-export type Unit = 'bit/s' | 's' | ''
+export type Unit = 'bit/s' | 's' | '%' | ''
 
 export interface Series {
   title: string
@@ -193,6 +193,8 @@ export interface PathPage {
   marks: { at: string; note: string }[]
   figures: FigureTrend[]
   states: [string, string, Status | null][]
+  /** The far end as the form takes it; null: no run of it can be measured again. */
+  host: string | null
   limits: { run: string; started: string; direction: 'up' | 'down'; limit: Limit }[]
   hops: Trace[]
   schedules: Schedule[]

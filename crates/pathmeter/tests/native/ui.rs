@@ -1,5 +1,10 @@
 //! The page of kept runs: its server, and every view of it in a real browser.
 
+#[cfg(feature = "postgres")]
+#[path = "../../../store/tests/postgres/mod.rs"]
+#[expect(dead_code, reason = "some of it is for tests of the store")]
+mod postgres_server;
+
 use super::support::{Running, Scratch, Server, pathmeter, run, skip};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -37,7 +42,7 @@ impl Page {
     }
 
     /// The messages of the running test, up to this one.
-    fn told_until(&self, end: &str) -> String {
+    fn reported_until(&self, end: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         write!(stream, "GET /api/live HTTP/1.1\r\nHost: {}\r\n\r\n", self.address).unwrap();
@@ -65,7 +70,7 @@ fn a_test_started_from_the_page_is_kept() {
     let asked = format!(r#"{{"kind":"throughput","host":"{}","seconds":1,"label":"page"}}"#, server.host());
     let begun = page.request("POST", "/api/live", &page.csrf(), &asked);
     assert!(begun.starts_with("HTTP/1.1 202"), "{begun}");
-    let reported = page.told_until("\"type\":\"ended\"");
+    let reported = page.reported_until("\"type\":\"ended\"");
     assert!(
         reported.contains("\"type\":\"points\"") && reported.contains("\"figure\":\"Goodput\""),
         "{reported}"
@@ -81,11 +86,31 @@ fn a_test_started_from_the_page_is_kept() {
     // When it is stopped, it ends a running test, and keeps its measurement.
     let long = format!(r#"{{"kind":"throughput","host":"{}","seconds":600,"label":"cut"}}"#, server.host());
     assert!(page.request("POST", "/api/live", &page.csrf(), &long).starts_with("HTTP/1.1 202"));
-    page.told_until("\"figure\":\"Goodput\"");
+    page.reported_until("\"figure\":\"Goodput\"");
     page.process.signal("TERM");
     page.process.end().code(0);
     let cut = run(&["history", "--json", "--label", "cut", "--store", &store]).code(0).json();
     assert!(cut[0]["finished"].is_string(), "{cut}");
+}
+
+/// Runs are kept under the host of a far end: who measures such a path again has its token, too.
+#[test]
+fn a_configured_far_end_is_found_by_its_name_and_by_its_host() {
+    let scratch = Scratch::new("ui-configured");
+    let secret = scratch.file("far.token", Some("a secret of more than sixteen bytes"));
+    let (server, store) = (Server::start(&["--token-file", &secret]), scratch.file("runs.db", None));
+    let text = format!("[targets.far]\nhost = \"{}\"\ntoken_file = \"{secret}\"\n", server.host());
+    let config = scratch.file("known.toml", Some(&text));
+    let page = Page::start(&["--store", &store, "--config", &config]);
+    for host in ["far".to_owned(), server.host()] {
+        let body = format!(r#"{{"kind":"throughput","host":"{host}","seconds":1}}"#);
+        let begun = page.request("POST", "/api/live", &page.csrf(), &body);
+        assert!(begun.starts_with("HTTP/1.1 202"), "{begun}");
+        let reported = page.reported_until("\"type\":\"ended\"");
+        assert!(reported.contains("\"figure\":\"Goodput\""), "{host}: {reported}");
+    }
+    let paths = page.request("GET", "/api/path?target=127.0.0.1", "", "");
+    assert!(paths.contains(&format!("\"host\":\"{}\"", server.host())), "its port is known: {paths}");
 }
 
 #[test]
@@ -166,22 +191,46 @@ fn runs_become_one_page() {
 /// its address, hostile names.
 #[test]
 fn every_view_works_in_a_browser() {
-    let Some((front, browser)) = in_browser("every_view_works_in_a_browser") else { return };
-    let (server, scratch) = (Server::start(&[]), Scratch::new("ui-browser"));
-    let store = scratch.file("runs.db", None);
+    let scratch = Scratch::new("ui-browser");
+    let Some(page) = every_view("every_view_works_in_a_browser", &scratch.file("runs.db", None)) else {
+        return;
+    };
+    drop(page);
+}
+
+/// The same where the store is a server. When that is lost, the page names the fault and goes on once it is back.
+#[cfg(feature = "postgres")]
+#[test]
+fn every_view_works_over_postgresql() {
+    let Some(mut database) = postgres_server::Server::start() else { return };
+    let Some(page) = every_view("every_view_works_over_postgresql", &database.url()) else { return };
+    assert!(page.request("GET", "/api/runs", "", "").starts_with("HTTP/1.1 200"));
+    database.kill();
+    let lost = page.request("GET", "/api/runs", "", "");
+    assert!(lost.starts_with("HTTP/1.1 503") && lost.contains("advice"), "{lost}");
+    assert!(!lost.contains(postgres_server::PASSWORD), "{lost}");
+    database.serve();
+    assert!(page.request("GET", "/api/runs", "", "").starts_with("HTTP/1.1 200"));
+}
+
+/// Looks at every view of the page over this store; `None`: there is no browser.
+fn every_view(test: &str, store: &str) -> Option<Page> {
+    let (front, browser) = in_browser(test)?;
+    let server = Server::start(&[]);
     let host = server.host();
     for label in ["before", "after", "before", "after"] {
-        run(&["throughput", &host, "-t", "1", "-i", "100ms", "--save", "--label", label, "--store", &store])
+        run(&["throughput", &host, "-t", "1", "-i", "100ms", "--save", "--label", label, "--store", store])
             .code(0);
     }
     let hostile = "<img src=x onerror=window.hacked=1>";
-    run(&["latency", &host, "-t", "1", "--save", "--label", hostile, "--store", &store]).code(0);
-    let page = Page::start(&["--store", &store]);
+    run(&["latency", &host, "-t", "1", "--save", "--label", hostile, "--store", store]).code(0);
+    let page = Page::start(&["--store", store]);
     let mut looked = Command::new("node");
     looked.arg(front.join("test/page.mjs")).arg(format!("http://{}", page.address)).arg(&host);
     looked.env("CHROMIUM", browser);
     let ended = Running::start(looked).end();
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);
+    Some(page)
 }
 
 /// The page that is kept open: ten tabs, a server that is killed and started anew, a session that ends, the list after Back,

@@ -100,6 +100,42 @@ fn lists_have_orders_and_are_searched_by_parts() {
     });
 }
 
+/// Runs that have not ended do not count, and of two that began at one time the first name does.
+#[test]
+fn each_path_has_its_latest_run() {
+    each(|location| {
+        let store = Store::open(location).unwrap();
+        let put = |id: &str, started, target: &str, label: &str| {
+            let row = Begun { target: target.into(), label: label.into(), ..begun(id, started) };
+            assert!(insert(&store, &row, Status::Ok));
+        };
+        put("a", 1, "far", "");
+        put("b", 2, "far", "");
+        put("c", 2, "far", "");
+        put("d", 1, "far", "x");
+        put("e", 3, "other", "");
+        store.expect(&begun("f", 9)).unwrap();
+        let latest = store.latest(99).unwrap();
+        assert_eq!(latest.iter().map(|entry| entry.id.as_str()).collect::<String>(), "ebd");
+        assert!(latest.iter().all(|entry| entry.figures == figures()));
+        assert_eq!(store.latest(2).unwrap().len(), 2, "of the latest runs");
+    });
+}
+
+/// The worst first: each verdict has a place of its own, and runs that have not ended precede good ones.
+#[test]
+fn every_verdict_has_its_place_in_the_order() {
+    each(|location| {
+        let store = Store::open(location).unwrap();
+        for (started, status) in (1..).zip(Status::ALL) {
+            assert!(insert(&store, &begun(status.word(), started), status));
+        }
+        store.expect(&begun("unended", 9)).unwrap();
+        let listed = ids(&store, &Filter { order: ListOrder::Verdict, ..Filter::default() });
+        assert_eq!(listed.join(" "), "problem void broken degraded unended ok");
+    });
+}
+
 #[test]
 fn a_run_is_put_in_once() {
     each(|location| {

@@ -8,5 +8,8 @@ mod many;
 mod now;
 mod old;
 #[cfg(feature = "postgres")]
+#[path = "../postgres/mod.rs"]
+mod postgres_server;
+#[cfg(feature = "postgres")]
 mod server;
 mod support;

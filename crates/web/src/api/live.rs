@@ -15,6 +15,7 @@ use model::marks::Dscp;
 use serde::Deserialize;
 use serde_json::json;
 use std::convert::Infallible;
+use std::ops::RangeInclusive;
 use std::time::Instant;
 
 /// Begins a test; it is kept when it ends.
@@ -33,15 +34,16 @@ pub(super) async fn start(State(app): State<App>, Json(asked): Json<Asked>) -> R
 }
 
 fn check(asked: &Asked) -> Result<(), Failed> {
-    let within = |name: &str, value: Option<u32>, most: u32| match value {
-        Some(value) if !(1..=most).contains(&value) => {
-            Err(Failed::bad(format!("{name} is to be from 1 to {most}")))
+    let within = |name: &str, value: Option<u32>, range: RangeInclusive<u32>| match value {
+        Some(value) if !range.contains(&value) => {
+            Err(Failed::bad(format!("{name} is to be from {} to {}", range.start(), range.end())))
         }
         _ => Ok(()),
     };
-    within("seconds", asked.seconds, 3_600)?;
-    within("streams", asked.streams, 128)?;
-    within("mss", asked.mss, 65_535)?;
+    within("seconds", asked.seconds, 1..=3_600)?;
+    within("streams", asked.streams, 1..=128)?;
+    within("mss", asked.mss, 1..=65_535)?;
+    within("interval_ms", asked.interval_ms, 10..=60_000)?;
     if asked.bitrate == Some(0) {
         return Err(Failed::bad("bitrate is to be above 0").advised("leave it out for as fast as it goes"));
     }

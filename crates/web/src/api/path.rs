@@ -6,6 +6,7 @@ use super::paths::{options_of, trends};
 use super::request::query;
 use super::runs::get;
 use super::{App, ask, schedules};
+use crate::again::again;
 use crate::backend::Backend;
 use crate::failed::{Failed, json};
 use axum::extract::State;
@@ -86,6 +87,7 @@ pub(super) async fn show(State(app): State<App>, uri: Uri) -> Result<Response, F
             "figures": figures,
             "states": states(&samples),
             "limits": limits(store, backend, &entries),
+            "host": host(store, backend, &entries),
             "hops": traces(store, backend, &target)?,
             "schedules": schedules::of_path(store, &target, &entries)?,
             "alerts": reported,
@@ -136,6 +138,15 @@ fn limits(store: &Store, backend: &Backend, entries: &[Entry]) -> Vec<Limited> {
     found
 }
 
+/// The far end as the form takes it, from the latest run that the form could measure again: paths are kept without a port.
+fn host(store: &Store, backend: &Backend, entries: &[Entry]) -> Option<String> {
+    let again = |entry: &Entry| {
+        let (entry, kept) = get(store, backend, &entry.id).ok()?;
+        Some(again(kept.run()?, &entry)?.host)
+    };
+    entries.iter().take(OPENED).find_map(again)
+}
+
 /// The latest trace, and the latest before it with other routers.
 fn traces(store: &Store, backend: &Backend, target: &str) -> Result<Vec<Trace>, Failed> {
     let filter = Filter {
@@ -180,7 +191,7 @@ fn hops(run: &Run) -> Vec<HopRow> {
 
 /// Runs of a path that are looked at, the latest.
 const LOOKED_AT: u64 = 2_000;
-/// Documents that are opened for the limit.
+/// Documents that are opened for the limit, and for the far end's port.
 const OPENED: usize = 6;
 /// Traces that are compared with the latest.
 const TRACES: u64 = 30;

@@ -95,12 +95,24 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
     let filter = Filter { limit: Some(limit + 1), ..wanted.filter()? };
     let (mut runs, count) = ask(&app, move |store, _| {
         let whole = Filter { after: None, ..filter.clone() };
-        Ok((store.list(&filter)?, store.count(&whole)?))
+        let runs = store.list(&filter)?;
+        check_place(store, filter.after.as_ref().filter(|_| runs.is_empty()))?;
+        Ok((runs, store.count(&whole)?))
     })
     .await?;
     let more = runs.len() as u64 > limit;
     runs.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(json(StatusCode::OK, &json!({ "runs": runs, "more": more, "count": count })))
+}
+
+/// A list without an end must not look like one that has ended: behind a run that was taken out there is no place.
+fn check_place(store: &Store, after: Option<&String>) -> Result<(), Failed> {
+    let Some(after) = after else { return Ok(()) };
+    match store.count(&Filter { id: Some(after.clone()), ..Filter::default() })? {
+        0 => Err(Failed::new(StatusCode::NOT_FOUND, format!("`after` names no kept run: {after}"))
+            .advised("read the list again from its begin: the run was taken out meanwhile")),
+        _ => Ok(()),
+    }
 }
 
 /// A run as the page shows it.

@@ -77,6 +77,15 @@ fn a_list_goes_on_behind_a_run_where_many_began_at_one_time() {
 }
 
 #[test]
+fn a_list_behind_a_lost_run_is_refused() {
+    let page = with_runs();
+    let last = ids(&page.get("/api/runs?limit=2")).pop().unwrap();
+    assert_eq!(page.change("DELETE", &format!("/api/runs/{last}"), "").status, 204);
+    let rest = page.get(&format!("/api/runs?limit=2&after={last}"));
+    assert!(rest.status == 404 && rest.body.contains(&last) && rest.body.contains("advice"), "{rest:?}");
+}
+
+#[test]
 fn a_run_is_shown_in_every_shape() {
     let page = with_runs();
     let shown = page.get("/api/runs/01b").json();
@@ -499,6 +508,7 @@ fn bodies_are_bounded_and_read_with_care() {
         (r#"{"kind":"reboot","host":"a"}"#, "reboot"),
         (r#"{"kind":"measure","host":"a","shell":"x"}"#, "shell"),
         (r#"{"kind":"throughput","host":"a","seconds":0}"#, "seconds"),
+        (r#"{"kind":"throughput","host":"a","interval_ms":9}"#, "interval_ms is to be from 10 to 60000"),
         (r#"{"kind":"throughput","host":"a","seconds":-1}"#, "-1"),
         (r#"{"kind":"throughput","host":"a","streams":129}"#, "streams"),
         (r#"{"kind":"measure","host":"  "}"#, "far end"),

@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 use store::Begun;
 
 const MANY: u64 = 10_000;
+/// The far end of the oldest run alone.
+const RARE: &str = "rare.example";
 
 /// A hundred far ends, ten labels, all put in by one transaction. Every second run has not ended.
 fn fill(page: &Page) {
@@ -19,7 +21,7 @@ fn fill(page: &Page) {
         let begun = Begun {
             id: format!("{number:05}"),
             kind: "throughput".into(),
-            target: format!("host-{}.example", number % 100),
+            target: if number == 0 { RARE.into() } else { format!("host-{}.example", number % 100) },
             label: format!("set-{}", number % 10),
             started: WallTime(1_790_000_000_000_000_000 + number / 4 * 1_000_000),
         };
@@ -62,7 +64,8 @@ fn ten_thousand_runs_are_listed_searched_and_changed() {
     }
     assert_eq!(paged(&page, "find=HOST-7.").len(), 100);
     assert_eq!(paged(&page, "status=unended").len() as u64, MANY / 2);
-    assert_eq!(page.get("/api/names").json()["targets"].as_array().unwrap().len(), 100);
+    assert_eq!(page.get("/api/names").json()["targets"].as_array().unwrap().len(), 101);
+    assert!(page.get("/metrics").body.contains(&format!("pathmeter_up{{target=\"{RARE}\"")), "however old");
     let paths = page.get("/api/paths").json();
     assert_eq!((&paths["whole"], &paths["far_ends"]), (&false.into(), &100.into()), "of the latest runs");
     assert_eq!(page.get("/api/path?target=host-7.example").json()["runs"], 100);

@@ -169,6 +169,11 @@ fn a_path_has_its_marks_alerts_and_schedule() {
     let schedule = &path["schedules"][0];
     assert_eq!((&schedule["kind"], schedule["every_seconds"].as_f64()), (&"throughput".into(), Some(900.0)));
     assert_eq!((&path["alerts"][0]["change"], &path["alerts"][0]["waiting"]), (&"worse".into(), &1.into()));
+    assert_eq!(path["host"], "far.example", "at its usual port");
+    let mut other = run("run-99", 99 * 900, 3);
+    other.plan.as_mut().unwrap().target.address = "192.0.2.1:5300".parse().unwrap();
+    page.keep(&other, "far.example", "");
+    assert_eq!(page.get("/api/path?target=far.example").json()["host"], "far.example:5300");
     assert_eq!(page.get("/api/alerts").json()["alerts"], path["alerts"]);
     assert_eq!(page.get("/api/alerts?target=other").json()["alerts"], json!([]));
     let unknown = page.get("/api/path?target=absent");
@@ -231,15 +236,24 @@ fn measuring_again_is_measuring_the_same() {
         plan.test.streams = 4;
         plan.test.bitrate = Some(BitRate(5_000_000));
         plan.test.end = End::Time(Nanos::from_secs(3));
+        plan.local.interval = Nanos::from_millis(100);
     });
     assert_eq!(again["host"], "far.example:5300", "its own port");
-    let known = [&again["directions"], &again["streams"], &again["bitrate"], &again["seconds"]];
-    assert_eq!(known, [&json!("down"), &json!(4), &json!(5_000_000), &json!(3)]);
+    let known = ["directions", "streams", "bitrate", "seconds", "interval_ms"].map(|field| &again[field]);
+    assert_eq!(known, [&json!("down"), &json!(4), &json!(5_000_000), &json!(3), &json!(100)]);
     let again = keep("six", &|run| {
         let target = &mut run.plan.as_mut().unwrap().target;
         (target.host, target.address) = ("2001:db8::1".into(), "[2001:db8::1]:5300".parse().unwrap());
     });
-    assert_eq!(again["host"], "[2001:db8::1]:5300");
+    assert_eq!((&again["host"], again.get("family")), (&"[2001:db8::1]:5300".into(), None));
+    let again = keep("named", &|run| {
+        run.plan.as_mut().unwrap().target.address = "[2001:db8::1]:5210".parse().unwrap();
+    });
+    assert_eq!(
+        (&again["host"], &again["family"]),
+        (&"far.example".into(), &6.into()),
+        "over the same version"
+    );
     type Altered<'a> = &'a dyn Fn(&mut Run);
     let other: [(&str, Altered<'_>); 3] = [
         ("bytes", &|run| run.plan.as_mut().unwrap().test.end = End::Blocks(7)),

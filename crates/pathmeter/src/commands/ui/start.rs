@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use store::{Begun, Recorder};
 use web::{Asked, BegunTest, Kind, Refused, Sink, Update};
-use wire::native::Token;
+use wire::native::{PORT, Token};
 
 /// A far end that has a name in the configuration.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub(super) fn start(
 }
 
 fn begin(asked: Asked, mut sink: Sink, args: &StoreArgs, targets: &[NamedFarEnd]) -> Result<BegunTest> {
-    let named = targets.iter().find(|target| target.name == asked.host.trim());
+    let named = configured(&asked.host, targets);
     let (far, link) = far_end(&asked, named)?;
     let target = far.host.host.clone();
     let given = asked.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
@@ -90,6 +90,17 @@ fn begin(asked: Asked, mut sink: Sink, args: &StoreArgs, targets: &[NamedFarEnd]
         sink(last);
     })?;
     Ok(BegunTest { stop: Box::new(move || stop.raise()), id, expected: expected(&asked) })
+}
+
+/// The configured far end of this name; or of this host and port, under which its runs are kept.
+fn configured<'a>(wanted: &str, targets: &'a [NamedFarEnd]) -> Option<&'a NamedFarEnd> {
+    let port = |host: &HostPort| host.port.unwrap_or(PORT);
+    let is_host = |target: &&NamedFarEnd| {
+        let host = wanted.trim().parse::<HostPort>();
+        host.is_ok_and(|host| (&host.host, port(&host)) == (&target.host.host, port(&target.host)))
+    };
+    let by_name = targets.iter().find(|target| target.name == wanted.trim());
+    by_name.or_else(|| targets.iter().find(is_host))
 }
 
 /// The far end and the speed of the link to it.
@@ -204,9 +215,10 @@ fn request(asked: &Asked, far: FarEnd, link: Option<BitRate>, secured: bool) -> 
 
 /// A chart of a short test needs more points than one each second.
 fn interval(asked: &Asked) -> Nanos {
-    match asked.seconds {
-        Some(seconds) if seconds > 60 => Nanos::from_secs(1),
-        _ => Nanos::from_millis(250),
+    match (asked.interval_ms, asked.seconds) {
+        (Some(interval), _) => Nanos::from_millis(interval.into()),
+        (None, Some(seconds)) if seconds > 60 => Nanos::from_secs(1),
+        (None, _) => Nanos::from_millis(250),
     }
 }
 
