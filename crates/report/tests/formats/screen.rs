@@ -5,7 +5,7 @@ use insight::finding::rule_ids;
 use model::event::Warning;
 use model::finding::{Finding, Severity, Status};
 use model::plan::Direction;
-use model::run::Run;
+use model::run::{Run, Subject};
 use pathmeter_report::format::{RunDocument, Style, text};
 
 /// Runs of `measure`, `throughput`, `latency`, `mtu` and `transfer`, and results that were kept.
@@ -16,7 +16,7 @@ fn answers() -> Vec<(String, Run)> {
         let json = std::fs::read_to_string(&path).expect(&path);
         (name.to_owned(), serde_json::from_str(&json).expect(&path))
     });
-    own.chain(kept).filter(|(_, run)| !run.is_hops() && !run.is_frames()).collect()
+    own.chain(kept).filter(|(_, run)| !matches!(run.subject(), Subject::Hops | Subject::Frames)).collect()
 }
 
 fn lines(run: &Run) -> (usize, String) {
