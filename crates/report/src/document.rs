@@ -154,7 +154,7 @@ pub fn indented_json(value: &(impl Serialize + ?Sized)) -> String {
 /// A value as a line of JSON.
 ///
 /// # Panics
-/// As [`indented_json`].
+/// See [`indented_json`].
 pub fn json_line(value: &(impl Serialize + ?Sized)) -> String {
     line(&json_value(value))
 }
@@ -162,7 +162,7 @@ pub fn json_line(value: &(impl Serialize + ?Sized)) -> String {
 /// A value as JSON that is not written yet.
 ///
 /// # Panics
-/// As [`indented_json`].
+/// See [`indented_json`].
 ///
 /// Every document is written from here: a serializer is compiled for each type and each form of text, and the documents are
 /// large types.

@@ -222,6 +222,7 @@ fn quest(plan: &Plan, direction: Direction, evidence: &Evidence, allowed: Option
         overhead,
         most: evidence.asked.into_iter().chain(allowed).min().map(in_frames),
         lost,
+        is_met: evidence.udp.is_some(),
         short,
         place: plan.local.place || evidence.rate <= PLACE_BELOW && is_private(plan.target.address.ip()),
         budget: match plan.local.explain {

@@ -41,6 +41,8 @@ pub(crate) struct Quest {
     pub(crate) most: Option<BitRate>,
     /// Share of TCP's segments that were lost.
     pub(crate) lost: f64,
+    /// The test has met the limit: datagrams of it were lost, and no ladder is needed.
+    pub(crate) is_met: bool,
     /// The short form: no place, fewer steps.
     pub(crate) short: bool,
     /// The place may be looked for.
@@ -80,7 +82,8 @@ struct Phase<'a> {
 
 impl Phase<'_> {
     fn carry_out(&mut self) -> Result<()> {
-        let Some(capped) = self.ladder()? else { return self.idle() };
+        let capped = if self.quest.is_met { Some(self.below()?) } else { self.ladder()? };
+        let Some(capped) = capped else { return self.idle() };
         let flood = self.step(capped * FLOOD, self.quest.payload, Nanos::from_secs(1));
         let most = capped * SATURATED / self.bits(self.quest.payload);
         let time = if self.quest.short { SHORT_SATURATION } else { SATURATION };
@@ -100,6 +103,16 @@ impl Phase<'_> {
         let outcome = self.path.run(&[step])?;
         self.reading.take(Purpose::Cold, step, outcome.first());
         self.path.rest(Nanos::ZERO)
+    }
+
+    /// Less than the test got: what is lost then no limit of rate takes. The rate that the test got.
+    fn below(&mut self) -> Result<f64> {
+        let reached = (self.quest.reached.0 as f64).max(LEAST_RATE);
+        let time = self.step_time(BELOW * reached).saturating_mul(2).min(LONGEST_STEP);
+        let step = self.step(BELOW * reached, self.quest.payload, time);
+        let outcome = self.path.run(&[step])?;
+        self.reading.take(Purpose::Ladder, step, outcome.first());
+        Ok(reached)
     }
 
     /// Higher and higher, until a step is capped; what the path delivers then, bits per second.
@@ -300,6 +313,7 @@ const SHORT_SATURATION: Nanos = Nanos::from_millis(250);
 const COLD_FLOOD: f64 = 3.1;
 const COLD: Nanos = Nanos::from_millis(350);
 const GRACE: Nanos = Nanos::from_millis(100);
+const BELOW: f64 = 0.8;
 const LADDER_START: f64 = 1.25;
 const MOST_TIMES: f64 = 12.0;
 const MOST_TIMES_LOSSY: f64 = 300.0;

@@ -34,6 +34,8 @@ pub(crate) struct DirectionSearch<'a> {
     ahead: Ahead,
     /// How fast probes follow each other.
     pace: Pace,
+    /// Some probes are lost whatever the pace is.
+    loses_anyway: bool,
 }
 
 impl DirectionSearch<'_> {
@@ -138,7 +140,8 @@ impl DirectionSearch<'_> {
         let is_long = prober.is_long();
         prober.set_pace(Pace::FAST);
         let (ahead, pace) = (Ahead::default(), Pace::FAST);
-        Ok(DirectionSearch { prober, direction, sender, one_way, is_long, ahead, pace })
+        let loses_anyway = false;
+        Ok(DirectionSearch { prober, direction, sender, one_way, is_long, ahead, pace, loses_anyway })
     }
 
     /// The path MTU, to the byte. A path whose rate loses probes is searched again, more slowly.
@@ -344,7 +347,8 @@ impl DirectionSearch<'_> {
         let again = self.send_fragments(&planned, after);
         self.prober.set_pace(self.pace);
         let (slow, after) = again?;
-        let better = if arrived(&slow) > arrived(&tests) { slow } else { tests };
+        // What arrives one by one crosses; else both are one test of twice as many.
+        let better = if arrived(&slow) > arrived(&tests) { slow } else { both(tests, slow) };
         self.one_way.fragments.tests.extend(better);
         Ok(after)
     }
@@ -550,6 +554,18 @@ fn take(test: &mut FragmentTest, rows: &[SizeCount]) {
     let row = rows.iter().find(|row| row.size == test.payload);
     test.received = row.map_or(0, |row| row.count);
     test.largest_piece = row.and_then(|row| row.fragment);
+}
+
+/// Tests that were repeated, as one.
+fn both(mut tests: Vec<FragmentTest>, again: Vec<FragmentTest>) -> Vec<FragmentTest> {
+    for (test, again) in tests.iter_mut().zip(again) {
+        test.sent += again.sent;
+        test.received += again.received;
+        test.pieces_received =
+            test.pieces_received.zip(again.pieces_received).map(|(one, other)| one + other);
+        test.largest_piece = test.largest_piece.max(again.largest_piece);
+    }
+    tests
 }
 
 /// Pieces of a test that left, or that routers made of them.

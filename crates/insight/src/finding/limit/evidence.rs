@@ -18,7 +18,7 @@ pub fn evidence_of(run: &Run, direction: Direction) -> Option<Evidence> {
     }
     let is_tcp = plan.test.transport == Transport::Tcp;
     let payload = one_way.figures.mss.filter(|payload| *payload > 0)?;
-    // Datagrams in pieces are lost when one piece is: their rate is no rate of frames.
+    // Datagrams in fragments are lost when one fragment is: their rate is no rate of frames.
     if !is_tcp && one_way.figures.wire.frames_per_packet != Some(1) {
         return None;
     }

@@ -235,40 +235,22 @@ fn loss(signs: &Signs<'_>) -> Option<Limit> {
     })
 }
 
-/// Datagrams are lost alike at every rate: more arrive of more that are sent.
+/// Datagrams are lost by chance: also where less is sent than the path took, or where more of a load passes than of the test.
 fn loss_of_datagrams(signs: &Signs<'_>) -> Option<Limit> {
     let share = signs.lost();
     if signs.evidence.udp.is_none() || share < FEW_LOST {
         return None;
     }
-    let is_of_one_flow = |step: &&LoadStep| {
-        let purposes = [Purpose::Ladder, Purpose::Hot, Purpose::Lower, Purpose::Higher];
-        purposes.contains(&step.purpose) && step.sparse == 0 && step.stalled < STALLED && step.datagrams > 1
+    let is_below = |step: &&LoadStep| (step.sent.0 as f64) < BELOW * signs.rate && step.stalled < STALLED;
+    let below: Vec<&LoadStep> = signs.load()?.of(Purpose::Ladder).filter(is_below).collect();
+    let sent: f64 = below.iter().map(|step| step.datagrams as f64).sum();
+    let lost: f64 = below.iter().map(|step| step.loss * step.datagrams as f64).sum();
+    let expected = sent * share;
+    let (is_it, confidence) = match expected {
+        MANY.. => (lost >= expected / 8.0, Confidence::High),
+        _ => (signs.passes(), Confidence::Medium),
     };
-    let steps: Vec<&LoadStep> = signs.load()?.steps.iter().filter(is_of_one_flow).collect();
-    if steps.iter().any(|step| step.growth.0 as f64 >= MILLI) {
-        return None;
-    }
-    // The test itself, and each load, as what was sent and what arrived of it.
-    let of_test = (signs.rate / (1.0 - share), signs.rate);
-    let points = steps.iter().map(|step| (step.sent.0 as f64, step.sent.0 as f64 * (1.0 - step.loss)));
-    let points: Vec<(f64, f64)> = points.chain([of_test]).collect();
-    let least = points.iter().copied().min_by(|one, other| one.0.total_cmp(&other.0))?;
-    let most = points.iter().copied().max_by(|one, other| one.0.total_cmp(&other.0))?;
-    let (more_sent, more_arrived) = (most.0 / least.0, most.1 / least.1.max(1.0));
-    let expected = steps.iter().map(|step| step.datagrams as f64).sum::<f64>() * share;
-    match more_arrived.ln() / more_sent.ln() {
-        _ if more_sent < WIDE || expected < 4.0 => None,
-        ALIKE.. => Some(Limit { share: Some(share), ..limit(LimitKind::Loss, Confidence::High) }),
-        // Neither: others may share a limit that has no queue.
-        NO_BUCKET.. => Some(Limit {
-            ruled_out: vec![
-                "not one limit: of more that is sent more arrives, and a larger part is lost".into(),
-            ],
-            ..Limit::default()
-        }),
-        _ => None,
-    }
+    is_it.then(|| Limit { share: Some(share), ..limit(LimitKind::Loss, confidence) })
 }
 
 /// Packets overtake each other: TCP takes some for lost, and waits for others. A queue or a window that binds is named before.
@@ -326,11 +308,10 @@ pub(super) fn not_known(signs: &Signs<'_>) -> Limit {
 const SOME_LOSSES: u64 = 4;
 /// Fewer datagrams are lost on many paths.
 const FEW_LOST: f64 = 0.005;
-/// Loads of a path so many times apart show whether a loss depends on the rate.
-const WIDE: f64 = 1.3;
-/// Exponent by which what arrives grows with what is sent: 1 where a fixed share is lost, 0 at a limit.
-const ALIKE: f64 = 0.6;
-const NO_BUCKET: f64 = 0.25;
+/// Of what arrived of a test, the rate of a load that no limit of rate meets.
+const BELOW: f64 = 0.9;
+/// Datagrams that are lost again where chance takes them.
+const MANY: f64 = 4.0;
 /// Segments lost, of all: in slow start alone it is less over so long a time.
 const LOSING: f64 = 0.02;
 const MANY_ROUND_TRIPS: f64 = 200.0;

@@ -78,7 +78,8 @@ fn of_throughput(run: &Run) -> Vec<Block> {
     let pairs = run.summary.pairs.as_deref();
     let facts = path_facts(run).into_iter().chain(pairs.into_iter().flat_map(pair_facts));
     let limits = brief::limits(run).into_iter();
-    let observed = brief::observed(run).into_iter().map(|(host, sentence)| (format!("Observed {host}"), sentence));
+    let observed =
+        brief::observed(run).into_iter().map(|(host, sentence)| (format!("Observed {host}"), sentence));
     let limits = limits.map(|(direction, limit)| (format!("Limit {direction}"), limit)).chain(observed);
     let table = match pairs {
         Some(_) => Block::Table(pair_table(run)),

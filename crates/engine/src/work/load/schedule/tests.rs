@@ -188,6 +188,8 @@ struct Before {
     rate: f64,
     lost: f64,
     growth: f64,
+    /// It was a test of datagrams, and some were lost.
+    is_met: bool,
 }
 
 fn evidence(path: &mut SimPath, before: Before) -> Evidence {
@@ -198,6 +200,7 @@ fn evidence(path: &mut SimPath, before: Before) -> Evidence {
         overhead: OVERHEAD,
         most: None,
         lost: before.lost,
+        is_met: before.is_met,
         short: false,
         place: true,
         budget: Nanos::from_secs(4),
@@ -240,7 +243,7 @@ fn evidence(path: &mut SimPath, before: Before) -> Evidence {
 /// The same after a test of datagrams at `sent`, of which a share was lost.
 fn evidence_of_datagrams(path: &mut SimPath, sent: f64, lost: f64) -> Evidence {
     let rate = sent * (1.0 - lost);
-    let load = evidence(path, Before { rate, lost: 0.0, growth: 0.0 });
+    let load = evidence(path, Before { rate, lost: 0.0, growth: 0.0, is_met: true });
     let datagrams = (sent * 6.0 / FULL) as u64;
     let udp = UdpSigns { datagrams, lost: (datagrams as f64 * lost) as u64 };
     Evidence { asked: Some(BitRate(sent as u64)), tcp: None, udp: Some(udp), ..load }
@@ -261,7 +264,7 @@ proptest! {
         let rate = 10_f64.powf(rate);
         let queue_bits = (rate * queue).max(6.0 * FULL);
         let mut path = SimPath::new(vec![Bucket::new(link, rate, burst * 8.0, queue_bits)], delay, seed);
-        let before = Before { rate: rate * share, lost: 0.003, growth: queue_bits / rate * 0.8 };
+        let before = Before { rate: rate * share, lost: 0.003, growth: queue_bits / rate * 0.8, is_met: false };
         let found = limit_of(&evidence(&mut path, before));
         prop_assert_eq!(found.kind, LimitKind::Shaper, "{:?}", found);
         prop_assert!(near(found.rate.expect("a rate").0 as f64, rate, 0.02), "{:?} for {}", found.rate, rate);
@@ -280,7 +283,7 @@ proptest! {
         let rate = 10_f64.powf(rate);
         let bucket = Bucket { per_flow, ..Bucket::new(link, rate, burst * 8.0, 0.0) };
         let mut path = SimPath::new(vec![bucket], delay, seed);
-        let found = limit_of(&evidence(&mut path, Before { rate: rate * share, lost: 0.05, growth: 1e-5 }));
+        let found = limit_of(&evidence(&mut path, Before { rate: rate * share, lost: 0.05, growth: 1e-5, is_met: false }));
         prop_assert_eq!(found.kind, LimitKind::Policer, "{:?}", found);
         prop_assert!(near(found.rate.expect("a rate").0 as f64, rate, 0.03), "{:?} for {}", found.rate, rate);
         prop_assert_eq!(found.per_flow, Some(per_flow));
@@ -296,7 +299,7 @@ proptest! {
         let rate = packets * FULL;
         let bucket = Bucket { counts_packets: true, ..Bucket::new(2, rate, 30.0 * FULL, queue_bits) };
         let mut path = SimPath::new(vec![bucket], delay, seed);
-        let before = Before { rate: rate * 0.95, lost: 0.03, growth: queue_bits / rate * 0.9 };
+        let before = Before { rate: rate * 0.95, lost: 0.03, growth: queue_bits / rate * 0.9, is_met: false };
         let found = limit_of(&evidence(&mut path, before));
         prop_assert_eq!(found.kind, LimitKind::PacketRate, "{:?}", found);
         prop_assert!(near(found.packets.expect("a rate").0 as f64, packets, 0.03), "{:?}", found);
@@ -308,7 +311,7 @@ proptest! {
     ) {
         let rate = 10_f64.powf(rate);
         let mut path = SimPath::new(Vec::new(), delay, seed);
-        let found = limit_of(&evidence(&mut path, Before { rate, lost: 0.0, growth }));
+        let found = limit_of(&evidence(&mut path, Before { rate, lost: 0.0, growth, is_met: false }));
         prop_assert!(!found.kind.is_of_the_path(), "{:?}", found);
         prop_assert!(found.ruled_out.iter().any(|text| text.contains("not the path")), "{:?}", found);
     }
@@ -320,7 +323,7 @@ proptest! {
         let mut path = SimPath { loss, ..SimPath::new(Vec::new(), delay, seed) };
         let rtt = 2.0 * delay + 1e-4;
         let reno = 1.22 * 1448.0 * 8.0 / (rtt * loss.sqrt());
-        let found = limit_of(&evidence(&mut path, Before { rate: reno, lost: loss, growth: 1e-4 }));
+        let found = limit_of(&evidence(&mut path, Before { rate: reno, lost: loss, growth: 1e-4, is_met: false }));
         prop_assert!(matches!(found.kind, LimitKind::Loss | LimitKind::NotKnown), "{:?}", found);
     }
 
@@ -355,7 +358,7 @@ proptest! {
         let rate = 10_f64.powf(rate);
         let faster = Bucket::new(1, rate * times, 15e3 * 8.0, rate * times * queue);
         let mut path = SimPath::new(vec![faster, Bucket::new(2, rate, 60e3 * 8.0, 0.0)], 0.002, seed);
-        let found = limit_of(&evidence(&mut path, Before { rate: rate * 0.9, lost: 0.03, growth: 1e-4 }));
+        let found = limit_of(&evidence(&mut path, Before { rate: rate * 0.9, lost: 0.03, growth: 1e-4, is_met: false }));
         prop_assert_eq!(found.kind, LimitKind::Policer, "{:?}", found);
     }
 }
@@ -366,8 +369,10 @@ fn the_link_of_a_long_path_is_found() {
         for (queue, loss) in [(3e6, 0.003), (0.0, 0.05)] {
             let bucket = Bucket::new(link, 30e6, 40e3 * 8.0, queue);
             let mut path = SimPath { links: 14, ..SimPath::new(vec![bucket], 0.01, 7) };
-            let found =
-                limit_of(&evidence(&mut path, Before { rate: 28e6, lost: loss, growth: queue / 30e6 }));
+            let found = limit_of(&evidence(
+                &mut path,
+                Before { rate: 28e6, lost: loss, growth: queue / 30e6, is_met: false },
+            ));
             assert_eq!(found.place.and_then(|place| place.link()), Some(link), "{found:?}");
         }
     }
@@ -384,6 +389,7 @@ fn no_step_exceeds_what_is_allowed_and_the_phase_ends_in_time() {
         overhead: OVERHEAD,
         most: Some(BitRate(20_000_000)),
         lost: 0.0,
+        is_met: false,
         short: false,
         place: true,
         budget: Nanos::from_secs(4),
@@ -401,7 +407,7 @@ fn no_step_exceeds_what_is_allowed_and_the_phase_ends_in_time() {
 fn the_short_form_names_the_kind_too() {
     for (queue, kind) in [(3e6, LimitKind::Shaper), (0.0, LimitKind::Policer)] {
         let mut path = SimPath::new(vec![Bucket::new(2, 30e6, 40e3 * 8.0, queue)], 0.005, 7);
-        let before = Before { rate: 28e6, lost: 0.01, growth: queue / 30e6 };
+        let before = Before { rate: 28e6, lost: 0.01, growth: queue / 30e6, is_met: false };
         let mut found = evidence(&mut path.clone(), before);
         let quest = Quest {
             direction: Direction::Up,
@@ -410,6 +416,7 @@ fn the_short_form_names_the_kind_too() {
             overhead: OVERHEAD,
             most: None,
             lost: 0.01,
+            is_met: false,
             short: true,
             place: true,
             budget: Nanos::from_millis(1200),

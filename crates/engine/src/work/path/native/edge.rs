@@ -12,10 +12,21 @@ impl DirectionSearch<'_> {
     /// Compares the path MTU with smaller sizes where larger packets vanish silently, where packets were lost in the search, or where a
     /// test lost some (`suspected`). Packets that differ by few bytes meet a full queue or a bad line alike.
     pub(super) fn edge(&mut self, suspected: bool) -> Result<()> {
-        // Where the rate of the probes loses some, these are too many to be sent one by one.
-        let Some(compared) = self.compared(suspected).filter(|_| self.pace == Pace::FAST) else {
+        // Where the rate of the probes alone loses some, these are too many to be sent one by one.
+        if self.pace != Pace::FAST && !self.loses_anyway {
             return Ok(());
-        };
+        }
+        let Some(compared) = self.compared(suspected || self.loses_anyway) else { return Ok(()) };
+        let pace = self.pace;
+        self.set_pace(Pace::FAST);
+        let outcome = self.compare(compared);
+        if self.pace == Pace::FAST {
+            self.set_pace(pace);
+        }
+        outcome
+    }
+
+    fn compare(&mut self, compared: [u32; 3]) -> Result<()> {
         let mut tried = BTreeMap::new();
         self.ask(&compared, COPIES, &mut tried)?;
         let [small, near, large] = compared.map(|size| lost(&tried[&size]));

@@ -16,18 +16,23 @@ impl DirectionSearch<'_> {
             return Ok(());
         };
         let mut tried = self.swept_ahead(mtu);
-        loop {
-            let mut sizes = self.swept(mtu, also);
-            sizes.retain(|size| !tried.contains_key(size));
-            for part in sizes.chunks(MAX_SIZES) {
-                self.ask(part, 1, &mut tried)?;
+        let swept = self.swept(mtu, also);
+        let rest: Vec<u32> = swept.iter().copied().filter(|size| !tried.contains_key(size)).collect();
+        self.sweep(&rest, &mut tried)?;
+        // Packets sent and lost, at each pace.
+        let mut sweeps = vec![counts(&tried)];
+        while self.is_lost_by_rate(&lost(&tried))? {
+            let mut again = BTreeMap::new();
+            self.sweep(&swept, &mut again)?;
+            sweeps.push(counts(&again));
+            // A size that came at any pace crosses.
+            for (size, probe) in again {
+                let known = tried.entry(size).or_insert(SizeProbe { size, sent: 0, received: 0 });
+                known.sent += probe.sent;
+                known.received += probe.received;
             }
-            // Those that came did cross.
-            if !self.is_lost_by_rate(&lost(&tried))? {
-                break;
-            }
-            tried.retain(|_, probe| probe.received > 0);
         }
+        self.loses_anyway = loses_anyway(&sweeps);
         let sizes: Vec<u32> = tried.keys().copied().collect();
         if lost(&tried).is_empty() || lost(&tried).len() > MAX_SIZES - 1 {
             return Ok(());
@@ -55,6 +60,11 @@ impl DirectionSearch<'_> {
             .extend(tried.iter().filter(|(_, probe)| probe.received == 0).map(|(_, probe)| *probe));
         self.one_way.sizes.sort_by_key(|probe| probe.size);
         Ok(())
+    }
+
+    /// Sends one packet of each of these sizes.
+    fn sweep(&mut self, sizes: &[u32], tried: &mut BTreeMap<u32, SizeProbe>) -> Result<()> {
+        sizes.chunks(MAX_SIZES).try_for_each(|part| self.ask(part, 1, tried))
     }
 
     /// Even steps from the least size that every path is to carry up to the path MTU, finer where tunnels and links have their limits:
@@ -91,6 +101,22 @@ impl DirectionSearch<'_> {
         }
         Ok(())
     }
+}
+
+/// Packets sent, and those that did not come.
+fn counts(tried: &BTreeMap<u32, SizeProbe>) -> (u32, u32) {
+    let add = |(sent, lost): (u32, u32), probe: &SizeProbe| {
+        (sent + probe.sent, lost + probe.sent.saturating_sub(probe.received))
+    };
+    tried.values().fold((0, 0), add)
+}
+
+/// At a slower pace about as large a part of what is sent is lost: the rate is not the reason, or not alone.
+fn loses_anyway(sweeps: &[(u32, u32)]) -> bool {
+    let [(sent, lost), slower @ ..] = sweeps else { return false };
+    let (again, lost_again) =
+        slower.iter().fold((0, 0), |(all, lost), (sent, of_them)| (all + sent, lost + of_them));
+    lost_again >= 2 && 2 * lost_again * sent >= lost * again
 }
 
 /// The sizes between those that are lost and the next ones that are not, as many as one order takes.

@@ -14,7 +14,7 @@ use wire::native::probe::{MAX_COUNT, SizeCount};
 pub(crate) struct Pace(usize);
 
 impl Pace {
-    /// As fast as on a path without a limit of rate.
+    /// The pace of a path without a limit of rate.
     pub(crate) const FAST: Pace = Pace(0);
     /// One by one: 500 kbit/s in full packets.
     pub(crate) const SLOW: Pace = Pace(GAPS.len() - 1);
@@ -66,11 +66,16 @@ impl DirectionSearch<'_> {
         rows
     }
 
+    /// Sends so fast from now on.
+    pub(super) fn set_pace(&mut self, pace: Pace) {
+        self.pace = pace;
+        self.prober.set_pace(pace);
+    }
+
     /// Sends slower from now on; what went ahead was sent too fast. False: it cannot be slower.
     pub(super) fn slow_down(&mut self) -> bool {
         let Some(pace) = self.pace.next() else { return false };
-        self.pace = pace;
-        self.prober.set_pace(pace);
+        self.set_pace(pace);
         self.is_long = false;
         self.ahead = super::Ahead::default();
         true
