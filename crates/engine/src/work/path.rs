@@ -27,7 +27,6 @@ use model::plan::Direction;
 use model::time::MonoTime;
 use model::units::Nanos;
 use native::DirectionSearch;
-pub(crate) use native::pace::Pace;
 use std::sync::mpsc;
 use std::thread::ScopedJoinHandle;
 use tcp::{Held, Segments};

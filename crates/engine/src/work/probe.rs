@@ -5,12 +5,14 @@
 
 pub(crate) mod flow;
 pub(crate) mod numbered;
+mod pace;
+
+pub(crate) use pace::Pace;
 
 use crate::error::{Context, Error, Kind, Result, fault};
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
 use crate::work::dialogue::{Dialogue, Messages};
-use crate::work::path::Pace;
 use crate::work::probe::flow::ProbeFlow;
 use crate::work::throughput::flows::is_too_big;
 use crate::work::throughput::shared::FlowSocket;

@@ -2,7 +2,6 @@
 
 use super::HostFact;
 use crate::plan::Target;
-use crate::sample::{CpuUse, KernelCounters};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,12 +18,15 @@ pub struct ObservedHost {
     /// It reports the name of this host: their CPUs may be the same.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_this_host: bool,
-    /// Its CPUs during the test.
+    /// Its busiest CPU during the test, all kinds of work.
     #[serde(default)]
-    pub cpu: CpuUse,
-    /// Counters of its kernel that moved during the test.
+    pub busiest_cpu: f64,
+    /// Largest share of any of its CPUs that packets took (software interrupts).
     #[serde(default)]
-    pub kernel: KernelCounters,
+    pub busiest_softirq: f64,
+    /// Packets that its kernel dropped before any socket, or for its table of connections.
+    #[serde(default)]
+    pub dropped: u64,
     /// Facts of it that can explain a limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<HostFact>,
@@ -41,8 +43,9 @@ impl ObservedHost {
             target,
             name: String::new(),
             is_this_host: false,
-            cpu: CpuUse::default(),
-            kernel: KernelCounters::default(),
+            busiest_cpu: 0.0,
+            busiest_softirq: 0.0,
+            dropped: 0,
             facts: Vec::new(),
             note: Some(note),
         }

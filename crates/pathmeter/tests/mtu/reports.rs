@@ -167,8 +167,7 @@ fn a_policer_is_no_limit_of_sizes() {
     let _server = lab.serve(Node::S, Who::Root, &[]);
     let run = result(&lab, &["mtu", Node::S.address(Family::V4)]);
     for direction in ["up", "down"] {
-        let one_way = &run["summary"]["path"][direction];
-        assert_eq!((&one_way["path_mtu"], &one_way["fragments"]["fate"]), (&1500.into(), &"pass".into()));
+        assert_eq!(run["summary"]["path"][direction]["path_mtu"], 1500, "{:#}", run["summary"]["path"]);
     }
     assert!(ids(&run).is_empty(), "{:#}", run["findings"]);
 }

@@ -3,13 +3,13 @@
 mod ahead;
 mod edge;
 mod holes;
-pub(crate) mod pace;
+mod pace;
 mod receiver;
 mod trace;
 
 use super::pieces::{pieces, room};
 use crate::error::Result;
-use crate::work::probe::{ProbeTrain, Probes};
+use crate::work::probe::{Pace, ProbeTrain, Probes};
 use ahead::{Ahead, Counted};
 use model::path::{
     BlackHole, BlackHoleCause, Bound, CutDespiteDf, Discovery, FlowSize, FragmentDelivery, FragmentShape,
@@ -17,7 +17,6 @@ use model::path::{
     least_mtu,
 };
 use model::plan::Direction;
-use pace::Pace;
 use packet::header;
 use wire::native::PathObservation;
 use wire::native::probe::{MAX_SIZE, MIN_SIZE, SizeCount};

@@ -17,7 +17,7 @@ pub(super) fn explained(limit: Limit, signs: &Signs<'_>) -> Limit {
     if let Some((cause, fix)) = by_counter {
         return Limit { cause: Some(cause), fix: Some(fix), ..limit };
     }
-    let is_full = |host: &&ObservedHost| !host.is_this_host && host.cpu.busiest_softirq >= FULL;
+    let is_full = |host: &&ObservedHost| !host.is_this_host && host.busiest_softirq >= FULL;
     match observed.iter().find(is_full) {
         Some(host) if OF_A_CPU.contains(&limit.kind) => Limit {
             kind: LimitKind::ForwarderCpu,
@@ -25,7 +25,7 @@ pub(super) fn explained(limit: Limit, signs: &Signs<'_>) -> Limit {
             cause: Some(format!(
                 "a CPU of {} spent {} of the test on packets",
                 host.title(),
-                percent(host.cpu.busiest_softirq.min(1.0))
+                percent(host.busiest_softirq.min(1.0))
             )),
             fix: Some(
                 "spread its receive queues over more CPUs (`ethtool -L`, or RPS by \
@@ -49,12 +49,12 @@ fn sentence(host: &ObservedHost) -> String {
     if let Some(note) = &host.note {
         return format!("not observed: {note}");
     }
-    let (cpu, kernel) = (&host.cpu, &host.kernel);
-    let shares = [cpu.busiest_cpu, cpu.busiest_softirq].map(|share| percent(share.min(1.0)));
-    let [busiest, packets] = shares;
+    let [busiest, packets] = [host.busiest_cpu, host.busiest_softirq].map(|share| percent(share.min(1.0)));
     let of_host = if host.is_this_host { ", those of this host" } else { "" };
-    let dropped = kernel.softnet_drops.saturating_add(kernel.conntrack_drops);
-    let dropped = if dropped > 0 { format!(", {} dropped", count(dropped, "packet")) } else { String::new() };
+    let dropped = match host.dropped {
+        0 => String::new(),
+        some => format!(", {} dropped", count(some, "packet")),
+    };
     format!("its busiest CPU {busiest} busy{of_host}, at most {packets} of one CPU for packets{dropped}")
 }
 

@@ -6,7 +6,6 @@ use model::limit::{
     UdpSigns,
 };
 use model::plan::Target;
-use model::sample::CpuUse;
 use model::units::{BitRate, Bytes, Nanos};
 
 const MBIT: u64 = 1_000_000;
@@ -455,8 +454,8 @@ fn datagrams_that_are_lost_below_the_rate_are_lost_by_chance() {
 
 fn router(busiest_softirq: f64, facts: Vec<HostFact>) -> ObservedHost {
     let target = Target { host: "r1".into(), address: ([10, 0, 0, 1], 5210).into() };
-    let cpu = CpuUse { busiest_softirq, busiest_cpu: busiest_softirq, ..CpuUse::default() };
-    ObservedHost { name: "r1".into(), note: None, cpu, facts, ..ObservedHost::without(target, String::new()) }
+    let name = "r1".into();
+    ObservedHost { name, note: None, busiest_softirq, facts, ..ObservedHost::without(target, String::new()) }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! that carry their largest packets badly.
 
 use super::DirectionSearch;
-use super::pace::Pace;
 use crate::error::Result;
+use crate::work::probe::Pace;
 use model::path::{Discovery, SizeLoss, SizeProbe};
 use std::collections::BTreeMap;
 use wire::native::probe::MIN_SIZE;

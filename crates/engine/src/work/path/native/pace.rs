@@ -3,31 +3,10 @@
 
 use super::{DirectionSearch, whole};
 use crate::error::Result;
-use crate::work::probe::ProbeTrain;
+use crate::work::probe::{Pace, ProbeTrain};
 use model::path::SizeProbe;
-use model::units::Nanos;
 use std::collections::BTreeMap;
 use wire::native::probe::{MAX_COUNT, SizeCount};
-
-/// The time between two probes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pace(usize);
-
-impl Pace {
-    /// The pace of a path without a limit of rate.
-    pub(crate) const FAST: Pace = Pace(0);
-    /// One by one: 500 kbit/s in full packets.
-    pub(crate) const SLOW: Pace = Pace(GAPS.len() - 1);
-
-    /// The time between two probes.
-    pub(crate) fn gap(self) -> Nanos {
-        GAPS[self.0.min(GAPS.len() - 1)]
-    }
-
-    fn next(self) -> Option<Pace> {
-        (self != Pace::SLOW).then_some(Pace(self.0 + 1))
-    }
-}
 
 impl DirectionSearch<'_> {
     /// Whether some of these sizes, of which nothing came, cross one by one: then the rate of the probes was what lost them, and all
@@ -87,7 +66,6 @@ pub(super) fn lost(tried: &BTreeMap<u32, SizeProbe>) -> Vec<u32> {
     tried.values().filter(|probe| probe.received == 0).map(|probe| probe.size).collect()
 }
 
-const GAPS: [Nanos; 3] = [Nanos::from_micros(100), Nanos::from_millis(3), Nanos::from_millis(25)];
 /// Sizes that are sent one by one.
 const MOST_SAMPLES: usize = 4;
 const COPIES: u32 = 3;

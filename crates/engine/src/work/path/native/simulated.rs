@@ -1,8 +1,7 @@
 //! Paths that are simulated, for tests: two hosts, two routers, and faults at either, of which the truth is known.
 
-use super::pace::Pace;
 use crate::error::Result;
-use crate::work::probe::{GroupsReport, ProbeTrain, Probes, is_settled};
+use crate::work::probe::{GroupsReport, Pace, ProbeTrain, Probes, is_settled};
 use model::path::{Flow, FragmentShape, TooBig, headers};
 use model::plan::{Direction, Transport};
 use std::collections::BTreeMap;
