@@ -198,6 +198,9 @@ fn windows_and_buffers_are_named_where_the_path_has_room() {
     let mut buffer = clean();
     (tcp(&mut buffer).largest_cwnd, tcp(&mut buffer).largest_window) = (Bytes(900_000), Bytes(900_000));
     assert_eq!(limit_of(&buffer).kind, LimitKind::SenderBuffer);
+    // Losses keep the window of such a TCP below what it was once.
+    (tcp(&mut buffer).lost, tcp(&mut buffer).segments) = (16, 18_000);
+    assert_ne!(limit_of(&buffer).kind, LimitKind::SenderBuffer);
     // With a queue as long as the path TCP fills what there is.
     tcp(&mut window).loaded_rtt = Some(Nanos::from_millis(90));
     assert_ne!(limit_of(&window).kind, LimitKind::ReceiverWindow);
@@ -291,6 +294,12 @@ fn who_sends_more_gets_more_where_others_send_too() {
         steps(&mut evidence)[index].delivered = BitRate(rate * MBIT);
     }
     assert_eq!(limit_of(&evidence).kind, LimitKind::Competing);
+    // The lower load arrived whole: it has met no others at a full queue, and chance may order the rates.
+    for (index, rate) in [(0, 35), (1, 47), (2, 45), (3, 36), (4, 56), (5, 46)] {
+        steps(&mut evidence)[index].delivered = BitRate(rate * MBIT);
+    }
+    steps(&mut evidence)[3].loss = 0.0;
+    assert_eq!(limit_of(&evidence).kind, LimitKind::VariableRate);
     // A rate that varies is no higher for a higher load.
     for (index, rate) in [(0, 42), (1, 47), (2, 36), (3, 52), (4, 39), (5, 46)] {
         steps(&mut evidence)[index].delivered = BitRate(rate * MBIT);

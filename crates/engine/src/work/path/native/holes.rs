@@ -22,8 +22,11 @@ impl DirectionSearch<'_> {
         // Packets sent and lost, at each pace.
         let mut sweeps = vec![counts(&tried)];
         while self.is_lost_by_rate(&lost(&tried))? {
+            // A few may be a busy host's; of many it is to be seen whether they stay as many.
+            let few = lost(&tried).len() * FEW_OF < swept.len();
+            let sizes = if few { lost(&tried) } else { swept.clone() };
             let mut again = BTreeMap::new();
-            self.sweep(&swept, &mut again)?;
+            self.sweep(&sizes, &mut again)?;
             sweeps.push(counts(&again));
             // A size that came at any pace crosses.
             for (size, probe) in again {
@@ -168,5 +171,7 @@ const FINEST: u32 = 8;
 const MOST_FINE: u32 = 42;
 /// Copies of each size that did not come the first time.
 const FEW_COPIES: u32 = 2;
+/// One in so many sizes.
+const FEW_OF: usize = 12;
 /// Copies of each size at the edges of a hole.
 const EDGE_COPIES: u32 = 4;
