@@ -22,7 +22,7 @@ impl DirectionSearch<'_> {
         // Packets sent and lost, at each pace.
         let mut sweeps = vec![counts(&tried)];
         while self.is_lost_by_rate(&lost(&tried))? {
-            // A few may be a busy host's; of many it is to be seen whether they stay as many.
+            // A few may be a busy host's; many are sent anew with all others, to count whether they stay as many.
             let few = lost(&tried).len() * FEW_OF < swept.len();
             let sizes = if few { lost(&tried) } else { swept.clone() };
             let mut again = BTreeMap::new();
@@ -114,9 +114,12 @@ fn counts(tried: &BTreeMap<u32, SizeProbe>) -> (u32, u32) {
     tried.values().fold((0, 0), add)
 }
 
-/// At a slower pace about as large a part of what is sent is lost: the rate is not the reason, or not alone.
+/// Not the rate alone loses them: a small part of the sweep is lost, or about as large a part at a slower pace.
 fn loses_anyway(sweeps: &[(u32, u32)]) -> bool {
     let [(sent, lost), slower @ ..] = sweeps else { return false };
+    if *lost > 0 && SMALL_PART * lost <= *sent {
+        return true;
+    }
     let (again, lost_again) =
         slower.iter().fold((0, 0), |(all, lost), (sent, of_them)| (all + sent, lost + of_them));
     lost_again >= 2 && 2 * lost_again * sent >= lost * again
@@ -171,7 +174,9 @@ const FINEST: u32 = 8;
 const MOST_FINE: u32 = 42;
 /// Copies of each size that did not come the first time.
 const FEW_COPIES: u32 = 2;
+/// A limit of rate takes more than one in so many of a sweep.
+const SMALL_PART: u32 = 4;
 /// One in so many sizes.
-const FEW_OF: usize = 12;
+const FEW_OF: usize = 24;
 /// Copies of each size at the edges of a hole.
 const EDGE_COPIES: u32 = 4;
