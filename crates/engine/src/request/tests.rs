@@ -86,6 +86,20 @@ fn more_hosts_than_one_make_pairs() {
 }
 
 #[test]
+fn a_host_is_observed_beside_one_session() {
+    let router: crate::host::host_port::HostPort = "127.0.0.1:7".parse().unwrap();
+    let one = Throughput { observe: vec![router.clone()], ..Throughput::to(far()) };
+    let observed = throughput(one.clone()).unwrap().local.observe;
+    assert_eq!(observed.iter().map(|target| target.address.port()).collect::<Vec<_>>(), [7]);
+    let more = Throughput { more: vec![router], ..one.clone() };
+    let pairs = Throughput { pairs: Some(run::PairCount::Fixed(2)), ..one };
+    for asked in [more, pairs] {
+        let error = resolve(&Request::Throughput(Box::new(asked)), &host()).unwrap_err();
+        assert_eq!(error.kind(), Kind::Usage, "{error}");
+    }
+}
+
+#[test]
 fn round_trips_wait_as_the_host_can() {
     let plan = |change: fn(&mut Latency)| {
         let mut asked = Latency::to(far());

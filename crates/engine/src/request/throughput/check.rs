@@ -11,6 +11,10 @@ use model::units::{Bytes, Nanos};
 pub(super) fn check(asked: &Throughput) -> Result<(), Failure> {
     transport(asked)?;
     numbers(asked)?;
+    if !asked.observe.is_empty() && (asked.pairs.is_some() || !asked.more.is_empty()) {
+        let why = "a host is observed beside one session";
+        return exclude("--observe", "--pairs or several hosts", why, "drop one of them");
+    }
     match asked.protocol {
         ProtocolName::Native | ProtocolName::Foreign => Ok(()),
         ProtocolName::Iperf3 => iperf3(asked),

@@ -28,7 +28,7 @@ fn roles(plan: &Plan, local: bool) -> Vec<Role> {
 
 fn data_path(path: &DataPath, transport: Transport, roles: &[Role]) -> String {
     let mut parts = Vec::new();
-    // A foreign peer tells its congestion control at most.
+    // A foreign peer reports its congestion control at most.
     let known = path.send_buffer.0 + path.receive_buffer.0 > 0;
     if roles.contains(&Role::Sender) {
         parts.extend(path.congestion.as_ref().map(|name| format!("congestion control {name}")));
