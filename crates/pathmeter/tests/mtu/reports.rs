@@ -161,8 +161,10 @@ fn legs_that_are_chosen_by_the_flow_label_are_distinguished() {
 #[test]
 fn a_policer_is_no_limit_of_sizes() {
     let Some(lab) = Lab::new("a_policer_is_no_limit_of_sizes") else { return };
+    // A joined packet is larger than the bucket, and would never pass.
+    lab.plain_links();
     for node in [Node::R1, Node::R2] {
-        lab.forward(node, "limit rate over 600 kbytes/second burst 16 kbytes drop");
+        lab.forward(node, "limit rate over 250 kbytes/second burst 8 kbytes drop");
     }
     let _server = lab.serve(Node::S, Who::Root, &[]);
     let run = result(&lab, &["mtu", Node::S.address(Family::V4)]);

@@ -308,7 +308,7 @@ pub(super) fn not_known(signs: &Signs<'_>) -> Limit {
 const SOME_LOSSES: u64 = 4;
 /// Fewer datagrams are lost on many paths.
 const FEW_LOST: f64 = 0.005;
-/// Of what arrived of a test, the rate of a load that no limit of rate meets.
+/// A load below this share of what arrived of a test meets no limit of rate.
 const BELOW: f64 = 0.9;
 /// Datagrams that are lost again where chance takes them.
 const MANY: f64 = 4.0;

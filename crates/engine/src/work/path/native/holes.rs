@@ -22,11 +22,13 @@ impl DirectionSearch<'_> {
         // Packets sent and lost, at each pace.
         let mut sweeps = vec![counts(&tried)];
         while self.is_lost_by_rate(&lost(&tried))? {
-            // A few may be a busy host's; many are sent anew with all others, to count whether they stay as many.
-            let few = lost(&tried).len() * FEW_OF < swept.len();
-            let sizes = if few { lost(&tried) } else { swept.clone() };
+            // Where the largest alone were lost, all sizes go again, to count whether they stay as many.
+            let lost = lost(&tried);
+            let large = swept.get(swept.len() / 4 * 3);
+            let is_of_large = lost.len() >= SOME_LOST && lost.first() >= large;
+            let sizes = if is_of_large { &swept } else { &lost };
             let mut again = BTreeMap::new();
-            self.sweep(&sizes, &mut again)?;
+            self.sweep(sizes, &mut again)?;
             sweeps.push(counts(&again));
             // A size that came at any pace crosses.
             for (size, probe) in again {
@@ -114,12 +116,9 @@ fn counts(tried: &BTreeMap<u32, SizeProbe>) -> (u32, u32) {
     tried.values().fold((0, 0), add)
 }
 
-/// Not the rate alone loses them: a small part of the sweep is lost, or about as large a part at a slower pace.
+/// At a slower pace about as large a part of what is sent is lost: the rate is not the reason, or not alone.
 fn loses_anyway(sweeps: &[(u32, u32)]) -> bool {
     let [(sent, lost), slower @ ..] = sweeps else { return false };
-    if *lost > 0 && SMALL_PART * lost <= *sent {
-        return true;
-    }
     let (again, lost_again) =
         slower.iter().fold((0, 0), |(all, lost), (sent, of_them)| (all + sent, lost + of_them));
     lost_again >= 2 && 2 * lost_again * sent >= lost * again
@@ -174,9 +173,7 @@ const FINEST: u32 = 8;
 const MOST_FINE: u32 = 42;
 /// Copies of each size that did not come the first time.
 const FEW_COPIES: u32 = 2;
-/// A limit of rate takes more than one in so many of a sweep.
-const SMALL_PART: u32 = 4;
-/// One in so many sizes.
-const FEW_OF: usize = 24;
+/// Sizes that are lost together by chance seldom.
+const SOME_LOST: usize = 3;
 /// Copies of each size at the edges of a hole.
 const EDGE_COPIES: u32 = 4;

@@ -25,7 +25,7 @@ impl DirectionSearch<'_> {
         Ok(crosses && self.slow_down())
     }
 
-    /// Whether packets of a size that lost a share of its copies lose as large a share one by one.
+    /// Whether a size that lost a share of its copies loses far less of them one by one: then all that follow are sent more slowly.
     pub(super) fn is_share_by_rate(&mut self, size: u32, share: f64) -> Result<bool> {
         if self.pace == Pace::SLOW {
             return Ok(false);
