@@ -88,11 +88,11 @@ fn more_hosts_than_one_make_pairs() {
 #[test]
 fn a_host_is_observed_beside_one_session() {
     let router: crate::host::host_port::HostPort = "127.0.0.1:7".parse().unwrap();
-    let one = Throughput { observe: vec![router.clone()], ..Throughput::to(far()) };
-    let observed = throughput(one.clone()).unwrap().local.observe;
+    let single = Throughput { observe: vec![router.clone()], ..Throughput::to(far()) };
+    let observed = throughput(single.clone()).unwrap().local.observe;
     assert_eq!(observed.iter().map(|target| target.address.port()).collect::<Vec<_>>(), [7]);
-    let more = Throughput { more: vec![router], ..one.clone() };
-    let pairs = Throughput { pairs: Some(run::PairCount::Fixed(2)), ..one };
+    let more = Throughput { more: vec![router], ..single.clone() };
+    let pairs = Throughput { pairs: Some(run::PairCount::Fixed(2)), ..single };
     for asked in [more, pairs] {
         let error = resolve(&Request::Throughput(Box::new(asked)), &host()).unwrap_err();
         assert_eq!(error.kind(), Kind::Usage, "{error}");
