@@ -6,16 +6,16 @@ use super::rows;
 use crate::finding::percent;
 use model::dut::{DeviceReport, RateReport, Setup, StreamReport};
 use model::finding::{Finding, Severity};
-use model::search::{Load, LossStep};
+use model::search::{Irregular, Load, LossStep};
 use serde_json::Value;
+use std::fmt;
 
 /// The same share of the frames is lost at every load that the device forwards otherwise.
 pub(super) fn random_loss(device: &DeviceReport, setup: &Setup) -> Vec<Finding> {
     let lossy = rows(device, |row| share(row).is_some());
     let Some(first) = lossy.first() else { return Vec::new() };
     let Some(lost) = share(first) else { return Vec::new() };
-    let pdr = tolerant(first, setup)
-        .and_then(|rate| Some(format!("; {} {}", rate.goal.to_uppercase(), rate.lower?)));
+    let pdr = tolerant(first, setup).map(|found| format!("; {found}"));
     let title = format!(
         "The device loses {} of {} at every rate from {} to {}: no rate without loss exists{}",
         percent(lost.share),
@@ -36,15 +36,55 @@ pub(super) fn is_chance(row: &StreamReport, rate: &RateReport, setup: &Setup) ->
     share(row).is_some() && !tolerates(rate, setup, 0.0)
 }
 
-/// The rate of a goal that allows so much loss as there is.
-pub(super) fn tolerant<'a>(row: &'a StreamReport, setup: &Setup) -> Option<&'a RateReport> {
+/// The rate of a goal that allows so much loss as there is. A search that did not end gives a least rate, as the steps of loss do that
+/// keep within the goal.
+pub(super) fn tolerant<'a>(row: &'a StreamReport, setup: &Setup) -> Option<Found<'a>> {
     let lost = share(row)?;
-    row.rates.iter().find(|rate| tolerates(rate, setup, lost.share) && rate.lower.is_some())
+    let rate = row.rates.iter().find(|rate| tolerates(rate, setup, lost.share) && rate.lower.is_some())?;
+    let found = Found::of(row, rate)?;
+    let kept = kept(row, loss_ratio(rate, setup)?).filter(|kept| found.is_least && kept.0 > found.load.0);
+    Some(Found { load: kept.unwrap_or(found.load), ..found })
+}
+
+/// The highest load of the steps up to which none lost more than this share.
+fn kept(row: &StreamReport, most: f64) -> Option<Load> {
+    let mut steps: Vec<&LossStep> = row.loss.as_ref()?.rows.iter().collect();
+    steps.sort_by(|one, other| one.load.0.total_cmp(&other.load.0));
+    steps.iter().take_while(|step| step.result.loss_ratio() <= most).last().map(|step| step.load)
 }
 
 fn tolerates(rate: &RateReport, setup: &Setup, share: f64) -> bool {
-    let goal = setup.goals.iter().find(|goal| goal.name == rate.goal);
-    goal.is_some_and(|goal| goal.goal.loss_ratio > share)
+    loss_ratio(rate, setup).is_some_and(|most| most > share)
+}
+
+/// The share that the goal of a rate allows to be lost.
+fn loss_ratio(rate: &RateReport, setup: &Setup) -> Option<f64> {
+    Some(setup.goals.iter().find(|goal| goal.name == rate.goal)?.goal.loss_ratio)
+}
+
+/// A rate that stands for a stream; it prints as `PDR at least 900 kpps`.
+pub(super) struct Found<'a> {
+    goal: &'a str,
+    pub(super) load: Load,
+    is_least: bool,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn of(row: &StreamReport, rate: &'a RateReport) -> Option<Self> {
+        let is_open = rate.is_least() || rate.irregular.contains(&Irregular::Unfinished);
+        let is_least = is_open && !row.is_at_line_rate(rate);
+        Some(Self { goal: &rate.goal, load: rate.lower?, is_least })
+    }
+}
+
+impl fmt::Display for Found<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let least = if self.is_least { "at least " } else { "" };
+        match self.goal {
+            "throughput" => write!(f, "throughput {least}{}", self.load),
+            goal => write!(f, "{} {least}{}", goal.to_uppercase(), self.load),
+        }
+    }
 }
 
 /// The share that is lost at every load.

@@ -349,6 +349,29 @@ fn a_device_that_loses_at_every_rate_has_no_rate_without_loss() {
     );
 }
 
+#[test]
+fn an_unfinished_search_gives_the_least_rate_that_anything_showed() {
+    let least = |lower: f64| {
+        let device = concluded(|d| {
+            stepped(d, [50; 10]);
+            d.rows[0].rates[0].irregular = vec![Irregular::Unfinished];
+            let pdr = RateReport {
+                goal: "pdr".into(),
+                lower: Some(Load(lower)),
+                irregular: vec![Irregular::Unfinished],
+                ..d.rows[0].rates[0].clone()
+            };
+            d.rows[0].rates.push(pdr);
+        });
+        device.verdict.text
+    };
+    // Every step up to a million frames a second lost less than the goal allows.
+    let text = least(15e3);
+    assert!(text.starts_with("PDR at least 1.00 Mpps of 64-byte frames"), "{text}");
+    assert!(text.contains("no rate without loss exists; PDR at least 1.00 Mpps"), "{text}");
+    assert!(least(2e6).starts_with("PDR at least 2.00 Mpps"));
+}
+
 fn irregular(device: &mut DeviceReport, word: Irregular) {
     device.rows[0].rates[0].irregular = vec![word];
 }

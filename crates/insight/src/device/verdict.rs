@@ -2,7 +2,7 @@
 
 use super::limits::{everywhere, is_spoilt, voided_share};
 use super::names::frame;
-use super::random::{is_chance, tolerant};
+use super::random::{Found, is_chance, tolerant};
 use crate::finding::{capital, first_sentence, lower, percent, status};
 use model::dut::y1564::Kind;
 use model::dut::{DeviceReport, ServiceStep, Setup, StreamReport};
@@ -111,23 +111,16 @@ fn most_received(device: &DeviceReport) -> Option<String> {
 
 /// `throughput 1.07 Mpps of 64-byte frames, 71.9 % of line rate`.
 fn figure(row: &StreamReport, setup: &Setup) -> Option<String> {
-    let rate = match row.headline()? {
+    let found = match row.headline()? {
         rate if is_chance(row, rate, setup) => tolerant(row, setup)?,
-        rate => rate,
+        rate => Found::of(row, rate)?,
     };
-    let lower = rate.lower?;
-    let least = if rate.is_least() && !row.is_at_line_rate(rate) { "at least " } else { "" };
     let directions = if row.stream.direction_count() == 2 { " in each direction" } else { "" };
     let line = row.line_rate.filter(|line| line.0 > 0.0).map(|line| {
-        let share = percent((lower.0 / line.0).min(1.0));
+        let share = percent((found.load.0 / line.0).min(1.0));
         format!(" ({share} of line rate)")
     });
-    let goal = if rate.goal == "throughput" { rate.goal.clone() } else { rate.goal.to_uppercase() };
-    Some(format!(
-        "{goal} {least}{lower}{directions} of {} frames{}",
-        frame(&row.stream),
-        line.unwrap_or_default()
-    ))
+    Some(format!("{found}{directions} of {} frames{}", frame(&row.stream), line.unwrap_or_default()))
 }
 
 /// Any figure came of it.
