@@ -432,6 +432,16 @@ fn a_clean_path_raises_nothing() {
 }
 
 #[test]
+fn sizes_that_are_bounds_are_printed_as_bounds() {
+    let run = asymmetric()
+        .with(|s| s.up.bound = Bound::AtLeast)
+        .with(|s| s.path_direction(Direction::Down).bound = Bound::AtMost)
+        .run();
+    let title = &find(&run, "mtu-asymmetric").unwrap().title;
+    assert!(title.ends_with("packets of at least 1400 bytes up, of at most 1300 down"), "{title}");
+}
+
+#[test]
 fn the_verdict_of_a_clean_path_is_what_crosses() {
     let text = "Packets of up to 1500 bytes cross in each direction, UDP payloads of 1472. Nothing on the path takes less than \
                 the interfaces send; larger datagrams cross in fragments.";

@@ -112,8 +112,10 @@ fn differ(up: &PathDirection, down: &PathDirection) -> Option<Finding> {
     }
     let known = [up, down].iter().all(|one_way| !one_way.untold());
     let severity = if known { Severity::Info } else { Severity::Warning };
-    let title =
-        format!("The two directions carry different sizes: packets of {up_mtu} bytes up, of {down_mtu} down");
+    let (up_size, down_size) = (bounded(up_mtu, up.bound), bounded(down_mtu, down.bound));
+    let title = format!(
+        "The two directions carry different sizes: packets of {up_size} bytes up, of {down_size} down"
+    );
     let finding = Finding::new("mtu-asymmetric", severity, Direction::Up, title).everywhere();
     let finding = finding.with("up_path_mtu_bytes", up_mtu).with("down_path_mtu_bytes", down_mtu);
     let least = up_mtu.min(down_mtu);
@@ -124,6 +126,14 @@ fn differ(up: &PathDirection, down: &PathDirection) -> Option<Finding> {
     Some(finding.advise(format!(
         "Where one number is set for both, take {least}. A look from one end does not show this: {ping}."
     )))
+}
+
+fn bounded(mtu: u32, bound: Bound) -> String {
+    match bound {
+        Bound::Exact | Bound::Unknown => mtu.to_string(),
+        Bound::AtLeast => format!("at least {mtu}"),
+        Bound::AtMost => format!("at most {mtu}"),
+    }
 }
 
 /// The bounds of the path MTU.
