@@ -181,6 +181,9 @@ pub struct LocalOptions {
     /// Hosts between the two ends, each with a `pathmeter serve`, that are observed during the test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observe: Vec<Target>,
+    /// The program chose the rate of UDP: the user set none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_rate: bool,
     /// iPerf3 only: TCP senders send this file, receivers write to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,

@@ -110,6 +110,7 @@ impl Job<'_> {
             heed(&mut test.test, &limits);
             self.part(index + 2, &format!("{} {}", test.test.transport, direction(&test.test)));
             if is_udp {
+                test.local.own_rate = true;
                 test.test.bitrate = Some(rate::lossless(&test, self.options, plan.quick));
             }
             match self.test(&test, &probes) {

@@ -103,6 +103,11 @@ const SCENARIOS: &[Scenario] = &[
     raises("receiver-buffer-loss", "0.2 % in the socket", || socket_drops(2000).run()),
     spares("receiver-buffer-loss", "a handful in the socket", || socket_drops(9).run()),
     spares("receiver-buffer-loss", "the same loss on the path", || lossy(2000).run()),
+    spares("path-loss", "a rest of what GRO's messages hide", || joined_drops(20_000, 3_000).run()),
+    raises("path-loss", "as much on the path as in the socket", || joined_drops(10_000, 10_000).run()),
+    raises("path-loss", "a socket that drops datagrams one by one", || {
+        joined_drops(20_000, 3_000).with(|s| s.receive_end().kernel.udp_receive_buffer_errors = 20_000).run()
+    }),
     raises("policer", "a load of twice the rate is dropped without a queue", || loaded(0, 0.5, false).run()),
     spares("policer", "a queue of 50 ms is full before anything is dropped", || loaded(50, 0.5, false).run()),
     raises("packet-rate", "small frames are capped at the same number", || loaded(0, 0.5, true).run()),
@@ -316,6 +321,12 @@ fn an_outage_tells_begin_length_and_loss() {
 
 fn socket_drops(drops: u64) -> Fixture {
     lossy(drops).with(|s| s.received().socket_drops = drops)
+}
+
+/// The socket dropped messages of 20 datagrams, and the path as it seems the rest.
+fn joined_drops(drops: u64, rest: u64) -> Fixture {
+    let fixture = lossy(drops + rest).with(|s| s.received().socket_drops = drops);
+    fixture.with(|s| s.receive_end().kernel.udp_receive_buffer_errors = drops / 20)
 }
 
 fn busy_sender(share: f64) -> Fixture {
@@ -621,6 +632,16 @@ fn a_small_buffer_that_was_asked_for_is_named_and_no_limit_is_lowered() {
     }
     let enough = advice(&with(Some(64 << 20), 64 << 20), "receiver-buffer-loss");
     assert!(enough.contains("the receiver too slow"), "{enough}");
+}
+
+#[test]
+fn a_receiver_that_takes_less_than_the_rate_that_was_tried_degrades_no_path() {
+    let verdict = |own_rate: bool| {
+        let run = socket_drops(20_000).with(|s| s.plan.local.own_rate = own_rate).run();
+        assert!(find(&run, "receiver-buffer-loss").is_some());
+        run.verdict.status
+    };
+    assert_eq!((verdict(true), verdict(false)), (Status::Ok, Status::Degraded));
 }
 
 #[test]

@@ -23,7 +23,8 @@ pub(super) fn first(plan: &Plan, direction: Direction, tests: &[Run]) -> BitRate
     passed.unwrap_or(BitRate(carried / 100 * PERCENT_OF_TCP)).max(LEAST_RATE)
 }
 
-/// The highest rate of a few trials that lost nothing, no higher than the first; that one, where all of them lost alike.
+/// A rate a little below the highest of a few trials that lost nothing. Where all of them lost: below the last of them, or the first
+/// rate, if they lost alike.
 pub(super) fn lossless(plan: &Plan, options: &Options, quick: bool) -> BitRate {
     let first = plan.test.bitrate.unwrap_or(LEAST_RATE);
     let (time, limit) = if quick { (QUICK_TRIAL, QUICK_SEARCH) } else { (TRIAL, SEARCH) };
@@ -38,7 +39,9 @@ pub(super) fn lossless(plan: &Plan, options: &Options, quick: bool) -> BitRate {
 fn search(first: BitRate, mut lost_at: impl FnMut(BitRate) -> Option<f64>) -> BitRate {
     let (mut passed, mut failed): (Option<f64>, f64) = (None, f64::INFINITY);
     let mut rate = first.0 as f64;
-    let mut lost_first = None;
+    // The shares that the first and the last trial lost, while all do.
+    let mut losses: Option<(f64, f64)> = None;
+    let alike = |losses: Option<(f64, f64)>| losses.is_none_or(|(first, last)| last > first * 0.8);
     while let Some(lost) = lost_at(BitRate(rate as u64)) {
         if lost <= LOSSLESS {
             passed = Some(rate);
@@ -47,9 +50,9 @@ fn search(first: BitRate, mut lost_at: impl FnMut(BitRate) -> Option<f64>) -> Bi
             }
         } else {
             failed = rate;
-            let before = *lost_first.get_or_insert(lost);
+            losses = Some((losses.map_or(lost, |losses| losses.0), lost));
             // Loss that stays where the rate is a fraction of the first does not come from the rate.
-            if rate < first.0 as f64 * FRACTION && lost > before * 0.8 {
+            if rate < first.0 as f64 * FRACTION && alike(losses) {
                 break;
             }
         }
@@ -58,7 +61,12 @@ fn search(first: BitRate, mut lost_at: impl FnMut(BitRate) -> Option<f64>) -> Bi
             break;
         }
     }
-    passed.map_or(first, |rate| BitRate(rate as u64))
+    match passed {
+        Some(passed) if failed.is_finite() => BitRate((passed * BELOW) as u64),
+        Some(passed) => BitRate(passed as u64),
+        None if alike(losses) => first,
+        None => BitRate(rate as u64),
+    }
 }
 
 /// The share that is lost at a rate; `None`: the trial failed.
@@ -79,6 +87,8 @@ const LEAST_RATE: BitRate = BitRate(1_000_000);
 const LOSSLESS: f64 = 0.001;
 /// A rate that lost is so much higher than one that did not: close enough.
 const CLOSE: f64 = 1.15;
+/// A longer test loses at a rate that a trial only just passed.
+const BELOW: f64 = 0.9;
 /// The next rate after one that lost.
 const LOWER: f64 = 0.6;
 const FRACTION: f64 = 0.25;
@@ -105,8 +115,16 @@ mod tests {
     fn the_rate_is_close_below_the_limit() {
         for limit in [11e9, 6e9, 3e9, 1.1e9] {
             let rate = found(10_000_000_000, limit, 0.0);
-            assert!(rate <= limit && rate > limit.min(1e10) / 1.2, "{rate} for {limit}");
+            assert!(rate <= limit && rate > limit.min(1e10) / 1.4, "{rate} for {limit}");
         }
+    }
+
+    #[test]
+    fn where_every_trial_lost_the_rate_is_below_the_last() {
+        let mut shares = [0.5, 0.2].into_iter();
+        assert_eq!(search(BitRate(10_000_000_000), |_| shares.next()), BitRate(3_600_000_000));
+        let mut alike = [0.01, 0.01].into_iter();
+        assert_eq!(search(BitRate(10_000_000_000), |_| alike.next()), BitRate(10_000_000_000));
     }
 
     #[test]
