@@ -327,6 +327,25 @@ async function charts() {
   await page.context().close()
 }
 
+/** A day of the filter is a day of the browser's clock, as the times of the list are. */
+async function days() {
+  const zones = { 'Pacific/Auckland': ['2026-03-01T11:00:00Z', '2026-03-02T11:00:00Z'], 'America/Los_Angeles': ['2026-03-02T08:00:00Z', '2026-03-03T08:00:00Z'] }
+  for (const [timezoneId, [first, after]] of Object.entries(zones)) {
+    const page = await open(WIDE, await browser.newContext({ ...WIDE, timezoneId, locale: 'en-GB' }))
+    let query
+    await page.route('**/api/runs?*', async (route) => {
+      query = new URL(route.request().url()).searchParams
+      const [run] = (await api('runs?limit=1')).runs
+      await route.fulfill({ json: { runs: [{ ...run, started: first }], more: false, count: 1 } })
+    })
+    await go(page, at('#/runs?since=2026-03-02&until=2026-03-02'), 'li a.run')
+    assert.deepEqual([query.get('since'), query.get('before')], [first, after], timezoneId)
+    assert.match(await page.locator('li time').first().getAttribute('title'), /^2 Mar 2026,? 00:00/)
+    await page.context().close()
+  }
+  console.log('ok days are those of the browser')
+}
+
 /** Counts have no decimals, and zero has the unit that others are made of. */
 async function zeros() {
   const { runs } = await api('runs?kind=throughput&label=before&limit=1')
@@ -425,6 +444,7 @@ try {
   await serve()
   await hostile()
   await charts()
+  await days()
   await zeros()
   await lab()
   await imports()
