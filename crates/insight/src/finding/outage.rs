@@ -6,7 +6,7 @@ use super::text::count;
 use super::{Finding, Severity, crippled, loss};
 use model::plan::Transport;
 use model::run::Run;
-use model::sample::{Role, Silence};
+use model::sample::{Role, Silence, TcpCounters};
 use model::units::{BitRate, Bytes, Nanos};
 use serde_json::Value;
 
@@ -79,12 +79,23 @@ fn longest(direction: &MeasuredDirection<'_>) -> Option<Silence> {
     // Datagrams that came late were delayed, not lost.
     let lost = !ended || missing != Some(0);
     let least = if ended { least(direction, missing) } else { LEAST };
-    (length >= least && length >= pause(direction) && lost).then_some(Silence {
+    let sent = !ended || !is_idle(direction, length);
+    (length >= least && length >= pause(direction) && lost && sent).then_some(Silence {
         at: begin,
         length,
         ended,
         missing,
     })
+}
+
+/// The kernel of each TCP sender had nothing to send for about as long: its program waited for a CPU, and data that the path holds back
+/// keeps the kernel busy.
+fn is_idle(one_way: &MeasuredDirection<'_>, length: Nanos) -> bool {
+    let waited = |tcp: &TcpCounters| {
+        // Zero where the kernel does not report it.
+        tcp.busy > Nanos::ZERO && one_way.figures.elapsed.saturating_sub(tcp.busy).0 >= length.0 / 10 * 9
+    };
+    !one_way.udp() && one_way.tcp_rows().next().is_some() && one_way.tcp_rows().all(waited)
 }
 
 /// The shortest that is one: of datagrams that were lost in a row, what no burst of loss takes; of TCP what its first

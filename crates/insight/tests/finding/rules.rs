@@ -92,6 +92,12 @@ const SCENARIOS: &[Scenario] = &[
     spares("outage", "UDP: less than a fifth of a second", || silent(150, Some(9000)).run()),
     raises("outage", "TCP: nothing for 0.6 s, as after a gap of 0.3 s", || silent_tcp(600, true).run()),
     spares("outage", "TCP: a retransmission timeout", || silent_tcp(300, true).run()),
+    spares("outage", "TCP: the sender had nothing to send meanwhile", || {
+        silent_tcp(600, true).with(|s| s.tcp_counters().busy = Nanos::from_millis(9300)).run()
+    }),
+    raises("outage", "TCP: the sender had data to send meanwhile", || {
+        silent_tcp(600, true).with(|s| s.tcp_counters().busy = Nanos::from_millis(9900)).run()
+    }),
     spares("outage", "all came, late", || silent(1500, Some(0)).run()),
     spares("outage", "the rate leaves such pauses", || {
         silent(1500, Some(1)).with(|s| s.plan.test.bitrate = Some(BitRate(11_776))).run()

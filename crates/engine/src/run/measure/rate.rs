@@ -35,15 +35,22 @@ pub(super) fn lossless(plan: &Plan, options: &Options, quick: bool) -> BitRate {
     })
 }
 
-/// The search itself: `lost_at` gives the share that a trial at a rate loses; `None` ends the search.
-fn search(first: BitRate, mut lost_at: impl FnMut(BitRate) -> Option<f64>) -> BitRate {
+/// The shares that a trial lost: in all, and on the path.
+#[derive(Clone, Copy)]
+struct Lost {
+    all: f64,
+    path: f64,
+}
+
+/// The search itself: `lost_at` gives what a trial at a rate loses; `None` ends the search.
+fn search(first: BitRate, mut lost_at: impl FnMut(BitRate) -> Option<Lost>) -> BitRate {
     let (mut passed, mut failed): (Option<f64>, f64) = (None, f64::INFINITY);
     let mut rate = first.0 as f64;
     // The shares that the first and the last trial lost, while all do.
-    let mut losses: Option<(f64, f64)> = None;
-    let alike = |losses: Option<(f64, f64)>| losses.is_none_or(|(first, last)| last > first * 0.8);
+    let mut losses: Option<(Lost, Lost)> = None;
+    let alike = |losses: Option<(Lost, Lost)>| losses.is_none_or(|(first, last)| last.path > first.all * 0.8);
     while let Some(lost) = lost_at(BitRate(rate as u64)) {
-        if lost <= LOSSLESS {
+        if lost.all <= LOSSLESS {
             passed = Some(rate);
             if failed / rate < CLOSE {
                 break;
@@ -56,7 +63,7 @@ fn search(first: BitRate, mut lost_at: impl FnMut(BitRate) -> Option<f64>) -> Bi
                 break;
             }
         }
-        let arrived = failed * (1.0 - lost) * BELOW;
+        let arrived = failed * (1.0 - lost.all) * BELOW;
         rate = passed.map_or((failed * LOWER).min(arrived), |passed| (passed + failed) / 2.0);
         if rate < LEAST_RATE.0 as f64 || !rate.is_finite() {
             break;
@@ -70,8 +77,8 @@ fn search(first: BitRate, mut lost_at: impl FnMut(BitRate) -> Option<f64>) -> Bi
     }
 }
 
-/// The share that is lost at a rate; `None`: the trial failed.
-fn trial(plan: &Plan, options: &Options, rate: BitRate, time: Nanos) -> Option<f64> {
+/// What is lost at a rate; `None`: the trial failed.
+fn trial(plan: &Plan, options: &Options, rate: BitRate, time: Nanos) -> Option<Lost> {
     let mut plan = plan.clone();
     (plan.test.bitrate, plan.test.end) = (Some(rate), End::Time(time));
     // A large buffer would hold what a receiver that is too slow has not taken by the end of a short trial.
@@ -80,7 +87,11 @@ fn trial(plan: &Plan, options: &Options, rate: BitRate, time: Nanos) -> Option<f
     test(&plan, options, &mut |_| {}, &mut events).ok()?;
     let run = run_of_events("", "throughput", &events);
     let figures = plan.test.directions.each().find_map(|direction| run.summary.direction(direction))?;
-    (figures.sent.datagrams > 0).then(|| figures.loss.map_or(0.0, |loss| loss.share))
+    let sent = figures.sent.datagrams;
+    (sent > 0).then(|| {
+        let path = figures.loss.map_or(0, |loss| loss.path) as f64 / sent as f64;
+        Lost { all: figures.loss.map_or(0.0, |loss| loss.share), path }
+    })
 }
 
 /// The share of TCP's rate to begin with, where nothing else is known.
@@ -110,7 +121,7 @@ mod tests {
         let rate = search(BitRate(first), |rate| {
             trials += 1;
             let over = 1.0 - (limit / rate.0 as f64).min(1.0);
-            (trials <= 8).then_some(over.max(base))
+            (trials <= 8).then_some(Lost { all: over.max(base), path: base })
         });
         rate.0 as f64
     }
@@ -125,11 +136,17 @@ mod tests {
 
     #[test]
     fn where_every_trial_lost_the_rate_is_below_the_last() {
-        let mut shares = [0.5, 0.3].into_iter();
+        let rate = |lost: &[Lost]| {
+            let mut trials = lost.iter().copied();
+            search(BitRate(10_000_000_000), |_| trials.next()).0
+        };
+        let at_path = |share: f64| Lost { all: share, path: share };
         // Half of the first arrived, and of 4.5 Gbit/s seven tenths: six tenths of it is less.
-        assert_eq!(search(BitRate(10_000_000_000), |_| shares.next()), BitRate(2_700_000_000));
-        let mut alike = [0.01, 0.01].into_iter();
-        assert_eq!(search(BitRate(10_000_000_000), |_| alike.next()), BitRate(10_000_000_000));
+        assert_eq!(rate(&[at_path(0.5), at_path(0.3)]), 2_700_000_000);
+        assert_eq!(rate(&[at_path(0.01), at_path(0.01)]), 10_000_000_000);
+        // The receiver takes less, the more it is sent.
+        let at_receiver = Lost { all: 0.5, path: 0.0 };
+        assert_eq!(rate(&[at_receiver, at_receiver]), 2_025_000_000);
     }
 
     #[test]
