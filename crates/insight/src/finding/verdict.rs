@@ -69,7 +69,11 @@ fn silent(run: &Run, plan: &Plan, direction: Direction) -> Option<String> {
     let explained =
         |f: &Finding| f.severity == Severity::Problem && f.direction.is_none_or(|d| d == direction);
     let Some(one_way) = MeasuredDirection::from_run(run, plan, direction) else {
-        return Some(format!("There are no figures of the way {direction}: the peer sent no result."));
+        let why = match run.summary.outcome {
+            None => "the run has no end, as its program was killed or still runs",
+            Some(_) => "the peer sent no result",
+        };
+        return Some(format!("There are no figures {direction}: {why}."));
     };
     if one_way.udp() && one_way.figures.receiver_unknown {
         return (!is_sender_alone(run)).then(|| {

@@ -77,6 +77,16 @@ fn a_missing_receiver_makes_udp_void_and_not_tcp() {
 }
 
 #[test]
+fn a_run_without_an_end_blames_no_peer() {
+    let mut run = Fixture::tcp().run();
+    (run.summary.outcome, run.finished) = (None, None);
+    (run.summary.up, run.summary.down) = (None, None);
+    let verdict = pathmeter_insight::judge(run).verdict;
+    assert_eq!(verdict.status, Status::Void);
+    assert!(verdict.text.contains("its program was killed or still runs"), "{}", verdict.text);
+}
+
+#[test]
 fn a_failure_is_void_only_when_nothing_was_measured() {
     let nothing = failed(Fixture::udp()).with(|s| s.deliver(0)).run().verdict;
     assert_eq!(
