@@ -10,7 +10,7 @@ impl Asks for HopsArgs {
         let far = FarEnd { host: self.host.clone(), port: self.port, origin: origin(&self.origin)? };
         Ok(Request::Hops(Box::new(Hops {
             far,
-            protocol: self.protocol.into(),
+            protocol: self.protocol,
             probes: self.count.unwrap_or(if self.watch { WATCHED } else { USUAL }),
             flows: self.flows,
             interval: self.interval,

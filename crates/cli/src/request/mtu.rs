@@ -9,7 +9,7 @@ impl Asks for MtuArgs {
     fn request(&self) -> Result<Request> {
         Ok(Request::Path(Box::new(Path {
             far: far(&self.target)?,
-            method: self.protocol.into(),
+            method: self.protocol,
             largest: self.largest,
             encap: self.encap.clone(),
             service: self.service.service.map(|port| service(&self.service, port)),

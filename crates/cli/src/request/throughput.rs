@@ -20,7 +20,7 @@ fn throughput(args: &ThroughputArgs) -> Result<Throughput, Failure> {
     Ok(Throughput {
         more: args.more.clone(),
         pairs: args.pairs,
-        protocol: args.protocol.into(),
+        protocol: args.protocol,
         transport: if test.udp { Transport::Udp } else { Transport::Tcp },
         directions: directions(test),
         streams: test.parallel,
@@ -45,7 +45,7 @@ fn throughput(args: &ThroughputArgs) -> Result<Throughput, Failure> {
             offload: !socket.no_gso,
         },
         affinity: args.host.affinity.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),
-        wait: args.host.wait.into(),
+        wait: args.host.wait,
         link: args.session.link,
         explain: args.explain.budget(),
         place: args.limit.place,
@@ -86,7 +86,7 @@ fn not_ours(args: &ThroughputArgs) -> Result<(), Failure> {
         ("--tls", session.identity.tls),
         ("--fingerprint", session.identity.fingerprint.is_some()),
     ];
-    match (ProtocolName::from(args.protocol), native_options.iter().find(|(_, asked)| *asked)) {
+    match (args.protocol, native_options.iter().find(|(_, asked)| *asked)) {
         (ProtocolName::Native, _) | (_, None) => Ok(()),
         (foreign, Some((name, _))) => {
             let advice = format!("drop {name}, or use --protocol native");

@@ -1,10 +1,10 @@
 //! The request of `pathmeter transfer`.
 
 use super::{Asks, origin};
-use crate::arguments::{BucketIn, S3Args, TransferArgs};
+use crate::arguments::{S3Args, TransferArgs};
 use engine::error::Result;
-use engine::request::{Body, BucketPlace, Request, S3, Transfer};
-use model::transfer::{TransferMethod, Trust};
+use engine::request::{Body, Request, S3, Transfer};
+use model::transfer::Trust;
 
 impl Asks for TransferArgs {
     fn request(&self) -> Result<Request> {
@@ -13,7 +13,7 @@ impl Asks for TransferArgs {
             urls: self.urls.clone(),
             labels: self.keep.label.clone(),
             repetitions: self.repeat,
-            method: self.method.map(TransferMethod::from),
+            method: self.method,
             body: self.size.map(Body::Size).or_else(|| self.file.clone().map(Body::File)),
             baseline: self.baseline.clone(),
             mtus: self.mtu.mtu.clone(),
@@ -40,10 +40,7 @@ fn s3(args: &S3Args) -> S3 {
         endpoint: args.endpoint.clone(),
         region: args.region.clone(),
         profile: args.profile.clone(),
-        bucket_in: args.bucket_in.map(|place| match place {
-            BucketIn::Path => BucketPlace::Path,
-            BucketIn::Host => BucketPlace::Host,
-        }),
+        bucket_in: args.bucket_in,
     }
 }
 
