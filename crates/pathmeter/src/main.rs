@@ -56,15 +56,15 @@ fn run(cli: &Cli, config: &Config) -> Result<Exit> {
     global.output.as_deref().map_or(Ok(()), cli::written::check)?;
     commands::chart::check(&cli.command, global)?;
     match &cli.command {
-        Command::Measure(args) => commands::measure::run(args, global),
+        Command::Measure(args) => commands::measured::run(args, global),
         Command::Serve(args) => commands::serve::run(args, global),
-        Command::Throughput(args) => commands::throughput::run(args, global),
-        Command::Latency(args) => commands::latency::run(args, global),
-        Command::Mtu(args) => commands::mtu::run(args, global),
-        Command::Hops(args) => commands::hops::run(args, global),
-        Command::Transfer(args) => commands::transfer::run(args, global),
+        Command::Throughput(args) => commands::measured::run(&**args, global),
+        Command::Latency(args) => commands::measured::run(&**args, global),
+        Command::Mtu(args) => commands::measured::run(&**args, global),
+        Command::Hops(args) => commands::measured::run(&**args, global),
+        Command::Transfer(args) => commands::measured::run(&**args, global),
         Command::Linerate(args) => commands::linerate::run(args, global),
-        Command::Frames(args) => commands::frames::run(args, global),
+        Command::Frames(args) => commands::measured::run(&**args, global),
         #[cfg(feature = "device")]
         Command::Rfc2544(args) => commands::rfc2544::run(args, global),
         #[cfg(feature = "lab")]

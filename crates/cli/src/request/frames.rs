@@ -1,9 +1,15 @@
 //! The request of `pathmeter frames`.
 
-use super::{Asks, direction, far};
+use super::{Asks, Measures, Shared, direction, far};
 use crate::arguments::FramesArgs;
 use engine::error::Result;
 use engine::request::{Frames, Request};
+
+impl Measures for FramesArgs {
+    fn shared(&self) -> Shared<'_> {
+        Shared::of_session("frames", &self.target, &self.session, &self.keep, None)
+    }
+}
 
 impl Asks for FramesArgs {
     fn request(&self) -> Result<Request> {

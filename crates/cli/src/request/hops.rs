@@ -1,9 +1,24 @@
 //! The request of `pathmeter hops`.
 
-use super::{Asks, origin};
+use super::{Asks, Measures, Shared, origin};
 use crate::arguments::HopsArgs;
 use engine::error::Result;
 use engine::request::{FarEnd, Hops, Request};
+
+impl Measures for HopsArgs {
+    fn shared(&self) -> Shared<'_> {
+        Shared {
+            command: "hops",
+            target: self.host.to_string(),
+            expect: &self.expect,
+            dry_run: self.dry_run,
+            identity: Some(&self.identity),
+            keep: &self.keep,
+            capture: Some(&self.capture),
+            device: self.origin.device.as_deref(),
+        }
+    }
+}
 
 impl Asks for HopsArgs {
     fn request(&self) -> Result<Request> {

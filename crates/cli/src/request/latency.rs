@@ -1,6 +1,6 @@
 //! The request of `pathmeter latency`.
 
-use super::{Asks, origin};
+use super::{Asks, Measures, Shared, origin};
 use crate::arguments::{Dscp, LatencyArgs};
 use crate::files;
 use engine::error::{Failure, Result};
@@ -11,6 +11,21 @@ use model::playback::{Item, parse};
 use model::units::Nanos;
 use std::path::Path;
 use wire::stamp::Key;
+
+impl Measures for LatencyArgs {
+    fn shared(&self) -> Shared<'_> {
+        Shared {
+            command: "latency",
+            target: self.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+            expect: &self.session.expect,
+            dry_run: self.session.dry_run,
+            identity: Some(&self.session.identity),
+            keep: &self.keep,
+            capture: Some(&self.capture),
+            device: self.egress_paths.origin.device.as_deref(),
+        }
+    }
+}
 
 impl Asks for LatencyArgs {
     fn request(&self) -> Result<Request> {

@@ -1,11 +1,17 @@
 //! The request of `pathmeter throughput`.
 
-use super::{Asks, exclude, far};
+use super::{Asks, Measures, Shared, exclude, far};
 use crate::arguments::{Dscp, TestArgs, ThroughputArgs};
 use engine::error::{Failure, Result};
 use engine::request::{ENDLESS, Request, Sockets, Throughput};
 use model::plan::{Directions, End, ProtocolName, Transport};
 use model::units::Nanos;
+
+impl Measures for ThroughputArgs {
+    fn shared(&self) -> Shared<'_> {
+        Shared::of_session("throughput", &self.target, &self.session, &self.keep, Some(&self.capture))
+    }
+}
 
 impl Asks for ThroughputArgs {
     fn request(&self) -> Result<Request> {

@@ -1,10 +1,25 @@
 //! The request of `pathmeter transfer`.
 
-use super::{Asks, origin};
+use super::{Asks, Measures, Shared, origin};
 use crate::arguments::{S3Args, TransferArgs};
 use engine::error::Result;
 use engine::request::{Body, Request, S3, Transfer};
 use model::transfer::Trust;
+
+impl Measures for TransferArgs {
+    fn shared(&self) -> Shared<'_> {
+        Shared {
+            command: "transfer",
+            target: self.urls.join(" "),
+            expect: &self.expect,
+            dry_run: self.dry_run,
+            identity: None,
+            keep: &self.keep,
+            capture: Some(&self.capture),
+            device: self.connection.origin.device.as_deref(),
+        }
+    }
+}
 
 impl Asks for TransferArgs {
     fn request(&self) -> Result<Request> {
