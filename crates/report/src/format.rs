@@ -37,7 +37,7 @@ pub use joined::{Joined, Joint};
 pub use run::{LivePoint, RunDocument, Series, SeriesLine, SeriesMark, live_points, series, test_title};
 pub use side_by_side::SideBySide;
 
-use crate::document::{Document, Table};
+use crate::document::Document;
 use crate::harmless;
 use model::history::Kept;
 
@@ -184,11 +184,6 @@ pub fn by_name(name: &str) -> Option<&'static Format> {
 /// One document in a format.
 pub fn render(document: &dyn Document, format: &Format, style: &Style) -> String {
     format.write(&[document], style)
-}
-
-/// A table as text: columns set apart by two spaces, each line indented by two.
-pub fn text_table(table: &Table, style: &Style) -> String {
-    table::plain(&table.columns, &table.rows, style)
 }
 
 impl Default for &'static Format {
