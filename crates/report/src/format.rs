@@ -37,7 +37,7 @@ pub use joined::{Joined, Joint};
 pub use run::{LivePoint, RunDocument, Series, SeriesLine, SeriesMark, live_points, series, test_title};
 pub use side_by_side::SideBySide;
 
-use crate::document::Document;
+use crate::document::{Document, ErrorBody, ErrorDocument, indented_json};
 use crate::harmless;
 use model::history::Kept;
 
@@ -76,6 +76,18 @@ impl Format {
         let is_json = matches!(self.name, "json" | "ndjson");
         if is_json { harmless::json(&written) } else { harmless::text(&written) }.into_owned()
     }
+
+    /// The document of an error; absent: the format is for people, or has no form for it.
+    #[must_use]
+    pub fn error(&self, error: ErrorBody) -> Option<String> {
+        let document = ErrorDocument { error };
+        let text = match self.plan? {
+            PlanForm::Text => return None,
+            PlanForm::Json => indented_json(&document),
+            PlanForm::Line => ndjson::tagged("error", None, &document),
+        };
+        Some(harmless::json(&text).into_owned())
+    }
 }
 
 /// The output of a format while something runs.
@@ -89,10 +101,10 @@ pub enum Live {
     Nothing,
 }
 
-/// How a format writes what would be done (`--dry-run`).
+/// How a format writes what is no result: what would be done (`--dry-run`), and an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanForm {
-    /// Sentences where the command has them, else as JSON.
+    /// Sentences where the command has them, else as JSON; of an error nothing, which standard error has.
     Text,
     /// Indented JSON.
     Json,
