@@ -43,6 +43,21 @@ fn an_error_is_a_document_in_the_format_of_the_result() {
     }
 }
 
+/// Each command that may send it announces it.
+#[test]
+fn a_dry_run_announces_the_load_that_names_a_limit() {
+    for (line, announced) in [
+        ("throughput 192.0.2.1", true),
+        ("throughput 192.0.2.1 --no-explain", false),
+        ("latency 192.0.2.1 --loaded", true),
+        ("latency 192.0.2.1", false),
+    ] {
+        let ended = run(&format!("{line} --dry-run"));
+        let is_announced = ended.stderr.starts_with("note: after ");
+        assert_eq!((ended.code, is_announced), (Some(0), announced), "{line}: {}", ended.stderr);
+    }
+}
+
 #[test]
 fn an_empty_variable_names_no_store() {
     let scratch = super::Scratch::new("store");
