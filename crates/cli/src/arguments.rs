@@ -49,7 +49,7 @@ pub use lab::{
     LabArgs, LabCheckArgs, LabCommand, LabDownArgs, LabExecArgs, LabListArgs, LabPrepareArgs, LabRunArgs,
     LabShowArgs, LabSweepArgs, LabTest, LabUpArgs,
 };
-pub use latency::{LatencyArgs, LatencyWaitArg};
+pub use latency::LatencyArgs;
 pub use linerate::LinerateArgs;
 #[cfg(feature = "fleet")]
 pub use mesh::{
@@ -79,7 +79,7 @@ pub use store::{
     ExportArgs, FilterArgs, ForgetArgs, HistoryArgs, LabelArgs, LevelArgs, ShowArgs, TrendArgs, WatchArgs,
 };
 pub use throughput::{TestArgs, ThroughputArgs};
-pub use transfer::{BucketIn, S3Args, TransferArgs};
+pub use transfer::{S3Args, TransferArgs};
 #[cfg(feature = "web")]
 pub use ui::UiArgs;
 pub use values::{Fingerprint, Pattern};

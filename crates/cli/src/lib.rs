@@ -25,6 +25,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use config::Config;
 use engine::error::{Error, Failure};
 use foreign::Refused;
+use report::format::{Format, by_name};
 use std::ffi::OsString;
 
 /// Reads the command line and adds the configuration. `args`: the program's name and its arguments.
@@ -55,18 +56,19 @@ pub fn read(args: Vec<OsString>) -> Result<(Cli, Config), Unread> {
     Ok((cli, config))
 }
 
-/// Whether the words of a command line that is not understood request JSON, and no other format.
+/// The format that the words of a command line request, whether it is understood or not; absent: none, or several.
 #[must_use]
-pub fn is_json_requested(args: &[OsString]) -> bool {
+pub fn requested_format(args: &[OsString]) -> Option<&'static Format> {
     let texts: Vec<&str> =
         args.iter().filter_map(|arg| arg.to_str()).take_while(|text| *text != "--").collect();
-    let is_json = |(at, text): (usize, &&str)| match *text {
-        "--json" => Some(true),
-        "--format" => texts.get(at + 1).map(|format| *format == "json"),
-        text => text.strip_prefix("--format=").map(|format| format == "json"),
-    };
-    let requests: Vec<bool> = texts.iter().enumerate().filter_map(is_json).collect();
-    !requests.is_empty() && requests.iter().all(|is_json| *is_json)
+    let names = texts.iter().enumerate().filter_map(|(at, text)| match *text {
+        "--json" => Some("json"),
+        "--format" => texts.get(at + 1).copied(),
+        text => text.strip_prefix("--format="),
+    });
+    let mut names: Vec<&str> = names.collect();
+    names.dedup();
+    if let [name] = names.as_slice() { by_name(name) } else { None }
 }
 
 /// Why there is nothing to run.

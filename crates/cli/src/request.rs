@@ -13,7 +13,9 @@ mod transfer;
 
 pub use expectations::{answered, expectations, parse_expectations};
 
-use crate::arguments::{LimitArgs, MeasureArgs, OriginArgs, TargetArgs};
+use crate::arguments::{
+    CaptureArgs, IdentityArgs, KeepArgs, LimitArgs, MeasureArgs, OriginArgs, SessionArgs, TargetArgs,
+};
 use engine::error::{Failure, Result};
 use engine::host::address::Family;
 use engine::request::{FarEnd, Host, Measure, Origin, Request, resolve};
@@ -36,6 +38,60 @@ pub trait Asks {
     /// # Errors
     /// Options that exclude each other, and files that cannot be read.
     fn request(&self) -> Result<Request>;
+}
+
+/// The command line of a command that measures a path.
+pub trait Measures: Asks {
+    /// The options that all of these commands have.
+    fn shared(&self) -> Shared<'_>;
+}
+
+/// Options of all commands that measure a path.
+#[derive(Clone, Debug)]
+pub struct Shared<'a> {
+    /// The command.
+    pub command: &'static str,
+    /// The far ends.
+    pub target: String,
+    /// Requirements on the result.
+    pub expect: &'a [String],
+    /// The plan is printed, and nothing is sent.
+    pub dry_run: bool,
+    /// The authentication of both ends; absent: the command has none.
+    pub identity: Option<&'a IdentityArgs>,
+    /// Where the result is kept.
+    pub keep: &'a KeepArgs,
+    /// The packets to capture; absent: the command captures none.
+    pub capture: Option<&'a CaptureArgs>,
+    /// The interface to send through.
+    pub device: Option<&'a str>,
+}
+
+impl<'a> Shared<'a> {
+    fn of_session(
+        command: &'static str,
+        target: &'a TargetArgs,
+        session: &'a SessionArgs,
+        keep: &'a KeepArgs,
+        capture: Option<&'a CaptureArgs>,
+    ) -> Shared<'a> {
+        Shared {
+            command,
+            target: target.host.to_string(),
+            expect: &session.expect,
+            dry_run: session.dry_run,
+            identity: Some(&session.identity),
+            keep,
+            capture,
+            device: target.origin.device.as_deref(),
+        }
+    }
+}
+
+impl Measures for MeasureArgs {
+    fn shared(&self) -> Shared<'_> {
+        Shared::of_session("measure", &self.target, &self.session, &self.keep, Some(&self.capture))
+    }
 }
 
 impl Asks for MeasureArgs {

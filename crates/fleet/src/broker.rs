@@ -1,12 +1,13 @@
-//! The basis of coordination: one trait, and two back ends that pass the same tests (`tests/conformance.rs`).
+//! The basis of coordination: one trait, and two back ends that pass the same tests (`tests/conformance`).
 //!
-//! [`local::Local`] is this process alone; [`nats::Nats`] is a NATS server with JetStream. Every call returns at once or within
+//! [`nats::Nats`] is a NATS server with JetStream; `world::broker`, for tests, is this process. Every call returns at once or within
 //! the back end's time limit. Calls that wait take the longest wait as an argument; zero does not wait.
 
 mod lifetime;
-pub mod local;
 #[cfg(feature = "nats")]
 pub mod nats;
+
+pub use lifetime::Lifetimes;
 
 use crate::error::Result;
 use model::units::Nanos;
@@ -286,7 +287,7 @@ pub(crate) fn reply(broker: &dyn Broker, subject: &str, data: &[u8]) -> Result<(
 }
 
 /// The most keys that one listing has.
-const MOST_LISTED: usize = 1000;
+pub const MOST_LISTED: usize = 1000;
 
 /// Whether a subject is among those of a pattern with `*` and `>`.
 #[must_use]

@@ -1,14 +1,14 @@
 //! Coordination of many hosts: it decides which host measures at which time, so that no test disturbs another. A measurement is
 //! an opaque job; this crate knows no engine.
 //!
-//! Agents hold leases on the resources of a job while they carry it out; everything they share lies with a broker, which is
-//! this process ([`broker::local`]) or a NATS server ([`broker::nats`]).
+//! Agents hold leases on the resources of a job while they carry it out; everything they share lies with a broker, a NATS server
+//! ([`broker::nats`]) or, in tests, this process.
 //!
 //! ```
 //! use model::time::MonoTime;
 //! use model::units::Nanos;
-//! use pathmeter_fleet::broker::local::Local;
 //! use pathmeter_fleet::lease::{About, Acquired, COORDINATOR, Claim, Class, Lease, Resource, holder};
+//! use world::broker::Local;
 //!
 //! let broker = Local::default();
 //! let clock = || MonoTime::ZERO;
@@ -40,7 +40,7 @@
 //! | [`agent`], [`spool`] | the loop that carries jobs out, and what it keeps on its disk |
 //! | [`group`] | pairs that start at the same time |
 //! | [`clock`] | the clocks of a host, which a test can replace |
-//! | [`broker`] | the basis of all: keys, messages, logs; in this process, or a NATS server |
+//! | [`broker`] | the basis of all: keys, messages, logs of a NATS server |
 //! | `setup` | the files of a mesh's server: configuration, keys, certificates |
 //! | [`FleetError`] | errors, with advice |
 

@@ -3,7 +3,6 @@
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
 use pathmeter_fleet::agent::{Agent, AgentOptions, Measured, Start, Threads};
-use pathmeter_fleet::broker::local::Local;
 use pathmeter_fleet::clock::{Clock, SystemClock};
 use pathmeter_fleet::coordinator::Coordinator;
 use pathmeter_fleet::group::judge;
@@ -15,6 +14,7 @@ use pathmeter_fleet::rounds::Pair;
 use pathmeter_fleet::spool::Spool;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use world::broker::Local;
 
 const AGENTS: [&str; 3] = ["ams", "fra", "lon"];
 

@@ -32,7 +32,6 @@ pub(crate) use ramp_up::{Growth, progress};
 pub use text::capital;
 pub(crate) use text::{lower, percent, significant};
 pub use verdict::first_sentence;
-pub(crate) use verdict::status;
 
 use model::finding::{Finding, Severity, Status, Verdict};
 use model::plan::Direction;
@@ -196,4 +195,13 @@ pub fn findings_of_run(run: &Run) -> Vec<Finding> {
 /// The conclusion of a run, from its figures and its findings.
 pub fn verdict(run: &Run) -> Verdict {
     verdict::verdict_of_run(run)
+}
+
+/// The status that findings alone give.
+pub(crate) fn status(findings: &[Finding]) -> Status {
+    match findings.iter().map(|finding| finding.severity).max() {
+        Some(Severity::Problem) => Status::Problem,
+        Some(Severity::Warning) => Status::Degraded,
+        Some(Severity::Info) | None => Status::Ok,
+    }
 }

@@ -1,12 +1,11 @@
 //! CPU facts: how many, which one, pinning, and where their time went (threads, process, and per CPU with softirq).
 //!
 //! libc is left for what rustix does not have: `getrusage`, masks of more than 1024 CPUs, and a CPU number that may be unknown.
-//! Sources: `clock_gettime(2)`, `getrusage(2)`, `sched_setaffinity(2)`, `proc_stat(5)`.
+//! Sources: `getrusage(2)`, `sched_setaffinity(2)`, `proc_stat(5)`.
 
 use crate::error::{Named, OsError, Result, check};
 use rustix::param::clock_ticks_per_second;
 use rustix::process::setpriority_process;
-use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::io;
 use std::mem;
@@ -141,13 +140,6 @@ pub fn deepest_sleep(cpu: usize) -> Option<Nanos> {
 #[must_use]
 pub fn runnable() -> Option<f64> {
     parse_runnable(&fs::read_to_string("/proc/loadavg").ok()?)
-}
-
-/// CPU time the calling thread has used, user and system together (`CLOCK_THREAD_CPUTIME_ID`).
-#[must_use]
-pub fn thread_cpu_time() -> Nanos {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    nanos(time.tv_sec, time.tv_nsec)
 }
 
 /// Resources that a thread or the whole process has used so far (`getrusage(2)`).
@@ -458,8 +450,8 @@ mod tests {
 
     #[test]
     fn work_is_charged_to_thread_and_process() {
-        let (thread, process) = (thread_cpu_time(), Usage::of_process());
-        while thread_cpu_time() - thread < Nanos::from_millis(30) {
+        let (thread, process) = (Usage::of_thread(), Usage::of_process());
+        while Usage::of_thread().since(&thread).cpu() < Nanos::from_millis(30) {
             black_box((0..10_000u64).sum::<u64>());
         }
         let used = Usage::of_process().since(&process);

@@ -71,12 +71,6 @@ impl EchoSocket {
         Ok(EchoSocket { fd, ipv6, raw, ident })
     }
 
-    /// Whether it is a raw socket, which takes `CAP_NET_RAW`.
-    #[must_use]
-    pub fn is_raw(&self) -> bool {
-        self.raw
-    }
-
     /// Sets what it does about the path MTU, as [`options::set_mtu_discovery`] does for UDP.
     ///
     /// # Errors
@@ -235,7 +229,7 @@ mod tests {
         let Some(socket) = open("127.0.0.1", 0x304) else { return };
         assert_eq!(socket.quoted(&[8, 0, 1, 2, 3, 4, 2, 1, 9]), Some((513, &[9][..])));
         assert_eq!(socket.quoted(&[128, 0, 1, 2, 3, 4, 0, 1]), Some((1, &[][..])));
-        assert_eq!(socket.quoted(&[8, 0, 1, 2, 9, 9, 0, 1]).is_none(), socket.is_raw(), "of another socket");
+        assert_eq!(socket.quoted(&[8, 0, 1, 2, 9, 9, 0, 1]).is_none(), socket.raw, "of another socket");
         assert_eq!(socket.quoted(&[8, 0, 1, 2, 3, 4, 2]), None);
         assert_eq!(socket.quoted(&[0; 8]), None, "a reply");
         assert_eq!(socket.quoted(&[]), None);

@@ -3,7 +3,7 @@
 //! Making namespaces needs root or user namespaces; without either each test here reports on stderr that it is skipped.
 
 use pathmeter_linux::namespace::{self, Namespace};
-use pathmeter_linux::netlink::{HostRoute, Network, OperState};
+use pathmeter_linux::netlink::{HostRoute, Network, OperState, RouteSpec};
 use pathmeter_linux::nft::{FragmentFilter, Hook};
 use pathmeter_linux::nic::{Nic, Offload};
 use pathmeter_linux::privilege::{Capabilities, Capability};
@@ -37,7 +37,7 @@ impl Path {
             for (gateway, own, prefix) in [(v4(net, 1), v4(net, 2), 24), (v6(net, 1), v6(net, 2), 64)] {
                 router.add_address(&toward, gateway, prefix)?;
                 end.add_address("eth0", own, prefix)?;
-                end.add_route(None, gateway)?;
+                end.add_route_spec(&RouteSpec { via: Some(gateway), ..RouteSpec::default() })?;
             }
         }
         path.router.set_sysctl("net/ipv4/ip_forward", "1")?;
@@ -166,7 +166,8 @@ fn links_are_changed_moved_and_deleted() {
     assert_eq!(client.link("eth0").expect("eth0 is there").mtu, 1400);
     let route = client.route_to(v6(2, 2)).expect("there is a default route");
     assert_eq!((route.source, route.gateway), (Some(v6(1, 2)), Some(v6(1, 1))));
-    client.add_route(Some((v4(9, 0), 24)), v4(1, 1)).expect("a further route is taken");
+    let further = RouteSpec { to: Some((v4(9, 0), 24)), via: Some(v4(1, 1)), ..RouteSpec::default() };
+    client.add_route_spec(&further).expect("a further route is taken");
 
     let elsewhere = Namespace::new().expect("one more namespace");
     client.move_link("eth0", &elsewhere).expect("the link can be moved");

@@ -129,11 +129,11 @@ const FREED: &str = "freed.";
 mod tests {
     use super::*;
     use crate::inventory::AgentReport;
-    use fleet::broker::local::Local;
     use fleet::clock::SystemClock;
     use fleet::lease::{About, Acquired, COORDINATOR, Claim, Class, Lease, Resource, holder};
     use model::agent::{AgentStatus, WaitingRun};
     use model::units::Nanos;
+    use world::broker::Local;
 
     #[test]
     fn who_holds_what_is_shown_and_freed_with_a_reason() {

@@ -79,12 +79,12 @@ fn timestamp(at: WallTime) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::broker::local::Local;
     use fleet::clock::{Clock, SystemClock};
     use fleet::mesh::{MeshPlan, RunRequest, Site};
     use fleet::results::InMemory;
     use model::agent::{SpoolStatus, WaitingRun};
     use model::units::Nanos;
+    use world::broker::Local;
 
     #[test]
     fn an_agent_reports_what_is_known_and_nothing_else() {

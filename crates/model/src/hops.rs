@@ -77,6 +77,13 @@ pub enum HopProtocol {
 }
 
 impl HopProtocol {
+    /// The word for each, and what it is.
+    pub const WORDS: [(&str, HopProtocol, &str); 3] = [
+        ("udp", HopProtocol::Udp, "Datagrams to a port that is most likely closed"),
+        ("icmp", HopProtocol::Icmp, "Echo requests"),
+        ("tcp", HopProtocol::Tcp, "SYNs"),
+    ];
+
     /// The far end limits how many answers it gives to such probes: it answers with ICMP errors (RFC 1812 section
     /// 4.3.2.8, RFC 4443 section 2.4 f).
     #[must_use]

@@ -171,6 +171,21 @@ pub enum LatencyProtocol {
     Iperf2,
 }
 
+impl LatencyProtocol {
+    /// The word for each, and what it is.
+    pub const WORDS: [(&str, LatencyProtocol, &str); 5] = [
+        ("native", LatencyProtocol::Native, "`pathmeter serve`"),
+        ("sockperf", LatencyProtocol::Sockperf, "`sockperf sr`, or `pathmeter serve --sockperf`"),
+        ("stamp", LatencyProtocol::Stamp, "A STAMP or TWAMP-Light reflector, or `pathmeter serve --stamp`"),
+        ("twamp", LatencyProtocol::Twamp, "A TWAMP server (RFC 5357), or `pathmeter serve --twamp`"),
+        (
+            "iperf2",
+            LatencyProtocol::Iperf2,
+            "`iperf -s` 2.1.4 and newer over TCP, or `pathmeter serve --iperf2`",
+        ),
+    ];
+}
+
 /// Schedule of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]

@@ -60,6 +60,17 @@ pub enum PathMethod {
     Tcp,
 }
 
+impl PathMethod {
+    /// The word for each, and what it is.
+    pub const WORDS: [(&str, PathMethod, &str); 5] = [
+        ("auto", PathMethod::Auto, "Whatever the far end answers"),
+        ("native", PathMethod::Native, "`pathmeter serve`"),
+        ("icmp", PathMethod::Icmp, "Echo requests"),
+        ("udp", PathMethod::Udp, "Datagrams to a closed port"),
+        ("tcp", PathMethod::Tcp, "Connections"),
+    ];
+}
+
 /// The search for the largest datagram that a UDP service answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]

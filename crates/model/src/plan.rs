@@ -46,6 +46,15 @@ pub enum ProtocolName {
     Foreign,
 }
 
+impl ProtocolName {
+    /// The words for those that a test can name, and what each is.
+    pub const WORDS: [(&str, ProtocolName, &str); 3] = [
+        ("native", ProtocolName::Native, "`pathmeter serve`"),
+        ("iperf3", ProtocolName::Iperf3, "`iperf3 -s`, 3.12 and newer, or `pathmeter serve --iperf3`"),
+        ("iperf2", ProtocolName::Iperf2, "`iperf -s`, 2.0.13 and newer, or `pathmeter serve --iperf2`"),
+    ];
+}
+
 /// The transport under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]

@@ -18,20 +18,16 @@ pub(crate) mod doctor;
 mod exporter;
 #[cfg(any(feature = "lab", feature = "plan"))]
 mod file_kind;
-pub(crate) mod frames;
-pub(crate) mod hops;
 pub(crate) mod import;
 mod keep;
 #[cfg(feature = "lab")]
 pub(crate) mod lab;
-pub(crate) mod latency;
 pub(crate) mod linerate;
 mod live;
 pub(crate) mod man;
-pub(crate) mod measure;
+pub(crate) mod measured;
 #[cfg(feature = "fleet")]
 pub(crate) mod mesh;
-pub(crate) mod mtu;
 pub(crate) mod output;
 #[cfg(feature = "plan")]
 pub(crate) mod plan;
@@ -52,8 +48,6 @@ mod steps;
 pub(crate) mod store;
 #[cfg(any(feature = "fleet", feature = "plan"))]
 mod targets;
-pub(crate) mod throughput;
-pub(crate) mod transfer;
 #[cfg(feature = "store")]
 pub(crate) mod trend;
 #[cfg(feature = "web")]

@@ -93,12 +93,14 @@ impl Display for ErrorMessage<'_> {
 }
 
 /// Makes every panic say a plain sentence, and one of the main thread end the program with code 70. A panic of another
-/// thread ends the work of that thread alone: a server goes on serving others.
-pub(crate) fn install_panic_hook() {
-    std::panic::set_hook(Box::new(|panic| {
+/// thread ends the work of that thread alone: a server goes on serving others. `deliver`: writes the document of the error.
+pub(crate) fn install_panic_hook(deliver: fn(ErrorBody)) {
+    std::panic::set_hook(Box::new(move |panic| {
         let reported = format!("pathmeter: internal error: {panic}\n  {REPORT_IT}\n");
         let _ = io::Write::write_all(&mut io::stderr(), reported.as_bytes());
         if std::thread::current().name() == Some("main") {
+            let (code, text) = (Exit::Fault.word(), panic.to_string());
+            deliver(ErrorBody { code, text, hint: Some(REPORT_IT.into()) });
             std::process::exit(Exit::Fault.code().into());
         }
     }));
@@ -127,7 +129,7 @@ mod tests {
     #[test]
     #[ignore = "a_panic_of_the_main_thread_is_a_fault runs it in a process of its own"]
     fn panics() {
-        install_panic_hook();
+        install_panic_hook(drop);
         let panics = |name: &str, said: &'static str| {
             std::thread::Builder::new().name(name.into()).spawn(move || panic!("{said}")).unwrap().join()
         };

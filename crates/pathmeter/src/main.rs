@@ -6,47 +6,45 @@ mod signals;
 
 use cli::config::Config;
 use cli::{Cli, Command, Unread};
-use commands::output::deliver_error;
+use commands::output::{deliver_error, report_errors_as};
 use engine::error::{Error, Result};
 use exit::Exit;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    exit::install_panic_hook();
+    exit::install_panic_hook(deliver_error);
     let argv: Vec<OsString> = std::env::args_os().collect();
-    #[cfg(debug_assertions)]
-    assert!(std::env::var_os("PATHMETER_TEST_FAULT").is_none(), "asked for by a test");
     #[cfg(feature = "lab")]
     if let Some(ended) = lab::vm::guest::run(&argv) {
         return ended;
     }
     if let Some(ended) = commands::dialect::called_as(&argv) {
-        return ended.unwrap_or_else(|error| fail(&error, false)).into();
+        return ended.unwrap_or_else(|error| fail(&error)).into();
     }
-    let is_json = cli::is_json_requested(&argv);
+    report_errors_as(cli::requested_format(&argv));
+    #[cfg(debug_assertions)]
+    assert!(std::env::var_os("PATHMETER_TEST_FAULT").is_none(), "asked for by a test");
     match cli::read(argv) {
         Ok((cli, config)) => {
-            let is_json = cli.common.format().name == "json";
-            run(&cli, &config).unwrap_or_else(|error| fail(&error, is_json)).into()
+            report_errors_as(Some(cli.common.format()));
+            run(&cli, &config).unwrap_or_else(|error| fail(&error)).into()
         }
         Err(Unread::Clap(error)) => {
             let code = exit::refuse(&error);
-            if is_json && error.use_stderr() {
+            if error.use_stderr() {
                 deliver_error(exit::refusal(&error.to_string()));
             }
-            code.map_or_else(|error| fail(&error, false).into(), ExitCode::from)
+            code.map_or_else(|error| fail(&error).into(), ExitCode::from)
         }
-        Err(Unread::Error(error)) => fail(&error, is_json).into(),
+        Err(Unread::Error(error)) => fail(&error).into(),
     }
 }
 
-/// Ends with an error: a sentence on standard error, and with `is_json` its document on standard output.
-fn fail(error: &Error, is_json: bool) -> Exit {
+/// Ends with an error: a sentence on standard error, and its document on standard output where the format has one.
+fn fail(error: &Error) -> Exit {
     exit::report(error);
-    if is_json {
-        deliver_error(exit::body(error));
-    }
+    deliver_error(exit::body(error));
     Exit::from_error(error)
 }
 
@@ -56,15 +54,15 @@ fn run(cli: &Cli, config: &Config) -> Result<Exit> {
     global.output.as_deref().map_or(Ok(()), cli::written::check)?;
     commands::chart::check(&cli.command, global)?;
     match &cli.command {
-        Command::Measure(args) => commands::measure::run(args, global),
+        Command::Measure(args) => commands::measured::run(args, global),
         Command::Serve(args) => commands::serve::run(args, global),
-        Command::Throughput(args) => commands::throughput::run(args, global),
-        Command::Latency(args) => commands::latency::run(args, global),
-        Command::Mtu(args) => commands::mtu::run(args, global),
-        Command::Hops(args) => commands::hops::run(args, global),
-        Command::Transfer(args) => commands::transfer::run(args, global),
+        Command::Throughput(args) => commands::measured::run(&**args, global),
+        Command::Latency(args) => commands::measured::run(&**args, global),
+        Command::Mtu(args) => commands::measured::run(&**args, global),
+        Command::Hops(args) => commands::measured::run(&**args, global),
+        Command::Transfer(args) => commands::measured::run(&**args, global),
         Command::Linerate(args) => commands::linerate::run(args, global),
-        Command::Frames(args) => commands::frames::run(args, global),
+        Command::Frames(args) => commands::measured::run(&**args, global),
         #[cfg(feature = "device")]
         Command::Rfc2544(args) => commands::rfc2544::run(args, global),
         #[cfg(feature = "lab")]

@@ -37,7 +37,7 @@ pub use joined::{Joined, Joint};
 pub use run::{LivePoint, RunDocument, Series, SeriesLine, SeriesMark, live_points, series, test_title};
 pub use side_by_side::SideBySide;
 
-use crate::document::{Document, Table};
+use crate::document::{Document, ErrorBody, ErrorDocument, indented_json};
 use crate::harmless;
 use model::history::Kept;
 
@@ -76,6 +76,18 @@ impl Format {
         let is_json = matches!(self.name, "json" | "ndjson");
         if is_json { harmless::json(&written) } else { harmless::text(&written) }.into_owned()
     }
+
+    /// The document of an error; absent: the format is for people, or has no form for it.
+    #[must_use]
+    pub fn error(&self, error: ErrorBody) -> Option<String> {
+        let document = ErrorDocument { error };
+        let text = match self.plan? {
+            PlanForm::Text => return None,
+            PlanForm::Json => indented_json(&document),
+            PlanForm::Line => ndjson::tagged("error", None, &document),
+        };
+        Some(harmless::json(&text).into_owned())
+    }
 }
 
 /// The output of a format while something runs.
@@ -89,10 +101,10 @@ pub enum Live {
     Nothing,
 }
 
-/// How a format writes what would be done (`--dry-run`).
+/// How a format writes what is no result: what would be done (`--dry-run`), and an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanForm {
-    /// Sentences where the command has them, else as JSON.
+    /// Sentences where the command has them, else as JSON; of an error nothing, which standard error has.
     Text,
     /// Indented JSON.
     Json,
@@ -184,11 +196,6 @@ pub fn by_name(name: &str) -> Option<&'static Format> {
 /// One document in a format.
 pub fn render(document: &dyn Document, format: &Format, style: &Style) -> String {
     format.write(&[document], style)
-}
-
-/// A table as text: columns set apart by two spaces, each line indented by two.
-pub fn text_table(table: &Table, style: &Style) -> String {
-    table::plain(&table.columns, &table.rows, style)
 }
 
 impl Default for &'static Format {

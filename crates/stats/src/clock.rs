@@ -64,16 +64,6 @@ pub struct ClockFit {
     pub used: u32,
 }
 
-/// A one-way delay that is larger than its error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct OneWay {
-    /// The delay.
-    pub delay: Nanos,
-    /// The true delay is at most this far away.
-    pub error: Nanos,
-}
-
 impl Exchange {
     /// The time on the path, in both directions: `(t4 − t1) − (t3 − t2)`. `None` when the timestamps contradict one another.
     #[must_use]
@@ -186,26 +176,6 @@ impl ClockFit {
     pub fn error_at(&self, local: MonoTime) -> Nanos {
         let outside = (self.from - local) + (local - self.until);
         self.error + Nanos((self.drift_error * outside.0 as f64).ceil() as u64)
-    }
-
-    /// The delay of a message from here to the remote end; `None` when the error is as large as the delay.
-    #[must_use]
-    pub fn to_remote(&self, sent: MonoTime, remote_received: MonoTime) -> Option<OneWay> {
-        let apart = i128::from(remote_received.0) - i128::from(sent.0);
-        self.one_way(apart - i128::from(self.offset_at(sent)), sent)
-    }
-
-    /// The delay of a message from the remote end to here; `None` when the error is as large as the delay.
-    #[must_use]
-    pub fn from_remote(&self, remote_sent: MonoTime, received: MonoTime) -> Option<OneWay> {
-        let apart = i128::from(received.0) - i128::from(remote_sent.0);
-        self.one_way(apart + i128::from(self.offset_at(received)), received)
-    }
-
-    fn one_way(&self, delay: i128, local: MonoTime) -> Option<OneWay> {
-        let delay = Nanos(u64::try_from(delay).ok()?);
-        let error = self.error_at(local);
-        (error < delay).then_some(OneWay { delay, error })
     }
 }
 

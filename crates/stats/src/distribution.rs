@@ -57,8 +57,6 @@ impl Absent {
     pub const NOTHING: Absent = Absent { min: false, stddev: false, percentiles: [false; 5], max: false };
     /// No percentile is given, as in the summary of ping(8).
     pub const PERCENTILES: Absent = Absent { percentiles: [true; 5], ..Absent::NOTHING };
-    /// The mean alone is given.
-    pub const ALL_BUT_MEAN: Absent = Absent { min: true, stddev: true, percentiles: [true; 5], max: true };
 }
 
 /// The middle of a distribution: its median, or its mean where the source gives no median.
@@ -228,7 +226,8 @@ mod tests {
         let mean = Nanos(8_100);
         let alone =
             Distribution::from(PartialDistribution { count: 40_000, mean, ..PartialDistribution::default() });
-        assert_eq!(alone.absent, Absent::ALL_BUT_MEAN);
+        let all_but_mean = Absent { min: true, stddev: true, percentiles: [true; 5], max: true };
+        assert_eq!(alone.absent, all_but_mean);
         assert_eq!(
             (alone.least(), alone.median(), alone.longest(), alone.deviation()),
             (None, None, None, None)

@@ -4,7 +4,6 @@ use super::quantile::{median, nearest_rank};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Nanos;
 
 /// Inter-packet delay variation (RFC 8219 section 7.3.2, RFC 3393): each delay less the one before, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,21 +15,6 @@ pub struct InterPacketVariation {
     pub median_ns: i64,
     /// The most.
     pub max_ns: i64,
-}
-
-impl InterPacketVariation {
-    /// The variation from delays in the order of sending; `None` with fewer than two.
-    #[must_use]
-    pub fn from_delays(delays: &[Nanos]) -> Option<InterPacketVariation> {
-        let signed = |nanos: Nanos| i64::try_from(nanos.0).unwrap_or(i64::MAX);
-        let mut steps: Vec<i64> = delays.windows(2).map(|pair| signed(pair[1]) - signed(pair[0])).collect();
-        steps.sort_unstable();
-        Some(InterPacketVariation {
-            min_ns: *steps.first()?,
-            median_ns: nearest_rank(&steps, 0.5)?,
-            max_ns: *steps.last()?,
-        })
-    }
 }
 
 /// A figure over repeated runs: median, first and 99th percentile.
@@ -71,14 +55,6 @@ pub const RUNS_NEEDED: usize = 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_delay_is_compared_with_the_one_before() {
-        let delays = [10, 14, 11, 11, 20].map(Nanos);
-        let steps = InterPacketVariation { min_ns: -3, median_ns: 0, max_ns: 9 };
-        assert_eq!(InterPacketVariation::from_delays(&delays), Some(steps));
-        assert_eq!(InterPacketVariation::from_delays(&delays[..1]), None);
-    }
 
     #[test]
     fn twenty_runs_have_their_ends_as_percentiles() {

@@ -5,7 +5,11 @@
 //! Work that an end requests beside the dialogue is played by a [`Work`]: [`Flows`] the data of a throughput test, [`InBand`]
 //! flows that carry their own description. The world checks every session against the rules: outputs end in a wait, a timer that
 //! fires early has no effect, nothing follows `Close`, and an error is returned once.
+//!
+//! With the feature `broker`, the hosts of a fleet meet at a broker in this process.
 
+#[cfg(feature = "broker")]
+pub mod broker;
 mod end;
 mod flows;
 mod in_band;

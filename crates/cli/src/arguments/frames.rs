@@ -1,7 +1,8 @@
 //! The command line of `pathmeter frames`.
 
+use super::values::one_of;
 use super::{ExplainArgs, KeepArgs, SessionArgs, TargetArgs};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use engine::run::PairCount;
 use model::framing::Encaps;
 use model::plan::Transport;
@@ -27,13 +28,13 @@ pub struct FramesArgs {
     /// Contents of the frames
     #[arg(
         long,
-        value_enum,
+        value_parser = one_of(&TESTS),
         value_name = "TEST,…",
         value_delimiter = ',',
         default_values = ["tcp", "udp"],
         help_heading = "Test"
     )]
-    pub tests: Vec<FrameTest>,
+    pub tests: Vec<Transport>,
     /// The far end sends, this end receives
     #[arg(short = 'R', long, help_heading = "Test")]
     pub reverse: bool,
@@ -71,20 +72,7 @@ pub struct FramesArgs {
     pub session: SessionArgs,
 }
 
-/// Contents of frames, as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FrameTest {
-    /// A stream, its MSS set for each size
-    Tcp,
-    /// Datagrams, their payload set for each size
-    Udp,
-}
-
-impl From<FrameTest> for Transport {
-    fn from(test: FrameTest) -> Transport {
-        match test {
-            FrameTest::Tcp => Transport::Tcp,
-            FrameTest::Udp => Transport::Udp,
-        }
-    }
-}
+const TESTS: [(&str, Transport, &str); 2] = [
+    ("tcp", Transport::Tcp, "A stream, its MSS set for each size"),
+    ("udp", Transport::Udp, "Datagrams, their payload set for each size"),
+];

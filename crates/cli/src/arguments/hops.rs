@@ -1,7 +1,8 @@
 //! The options of `pathmeter hops`.
 
+use super::values::one_of;
 use super::{CaptureArgs, IdentityArgs, KeepArgs, OriginArgs};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use engine::host::host_port::HostPort;
 use model::hops::HopProtocol;
 use model::units::{Bytes, Nanos};
@@ -33,8 +34,8 @@ pub struct HopsArgs {
     #[arg(value_name = "HOST[:PORT]")]
     pub host: HostPort,
     /// Protocol of the probes: udp, icmp or tcp
-    #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
-    pub protocol: HopProtocolArg,
+    #[arg(long, value_parser = one_of(&HopProtocol::WORDS), value_name = "PROTOCOL", default_value = "udp", hide_possible_values = true)]
+    pub protocol: HopProtocol,
     /// Port to send to [default: 33434, most likely closed, or 443 for tcp]
     #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
@@ -88,26 +89,4 @@ pub struct HopsArgs {
     pub keep: KeepArgs,
     #[command(flatten)]
     pub identity: IdentityArgs,
-}
-
-/// Protocol of the probes, as typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum HopProtocolArg {
-    /// Datagrams to a port that is most likely closed
-    #[default]
-    Udp,
-    /// Echo requests
-    Icmp,
-    /// SYNs
-    Tcp,
-}
-
-impl From<HopProtocolArg> for HopProtocol {
-    fn from(protocol: HopProtocolArg) -> HopProtocol {
-        match protocol {
-            HopProtocolArg::Udp => HopProtocol::Udp,
-            HopProtocolArg::Icmp => HopProtocol::Icmp,
-            HopProtocolArg::Tcp => HopProtocol::Tcp,
-        }
-    }
 }

@@ -1,8 +1,10 @@
 //! The command line of `pathmeter latency`.
 
+use super::values::one_of;
 use super::{CaptureArgs, CpuList, Dscp, ExplainArgs, HostPort, KeepArgs, OriginArgs, SessionArgs, TosByte};
-use clap::{Args, ValueEnum};
-use model::latency::{LatencyMode, LatencyProtocol};
+use clap::Args;
+use engine::request::LatencyWait;
+use model::latency::{LatencyMode, LatencyProtocol, WaitMode};
 use model::units::{Bytes, Nanos, PacketRate};
 use std::path::PathBuf;
 
@@ -31,8 +33,8 @@ pub struct LatencyArgs {
     pub port: Option<u16>,
     /// The protocol of the far end: native (`pathmeter serve`), sockperf (`sockperf sr`), stamp (RFC 8762), twamp
     /// (RFC 5357) or iperf2 (`iperf -s`)
-    #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
-    pub protocol: LatencyProtocolArg,
+    #[arg(long, value_parser = one_of(&LatencyProtocol::WORDS), value_name = "PROTOCOL", default_value = "native", hide_possible_values = true)]
+    pub protocol: LatencyProtocol,
     #[command(flatten)]
     pub egress_paths: EgressArgs,
     #[command(flatten)]
@@ -68,8 +70,8 @@ pub struct EgressArgs {
 pub struct LatencyTestArgs {
     /// ping-pong: one message at a time; under-load: at a fixed rate, each round trip counted from when its message was
     /// due; throughput: messages in one direction, counted by the receiver; playback: times and sizes from a file
-    #[arg(long, value_enum, value_name = "MODE", default_value_t, hide_possible_values = true)]
-    pub mode: ModeArg,
+    #[arg(long, value_parser = one_of(&MODES), value_name = "MODE", default_value = "ping-pong", hide_possible_values = true)]
+    pub mode: LatencyMode,
     /// Datagrams, which is the default
     #[arg(short, long, conflicts_with = "tcp")]
     pub udp: bool,
@@ -132,8 +134,8 @@ pub struct LoadArgs {
 pub struct LatencyHostArgs {
     /// Method of waiting for replies: spin has the least error and takes a CPU, block sleeps and adds the wake-up time, hybrid
     /// spins for 50 µs and then sleeps, auto spins when a CPU is idle
-    #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_possible_values = true)]
-    pub wait: LatencyWaitArg,
+    #[arg(long, value_parser = one_of(&WAITS), value_name = "HOW", default_value = "auto", hide_possible_values = true)]
+    pub wait: LatencyWait,
     /// CPU of the measuring thread
     #[arg(long, value_name = "CPU")]
     pub affinity: Option<CpuList>,
@@ -154,69 +156,15 @@ pub struct LatencyHostArgs {
     pub no_wire_times: bool,
 }
 
-/// A protocol, as typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LatencyProtocolArg {
-    /// `pathmeter serve`
-    #[default]
-    Native,
-    /// `sockperf sr`, or `pathmeter serve --sockperf`
-    Sockperf,
-    /// A STAMP or TWAMP-Light reflector, or `pathmeter serve --stamp`
-    Stamp,
-    /// A TWAMP server (RFC 5357), or `pathmeter serve --twamp`
-    Twamp,
-    /// `iperf -s` 2.1.4 and newer over TCP, or `pathmeter serve --iperf2`
-    Iperf2,
-}
-
-/// A mode, as typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ModeArg {
-    /// One message at a time
-    #[default]
-    PingPong,
-    /// At a fixed rate
-    UnderLoad,
-    /// One way
-    Throughput,
-    /// From a file
-    Playback,
-}
-
-/// A method of waiting, as typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LatencyWaitArg {
-    /// Spin when a CPU is idle
-    #[default]
-    Auto,
-    /// Ask the socket again and again
-    Spin,
-    /// Spin for 50 µs, then sleep
-    Hybrid,
-    /// Sleep until something comes
-    Block,
-}
-
-impl From<LatencyProtocolArg> for LatencyProtocol {
-    fn from(protocol: LatencyProtocolArg) -> LatencyProtocol {
-        match protocol {
-            LatencyProtocolArg::Native => LatencyProtocol::Native,
-            LatencyProtocolArg::Sockperf => LatencyProtocol::Sockperf,
-            LatencyProtocolArg::Stamp => LatencyProtocol::Stamp,
-            LatencyProtocolArg::Twamp => LatencyProtocol::Twamp,
-            LatencyProtocolArg::Iperf2 => LatencyProtocol::Iperf2,
-        }
-    }
-}
-
-impl From<ModeArg> for LatencyMode {
-    fn from(mode: ModeArg) -> LatencyMode {
-        match mode {
-            ModeArg::PingPong => LatencyMode::PingPong,
-            ModeArg::UnderLoad => LatencyMode::UnderLoad,
-            ModeArg::Throughput => LatencyMode::Throughput,
-            ModeArg::Playback => LatencyMode::Playback,
-        }
-    }
-}
+const MODES: [(&str, LatencyMode, &str); 4] = [
+    ("ping-pong", LatencyMode::PingPong, "One message at a time"),
+    ("under-load", LatencyMode::UnderLoad, "At a fixed rate"),
+    ("throughput", LatencyMode::Throughput, "One way"),
+    ("playback", LatencyMode::Playback, "From a file"),
+];
+const WAITS: [(&str, LatencyWait, &str); 4] = [
+    ("auto", LatencyWait::Auto, "Spin when a CPU is idle"),
+    ("spin", LatencyWait::As(WaitMode::Spin), "Ask the socket again and again"),
+    ("hybrid", LatencyWait::As(WaitMode::Hybrid), "Spin for 50 µs, then sleep"),
+    ("block", LatencyWait::As(WaitMode::Block), "Sleep until something comes"),
+];

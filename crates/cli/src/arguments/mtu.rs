@@ -1,8 +1,8 @@
 //! The options of `pathmeter mtu`.
 
-use super::values::Pattern;
+use super::values::{Pattern, one_of};
 use super::{CaptureArgs, KeepArgs, SessionArgs, TargetArgs};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use model::framing::Encaps;
 use model::path::PathMethod;
 use model::units::{Bytes, Nanos};
@@ -22,8 +22,8 @@ EXAMPLES
   pathmeter mtu server.example --expect 'up.path_mtu>=1500'")]
 pub struct MtuArgs {
     /// Method of probing: auto takes native where `pathmeter serve` answers, otherwise icmp, udp and tcp together
-    #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
-    pub protocol: PathProtocolArg,
+    #[arg(long, value_parser = one_of(&PathMethod::WORDS), value_name = "PROTOCOL", default_value = "auto", hide_possible_values = true)]
+    pub protocol: PathMethod,
     /// Largest packet to try, IP header included [default: the MTU of the sender's interface]
     #[arg(long, value_name = "SIZE")]
     pub largest: Option<Bytes>,
@@ -61,32 +61,4 @@ pub struct ServiceArgs {
     /// Longest wait for an answer
     #[arg(long, value_name = "TIME", requires = "service", default_value = "1s")]
     pub reply_timeout: Nanos,
-}
-
-/// A method of probing, as typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum PathProtocolArg {
-    /// Whatever the far end answers
-    #[default]
-    Auto,
-    /// `pathmeter serve`
-    Native,
-    /// Echo requests
-    Icmp,
-    /// Datagrams to a closed port
-    Udp,
-    /// Connections
-    Tcp,
-}
-
-impl From<PathProtocolArg> for PathMethod {
-    fn from(protocol: PathProtocolArg) -> PathMethod {
-        match protocol {
-            PathProtocolArg::Auto => PathMethod::Auto,
-            PathProtocolArg::Native => PathMethod::Native,
-            PathProtocolArg::Icmp => PathMethod::Icmp,
-            PathProtocolArg::Udp => PathMethod::Udp,
-            PathProtocolArg::Tcp => PathMethod::Tcp,
-        }
-    }
 }

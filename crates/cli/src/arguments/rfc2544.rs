@@ -4,9 +4,10 @@ mod values;
 
 pub use values::LossShare;
 
+use super::values::one_of;
 use super::{CpuList, KeepArgs, SessionArgs};
 use clap::{Args, ValueEnum};
-use engine::request;
+use engine::request::{GoalName, Standard};
 use engine::work::dut::spec::PortSpec;
 use model::dut::{SearchMethod, Test};
 use model::framing::Encaps;
@@ -45,9 +46,9 @@ pub struct Rfc2544Args {
     /// (a service, with --cir)
     #[arg(
         long,
-        value_enum,
+        value_parser = one_of(&STANDARDS),
         value_name = "NAME",
-        default_value_t,
+        default_value = "rfc2544",
         hide_possible_values = true,
         help_heading = "Test"
     )]
@@ -56,13 +57,13 @@ pub struct Rfc2544Args {
     /// --standard; throughput, latency, loss and mrr with --quick]
     #[arg(
         long,
-        value_enum,
+        value_parser = one_of(&TESTS),
         value_name = "TEST,…",
         value_delimiter = ',',
         hide_possible_values = true,
         help_heading = "Test"
     )]
-    pub tests: Vec<DutTest>,
+    pub tests: Vec<Test>,
     /// A quick check, not a measurement: trials of half a second, three frame sizes
     #[arg(long, help_heading = "Test")]
     pub quick: bool,
@@ -124,11 +125,11 @@ pub struct TrafficArgs {
 #[command(next_help_heading = "Search")]
 pub struct SearchArgs {
     /// MLRsearch (RFC 9971), all goals at once, or by halves
-    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
-    pub search: Search,
+    #[arg(long, value_parser = one_of(&SEARCHES), value_name = "HOW", default_value = "mlr")]
+    pub search: SearchMethod,
     /// Rates searched for: throughput (no loss in a full trial), ndr and pdr (no and little loss in half of the trials)
     /// [default: throughput; throughput and pdr with --quick]
-    #[arg(long, value_enum, value_name = "GOAL,…", value_delimiter = ',', hide_possible_values = true)]
+    #[arg(long, value_parser = one_of(&GOALS), value_name = "GOAL,…", value_delimiter = ',', hide_possible_values = true)]
     pub goals: Vec<GoalName>,
     /// Loss that passes for pdr
     #[arg(long, value_name = "SHARE", default_value = "0.5%")]
@@ -199,68 +200,6 @@ pub struct DeviceArgs {
     pub allow_live_network: bool,
 }
 
-/// Which standard's defaults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Standard {
-    /// Routers and switches
-    #[default]
-    Rfc2544,
-    /// The same of IPv6, larger frames too
-    Rfc5180,
-    /// Switches: in both directions, and what is forwarded of the most load
-    Rfc2889,
-    /// Tunnels and translators: in both directions, larger frames, delay variation
-    Rfc8219,
-    /// Activation of a service: give --cir
-    Y1564,
-}
-
-/// A test, as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DutTest {
-    /// The highest rate without loss
-    Throughput,
-    /// Delays at shares of the throughput
-    Latency,
-    /// Loss at shares of the most load
-    #[value(alias = "frame-loss")]
-    Loss,
-    /// The longest burst without loss
-    #[value(alias = "b2b")]
-    BackToBack,
-    /// Time until all frames are forwarded again after an overload
-    Recovery,
-    /// Duration of the interruption by a reset
-    Reset,
-    /// Rate forwarded at the maximum load
-    Mrr,
-    /// Variation of the delay at the throughput
-    DelayVariation,
-    /// Whether a service keeps its promises
-    Service,
-}
-
-/// A rate that is searched for, as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum GoalName {
-    /// RFC 2544 section 26.1
-    Throughput,
-    /// No drop rate
-    Ndr,
-    /// Partial drop rate
-    Pdr,
-}
-
-/// A method of searching for a rate, as typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Search {
-    /// All goals at once, from short trials to long ones
-    #[default]
-    Mlr,
-    /// One goal after the other
-    Binary,
-}
-
 /// Which UDP ports frames have, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Flows {
@@ -271,49 +210,36 @@ pub enum Flows {
     One,
 }
 
-impl From<DutTest> for Test {
-    fn from(test: DutTest) -> Test {
-        match test {
-            DutTest::Throughput => Test::Throughput,
-            DutTest::Latency => Test::Latency,
-            DutTest::Loss => Test::FrameLoss,
-            DutTest::BackToBack => Test::BackToBack,
-            DutTest::Recovery => Test::Recovery,
-            DutTest::Reset => Test::Reset,
-            DutTest::Mrr => Test::Mrr,
-            DutTest::DelayVariation => Test::DelayVariation,
-            DutTest::Service => Test::Service,
-        }
-    }
-}
-
-impl From<Search> for SearchMethod {
-    fn from(search: Search) -> SearchMethod {
-        match search {
-            Search::Mlr => SearchMethod::Mlr,
-            Search::Binary => SearchMethod::Binary,
-        }
-    }
-}
-
-impl From<Standard> for request::Standard {
-    fn from(standard: Standard) -> request::Standard {
-        match standard {
-            Standard::Rfc2544 => request::Standard::Rfc2544,
-            Standard::Rfc5180 => request::Standard::Rfc5180,
-            Standard::Rfc2889 => request::Standard::Rfc2889,
-            Standard::Rfc8219 => request::Standard::Rfc8219,
-            Standard::Y1564 => request::Standard::Y1564,
-        }
-    }
-}
-
-impl From<GoalName> for request::GoalName {
-    fn from(goal: GoalName) -> request::GoalName {
-        match goal {
-            GoalName::Throughput => request::GoalName::Throughput,
-            GoalName::Ndr => request::GoalName::Ndr,
-            GoalName::Pdr => request::GoalName::Pdr,
-        }
-    }
-}
+const STANDARDS: [(&str, Standard, &str); 5] = [
+    ("rfc2544", Standard::Rfc2544, "Routers and switches"),
+    ("rfc5180", Standard::Rfc5180, "The same of IPv6, larger frames too"),
+    ("rfc2889", Standard::Rfc2889, "Switches: in both directions, and what is forwarded of the most load"),
+    (
+        "rfc8219",
+        Standard::Rfc8219,
+        "Tunnels and translators: in both directions, larger frames, delay variation",
+    ),
+    ("y1564", Standard::Y1564, "Activation of a service: give --cir"),
+];
+const TESTS: [(&str, Test, &str); 11] = [
+    ("throughput", Test::Throughput, "The highest rate without loss"),
+    ("latency", Test::Latency, "Delays at shares of the throughput"),
+    ("loss", Test::FrameLoss, "Loss at shares of the most load"),
+    ("frame-loss", Test::FrameLoss, ""),
+    ("back-to-back", Test::BackToBack, "The longest burst without loss"),
+    ("b2b", Test::BackToBack, ""),
+    ("recovery", Test::Recovery, "Time until all frames are forwarded again after an overload"),
+    ("reset", Test::Reset, "Duration of the interruption by a reset"),
+    ("mrr", Test::Mrr, "Rate forwarded at the maximum load"),
+    ("delay-variation", Test::DelayVariation, "Variation of the delay at the throughput"),
+    ("service", Test::Service, "Whether a service keeps its promises"),
+];
+const GOALS: [(&str, GoalName, &str); 3] = [
+    ("throughput", GoalName::Throughput, "RFC 2544 section 26.1"),
+    ("ndr", GoalName::Ndr, "No drop rate"),
+    ("pdr", GoalName::Pdr, "Partial drop rate"),
+];
+const SEARCHES: [(&str, SearchMethod, &str); 2] = [
+    ("mlr", SearchMethod::Mlr, "All goals at once, from short trials to long ones"),
+    ("binary", SearchMethod::Binary, "One goal after the other"),
+];

@@ -1,9 +1,10 @@
 //! The command line of `pathmeter throughput`.
 
+use super::values::one_of;
 use super::{
     CaptureArgs, CpuList, Dscp, ExplainArgs, HostPort, KeepArgs, LimitArgs, SessionArgs, TargetArgs, TosByte,
 };
-use clap::{Args, ValueEnum};
+use clap::Args;
 use engine::run::PairCount;
 use model::plan::{ProtocolName, Wait};
 use model::units::{BitRate, Bytes, Nanos};
@@ -24,8 +25,8 @@ EXAMPLES
 pub struct ThroughputArgs {
     /// The protocol of the far end: native (`pathmeter serve`), iperf3 (`iperf3 -s`, 3.12 and newer)
     /// or iperf2 (`iperf -s`, 2.0.13 and newer)
-    #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
-    pub protocol: ProtocolArg,
+    #[arg(long, value_parser = one_of(&ProtocolName::WORDS), value_name = "PROTOCOL", default_value = "native", hide_possible_values = true)]
+    pub protocol: ProtocolName,
     #[command(flatten)]
     pub target: TargetArgs,
     /// Further far ends of --pairs, used in turn
@@ -130,50 +131,12 @@ pub struct HostArgs {
     #[arg(long, value_name = "LIST")]
     pub affinity: Option<CpuList>,
     /// Method of waiting of receivers: spin is fastest and takes a CPU, block sleeps, auto spins where a CPU is to spare
-    #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_possible_values = true)]
-    pub wait: WaitArg,
+    #[arg(long, value_parser = one_of(&WAITS), value_name = "HOW", default_value = "auto", hide_possible_values = true)]
+    pub wait: Wait,
 }
 
-/// A protocol, as typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ProtocolArg {
-    /// `pathmeter serve`
-    #[default]
-    Native,
-    /// `iperf3 -s`, 3.12 and newer, or `pathmeter serve --iperf3`
-    Iperf3,
-    /// `iperf -s`, 2.0.13 and newer, or `pathmeter serve --iperf2`
-    Iperf2,
-}
-
-/// A method of waiting, as typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum WaitArg {
-    /// Spin where a CPU is to spare and the rate is not limited
-    #[default]
-    Auto,
-    /// Ask the socket again and again
-    Spin,
-    /// Sleep until data comes
-    Block,
-}
-
-impl From<ProtocolArg> for ProtocolName {
-    fn from(protocol: ProtocolArg) -> ProtocolName {
-        match protocol {
-            ProtocolArg::Native => ProtocolName::Native,
-            ProtocolArg::Iperf3 => ProtocolName::Iperf3,
-            ProtocolArg::Iperf2 => ProtocolName::Iperf2,
-        }
-    }
-}
-
-impl From<WaitArg> for Wait {
-    fn from(wait: WaitArg) -> Wait {
-        match wait {
-            WaitArg::Auto => Wait::Auto,
-            WaitArg::Spin => Wait::Spin,
-            WaitArg::Block => Wait::Block,
-        }
-    }
-}
+const WAITS: [(&str, Wait, &str); 3] = [
+    ("auto", Wait::Auto, "Spin where a CPU is to spare and the rate is not limited"),
+    ("spin", Wait::Spin, "Ask the socket again and again"),
+    ("block", Wait::Block, "Sleep until data comes"),
+];

@@ -1,7 +1,9 @@
 //! The command line of `pathmeter transfer`.
 
+use super::values::one_of;
 use super::{CaptureArgs, ExplainArgs, KeepArgs, OriginArgs};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use engine::request::BucketPlace;
 use model::transfer::TransferMethod;
 use model::units::{Bytes, Nanos};
 use std::path::PathBuf;
@@ -31,8 +33,8 @@ pub struct TransferArgs {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeat: u32,
     /// The request: get, put or post [default: get, or put with --size or --file]
-    #[arg(long, value_enum, value_name = "METHOD", hide_possible_values = true)]
-    pub method: Option<MethodArg>,
+    #[arg(long, value_parser = one_of(&METHODS), value_name = "METHOD", hide_possible_values = true)]
+    pub method: Option<TransferMethod>,
     /// Upload so many bytes that do not compress
     #[arg(long, value_name = "BYTES", conflicts_with = "file")]
     pub size: Option<Bytes>,
@@ -117,36 +119,16 @@ pub struct S3Args {
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Where the bucket's name goes: path or host [default: host for Amazon, path for every other endpoint]
-    #[arg(long, value_enum, value_name = "PLACE", hide_possible_values = true)]
-    pub bucket_in: Option<BucketIn>,
+    #[arg(long, value_parser = one_of(&PLACES), value_name = "PLACE", hide_possible_values = true)]
+    pub bucket_in: Option<BucketPlace>,
 }
 
-/// Where a bucket's name goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BucketIn {
-    /// `https://endpoint/bucket/key`.
-    Path,
-    /// `https://bucket.endpoint/key`.
-    Host,
-}
-
-/// A request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum MethodArg {
-    /// Download.
-    Get,
-    /// Upload.
-    Put,
-    /// Upload.
-    Post,
-}
-
-impl From<MethodArg> for TransferMethod {
-    fn from(method: MethodArg) -> TransferMethod {
-        match method {
-            MethodArg::Get => TransferMethod::Get,
-            MethodArg::Put => TransferMethod::Put,
-            MethodArg::Post => TransferMethod::Post,
-        }
-    }
-}
+const METHODS: [(&str, TransferMethod, &str); 3] = [
+    ("get", TransferMethod::Get, "Download"),
+    ("put", TransferMethod::Put, "Upload"),
+    ("post", TransferMethod::Post, "Upload"),
+];
+const PLACES: [(&str, BucketPlace, &str); 2] = [
+    ("path", BucketPlace::Path, "`https://endpoint/bucket/key`"),
+    ("host", BucketPlace::Host, "`https://bucket.endpoint/key`"),
+];

@@ -13,6 +13,18 @@ pub(super) fn format_parser() -> impl TypedValueParser<Value = &'static Format> 
     PossibleValuesParser::new(names).map(|name| by_name(&name).expect("only names of the table are taken"))
 }
 
+/// Takes the words of a table, each with its value and what it is; one about which the table has no text is another spelling.
+pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
+    words: &'static [(&str, T, &str)],
+) -> impl TypedValueParser<Value = T> {
+    let names =
+        words.iter().map(|(word, _, about)| PossibleValue::new(*word).help(*about).hide(about.is_empty()));
+    PossibleValuesParser::new(names).map(|typed| {
+        let found = words.iter().find(|(word, ..)| *word == typed);
+        found.expect("only words of the table are taken").1
+    })
+}
+
 /// Help of `--format`, with every name of the table.
 pub(super) fn format_help() -> String {
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();

@@ -4,7 +4,6 @@ use super::Asks;
 use crate::arguments::{Flows, Rfc2544Args, TrafficArgs};
 use engine::error::Result;
 use engine::request::{Device, Request, Search, Service, Traffic};
-use model::dut::Test;
 use model::plan::Directions;
 
 impl Asks for Rfc2544Args {
@@ -13,13 +12,13 @@ impl Asks for Rfc2544Args {
         Ok(Request::Device(Box::new(Device {
             ports: self.ports.clone(),
             lab: self.lab.clone(),
-            standard: self.standard.into(),
-            tests: self.tests.iter().copied().map(Test::from).collect(),
+            standard: self.standard,
+            tests: self.tests.clone(),
             quick: self.quick,
             traffic: traffic(&self.traffic),
             search: Search {
-                method: search.search.into(),
-                goals: search.goals.iter().map(|goal| (*goal).into()).collect(),
+                method: search.search,
+                goals: search.goals.clone(),
                 loss_ratio: search.loss_ratio.0,
                 min_rate: search.min_rate,
                 max_rate: search.max_rate,

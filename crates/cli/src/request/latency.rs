@@ -1,16 +1,31 @@
 //! The request of `pathmeter latency`.
 
-use super::{Asks, origin};
-use crate::arguments::{Dscp, LatencyArgs, LatencyWaitArg};
+use super::{Asks, Measures, Shared, origin};
+use crate::arguments::{Dscp, LatencyArgs};
 use crate::files;
 use engine::error::{Failure, Result};
-use engine::request::{ENDLESS, Latency, LatencyLoad, LatencyWait, Request, Via};
-use model::latency::{LatencyMode, LatencyProtocol, WaitMode};
+use engine::request::{ENDLESS, Latency, LatencyLoad, Request, Via};
+use model::latency::{LatencyMode, LatencyProtocol};
 use model::plan::Transport;
 use model::playback::{Item, parse};
 use model::units::Nanos;
 use std::path::Path;
 use wire::stamp::Key;
+
+impl Measures for LatencyArgs {
+    fn shared(&self) -> Shared<'_> {
+        Shared {
+            command: "latency",
+            target: self.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+            expect: &self.session.expect,
+            dry_run: self.session.dry_run,
+            identity: Some(&self.session.identity),
+            keep: &self.keep,
+            capture: Some(&self.capture),
+            device: self.egress_paths.origin.device.as_deref(),
+        }
+    }
+}
 
 impl Asks for LatencyArgs {
     fn request(&self) -> Result<Request> {
@@ -21,8 +36,8 @@ impl Asks for LatencyArgs {
             origin: origin(&self.egress_paths.origin)?,
             via: self.egress_paths.via.iter().map(|text| Via::named(text)).collect::<Result<_, Failure>>()?,
             labels: self.keep.label.clone(),
-            protocol: self.protocol.into(),
-            mode: if playback.is_some() { LatencyMode::Playback } else { self.test.mode.into() },
+            protocol: self.protocol,
+            mode: if playback.is_some() { LatencyMode::Playback } else { self.test.mode },
             transport: if self.test.tcp { Transport::Tcp } else { Transport::Udp },
             size: self.test.size,
             time: match self.test.time {
@@ -42,12 +57,7 @@ impl Asks for LatencyArgs {
                 streams: self.load.parallel,
                 congestion: self.load.congestion.clone(),
             }),
-            wait: match self.host.wait {
-                LatencyWaitArg::Auto => LatencyWait::Auto,
-                LatencyWaitArg::Spin => LatencyWait::As(WaitMode::Spin),
-                LatencyWaitArg::Hybrid => LatencyWait::As(WaitMode::Hybrid),
-                LatencyWaitArg::Block => LatencyWait::As(WaitMode::Block),
-            },
+            wait: self.host.wait,
             cpu: self.host.affinity.as_ref().and_then(|cpus| cpus.0.first().copied()),
             busy_poll: self.host.busy_poll,
             tos: self.host.dscp.map(Dscp::tos).or(self.host.tos.map(|tos| tos.0)).unwrap_or(0),
@@ -63,7 +73,7 @@ impl Asks for LatencyArgs {
 /// Reads the key of STAMP's authenticated mode.
 fn key(args: &LatencyArgs) -> Result<Option<Key>> {
     let Some(file) = args.test.key_file.as_deref() else { return Ok(None) };
-    if LatencyProtocol::from(args.protocol) != LatencyProtocol::Stamp {
+    if args.protocol != LatencyProtocol::Stamp {
         let advice = "drop it, or give --token-file for our own protocol";
         return Err(Failure::usage("--key-file goes with --protocol stamp", advice).into());
     }

@@ -1,11 +1,17 @@
 //! The request of `pathmeter throughput`.
 
-use super::{Asks, exclude, far};
+use super::{Asks, Measures, Shared, exclude, far};
 use crate::arguments::{Dscp, TestArgs, ThroughputArgs};
 use engine::error::{Failure, Result};
 use engine::request::{ENDLESS, Request, Sockets, Throughput};
 use model::plan::{Directions, End, ProtocolName, Transport};
 use model::units::Nanos;
+
+impl Measures for ThroughputArgs {
+    fn shared(&self) -> Shared<'_> {
+        Shared::of_session("throughput", &self.target, &self.session, &self.keep, Some(&self.capture))
+    }
+}
 
 impl Asks for ThroughputArgs {
     fn request(&self) -> Result<Request> {
@@ -20,7 +26,7 @@ fn throughput(args: &ThroughputArgs) -> Result<Throughput, Failure> {
     Ok(Throughput {
         more: args.more.clone(),
         pairs: args.pairs,
-        protocol: args.protocol.into(),
+        protocol: args.protocol,
         transport: if test.udp { Transport::Udp } else { Transport::Tcp },
         directions: directions(test),
         streams: test.parallel,
@@ -45,7 +51,7 @@ fn throughput(args: &ThroughputArgs) -> Result<Throughput, Failure> {
             offload: !socket.no_gso,
         },
         affinity: args.host.affinity.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),
-        wait: args.host.wait.into(),
+        wait: args.host.wait,
         link: args.session.link,
         explain: args.explain.budget(),
         place: args.limit.place,
@@ -86,7 +92,7 @@ fn not_ours(args: &ThroughputArgs) -> Result<(), Failure> {
         ("--tls", session.identity.tls),
         ("--fingerprint", session.identity.fingerprint.is_some()),
     ];
-    match (ProtocolName::from(args.protocol), native_options.iter().find(|(_, asked)| *asked)) {
+    match (args.protocol, native_options.iter().find(|(_, asked)| *asked)) {
         (ProtocolName::Native, _) | (_, None) => Ok(()),
         (foreign, Some((name, _))) => {
             let advice = format!("drop {name}, or use --protocol native");

@@ -1,10 +1,25 @@
 //! The request of `pathmeter transfer`.
 
-use super::{Asks, origin};
-use crate::arguments::{BucketIn, S3Args, TransferArgs};
+use super::{Asks, Measures, Shared, origin};
+use crate::arguments::{S3Args, TransferArgs};
 use engine::error::Result;
-use engine::request::{Body, BucketPlace, Request, S3, Transfer};
-use model::transfer::{TransferMethod, Trust};
+use engine::request::{Body, Request, S3, Transfer};
+use model::transfer::Trust;
+
+impl Measures for TransferArgs {
+    fn shared(&self) -> Shared<'_> {
+        Shared {
+            command: "transfer",
+            target: self.urls.join(" "),
+            expect: &self.expect,
+            dry_run: self.dry_run,
+            identity: None,
+            keep: &self.keep,
+            capture: Some(&self.capture),
+            device: self.connection.origin.device.as_deref(),
+        }
+    }
+}
 
 impl Asks for TransferArgs {
     fn request(&self) -> Result<Request> {
@@ -13,7 +28,7 @@ impl Asks for TransferArgs {
             urls: self.urls.clone(),
             labels: self.keep.label.clone(),
             repetitions: self.repeat,
-            method: self.method.map(TransferMethod::from),
+            method: self.method,
             body: self.size.map(Body::Size).or_else(|| self.file.clone().map(Body::File)),
             baseline: self.baseline.clone(),
             mtus: self.mtu.mtu.clone(),
@@ -40,10 +55,7 @@ fn s3(args: &S3Args) -> S3 {
         endpoint: args.endpoint.clone(),
         region: args.region.clone(),
         profile: args.profile.clone(),
-        bucket_in: args.bucket_in.map(|place| match place {
-            BucketIn::Path => BucketPlace::Path,
-            BucketIn::Host => BucketPlace::Host,
-        }),
+        bucket_in: args.bucket_in,
     }
 }
 

@@ -205,14 +205,7 @@ const KINDS: [Kind; 7] = [
 ];
 
 const THROUGHPUT: [Key<Throughput>; 16] = [
-    key("protocol", |value, asked| {
-        asked.protocol = value.word(&[
-            ("native", ProtocolName::Native),
-            ("iperf3", ProtocolName::Iperf3),
-            ("iperf2", ProtocolName::Iperf2),
-        ])?;
-        Some(())
-    }),
+    key("protocol", |value, asked| set(&mut asked.protocol, word(value, ProtocolName::WORDS))),
     key("transport", |value, asked| set(&mut asked.transport, value.word(&TRANSPORTS))),
     key("direction", |value, asked| {
         let directions = [("up", Directions::Up), ("down", Directions::Down), ("both", Directions::Both)];
@@ -234,16 +227,7 @@ const THROUGHPUT: [Key<Throughput>; 16] = [
 ];
 
 const LATENCY: [Key<Latency>; 10] = [
-    key("protocol", |value, asked| {
-        asked.protocol = value.word(&[
-            ("native", LatencyProtocol::Native),
-            ("sockperf", LatencyProtocol::Sockperf),
-            ("stamp", LatencyProtocol::Stamp),
-            ("twamp", LatencyProtocol::Twamp),
-            ("iperf2", LatencyProtocol::Iperf2),
-        ])?;
-        Some(())
-    }),
+    key("protocol", |value, asked| set(&mut asked.protocol, word(value, LatencyProtocol::WORDS))),
     key("transport", |value, asked| set(&mut asked.transport, value.word(&TRANSPORTS))),
     key("port", |value, asked| set(&mut asked.port, value.number(1, 65_535).map(|port| Some(port as u16)))),
     key("time", |value, asked| set(&mut asked.time, value.parsed("5s").map(Some))),
@@ -259,25 +243,13 @@ const LATENCY: [Key<Latency>; 10] = [
 ];
 
 const MTU: [Key<Path>; 3] = [
-    key("protocol", |value, asked| {
-        let methods = [
-            ("auto", PathMethod::Auto),
-            ("native", PathMethod::Native),
-            ("icmp", PathMethod::Icmp),
-            ("udp", PathMethod::Udp),
-            ("tcp", PathMethod::Tcp),
-        ];
-        set(&mut asked.method, value.word(&methods))
-    }),
+    key("protocol", |value, asked| set(&mut asked.method, word(value, PathMethod::WORDS))),
     key("port", |value, asked| port(value, &mut asked.far)),
     key("largest", |value, asked| set(&mut asked.largest, value.scalar("9000").map(Some))),
 ];
 
 const HOPS: [Key<Hops>; 3] = [
-    key("protocol", |value, asked| {
-        let protocols = [("udp", HopProtocol::Udp), ("icmp", HopProtocol::Icmp), ("tcp", HopProtocol::Tcp)];
-        set(&mut asked.protocol, value.word(&protocols))
-    }),
+    key("protocol", |value, asked| set(&mut asked.protocol, word(value, HopProtocol::WORDS))),
     key("port", |value, asked| port(value, &mut asked.far)),
     key("count", |value, asked| set(&mut asked.probes, value.number(1, 1000).map(|number| number as u32))),
 ];
@@ -315,6 +287,11 @@ const TRANSPORTS: [(&str, Transport); 2] = [("tcp", Transport::Tcp), ("udp", Tra
 
 fn port(value: &Value<'_>, far: &mut FarEnd) -> Option<()> {
     set(&mut far.port, value.number(1, 65_535).map(|port| Some(port as u16)))
+}
+
+/// The value of a word of a table that the command line reads, too.
+fn word<T: Copy, const N: usize>(value: &Value<'_>, words: [(&str, T, &str); N]) -> Option<T> {
+    value.word(&words.map(|(word, meaning, _)| (word, meaning)))
 }
 
 fn text(value: &Value<'_>) -> Option<String> {

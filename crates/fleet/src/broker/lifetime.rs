@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Since when each key has been unchanged.
 #[derive(Debug, Default)]
-pub(super) struct Lifetimes {
+pub struct Lifetimes {
     observed: Mutex<HashMap<(Bucket, String), Observation>>,
 }
 
@@ -26,7 +26,7 @@ struct Observation {
 
 impl Lifetimes {
     /// Whether a key that was read now with this revision and lifetime is dead. It may be removed against that revision.
-    pub(super) fn is_over(
+    pub fn is_over(
         &self,
         (bucket, key): (Bucket, &str),
         revision: u64,
@@ -49,7 +49,7 @@ impl Lifetimes {
     }
 
     /// The key is gone.
-    pub(super) fn forget(&self, bucket: Bucket, key: &str) {
+    pub fn forget(&self, bucket: Bucket, key: &str) {
         let mut observed = self.observed.lock().unwrap_or_else(PoisonError::into_inner);
         observed.remove(&(bucket, key.to_owned()));
     }

@@ -9,7 +9,6 @@ mod suite;
 
 use model::units::Nanos;
 use pathmeter_fleet::FleetError;
-use pathmeter_fleet::broker::local::Local;
 use pathmeter_fleet::broker::nats::{Nats, NatsOptions, Reactor};
 use pathmeter_fleet::broker::{Appended, Broker, Bucket, Expected, Log};
 use server::Server;
@@ -21,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use suite::{CASES, World};
+use world::broker::Local;
 
 struct InProcess(Local);
 

@@ -4,7 +4,6 @@
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
 use pathmeter_fleet::agent::{Agent, AgentOptions, Instance, Permit, Runner, Task, TaskEnd};
-use pathmeter_fleet::broker::local::{Local, Time};
 use pathmeter_fleet::broker::{
     Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Listing, Log, Mailbox,
 };
@@ -20,6 +19,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use world::broker::{Local, Time};
 
 /// The simulated clocks: one monotonic time for all, a wall clock each.
 #[derive(Clone, Default)]

@@ -4,7 +4,7 @@ use super::SOURCES;
 use super::lab::{Lab, decode, made};
 use linux::capture::Capture;
 use linux::clock::{mono_now, sleep_until};
-use linux::cpu::{affinity, pin_current_thread, set_nice, thread_cpu_time};
+use linux::cpu::{Usage, affinity, pin_current_thread, set_nice};
 use linux::nic::{Offload, set_offload};
 use model::dut::SourceKind;
 use pathmeter_frames::{Burst, Sent, Stop, open_source};
@@ -81,8 +81,8 @@ fn hog(cpu: usize) -> linux::Result<()> {
     pin_current_thread(cpu)?;
     set_nice(-20)?;
     sleep_until(mono_now() + Nanos::from_millis(1));
-    let until = thread_cpu_time() + Nanos::from_millis(60);
-    while thread_cpu_time() < until {
+    let begin = Usage::of_thread();
+    while Usage::of_thread().since(&begin).cpu() < Nanos::from_millis(60) {
         spin_loop();
     }
     Ok(())

@@ -1,7 +1,6 @@
 //! The conclusion of a sweep over frame sizes.
 
-use super::verdict::status;
-use super::{Status, Verdict};
+use super::{Status, Verdict, status};
 use model::frames::FrameRow;
 use model::run::Run;
 

@@ -22,6 +22,7 @@ pub(super) use verdict::verdict_of_run as verdict;
 
 use super::Finding;
 use model::latency::{EgressResult, LatencyMode};
+use model::plan::Direction;
 use model::run::Run;
 
 /// A finding for every egress path, with its name.
@@ -45,4 +46,19 @@ fn name(run: &Run, egress: &EgressResult) -> String {
 
 fn share(part: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { part as f64 / all as f64 }
+}
+
+/// The direction, where only one of them lost.
+fn directed(finding: Finding, up: Option<u64>, down: Option<u64>) -> Finding {
+    let mut finding = match (up, down) {
+        (Some(1..), Some(0)) => finding,
+        (Some(0), Some(1..)) => Finding { direction: Some(Direction::Down), ..finding },
+        _ => finding.everywhere(),
+    };
+    for (name, lost) in [("lost_up_count", up), ("lost_down_count", down)] {
+        if let Some(lost) = lost {
+            finding = finding.with(name, lost);
+        }
+    }
+    finding
 }

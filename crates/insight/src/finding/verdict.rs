@@ -2,7 +2,9 @@
 
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{capital, lower, percent};
-use super::{Finding, Severity, Status, Verdict, frames, hops, latency, outage, path, rule_named, transfer};
+use super::{
+    Finding, Severity, Status, Verdict, frames, hops, latency, outage, path, rule_named, status, transfer,
+};
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport};
 use model::run::{Run, Subject};
@@ -283,14 +285,6 @@ fn no_limit(run: &Run) -> String {
     match links.chain(&run.summary.link).next() {
         Some(link) => format!("Neither end nor the link's {} set the limit: the path between did.", link.rate),
         None => "Neither end set the limit: the path between did, or the link, whose speed is not known (`--link 10G`).".into(),
-    }
-}
-
-pub(crate) fn status(findings: &[Finding]) -> Status {
-    match findings.iter().map(|finding| finding.severity).max() {
-        Some(Severity::Problem) => Status::Problem,
-        Some(Severity::Warning) => Status::Degraded,
-        Some(Severity::Info) | None => Status::Ok,
     }
 }
 

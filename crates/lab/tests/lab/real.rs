@@ -2,7 +2,7 @@
 
 use crate::{can_build, run};
 use linux::namespace::Namespace;
-use linux::netlink::{Link, Network};
+use linux::netlink::{Link, Network, RouteSpec};
 use pathmeter_lab::build::{BuildOptions, Lab};
 use pathmeter_lab::error::LabError;
 use pathmeter_lab::shipped::SHIPPED;
@@ -87,7 +87,8 @@ fn one_that_the_host_needs_is_refused() {
         let mut network = Network::open()?;
         network.set_up(names[1])?;
         network.add_address(names[1], "203.0.113.7".parse().unwrap(), 24)?;
-        network.add_route(None, "203.0.113.1".parse().unwrap())
+        let via = Some("203.0.113.1".parse().unwrap());
+        network.add_route_spec(&RouteSpec { via, ..RouteSpec::default() })
     });
     routed.unwrap().unwrap();
     let refused =

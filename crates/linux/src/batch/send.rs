@@ -24,7 +24,6 @@ pub struct GsoSender {
     payload_len: usize,
     /// Datagrams per call.
     per_call: usize,
-    flags: libc::c_int,
     fallback: Option<GsoFallback>,
     /// An error met after part of a block had been sent; the next call reports it.
     late: Option<io::Error>,
@@ -76,20 +75,12 @@ impl GsoSender {
             buffer: PageBuffer::new(segments * payload_len),
             payload_len,
             per_call: segments,
-            flags: libc::MSG_NOSIGNAL,
             fallback: None,
             late: None,
             dropped: 0,
         };
         sender.enable();
         Ok(sender)
-    }
-
-    /// Lets [`GsoSender::send`] fail with `WouldBlock` when the send buffer is full, instead of waiting for room.
-    #[must_use]
-    pub fn nonblocking(mut self) -> Self {
-        self.flags |= libc::MSG_DONTWAIT;
-        self
     }
 
     /// How many datagrams a block holds; constant.
@@ -139,7 +130,6 @@ impl GsoSender {
     /// used again; the next call returns the reason.
     ///
     /// # Errors
-    /// - `WouldBlock`: no room in the send buffer ([`GsoSender::nonblocking`]);
     /// - `ConnectionRefused`, `EHOSTUNREACH`, …: the network's answer to an **earlier** datagram; nothing was sent, and
     ///   sending may go on;
     /// - `EMSGSIZE`: the socket must not fragment, and the datagram exceeds the path MTU.
@@ -173,7 +163,7 @@ impl GsoSender {
         let block = &self.buffer[start * self.payload_len..end * self.payload_len];
         // SAFETY: `block` is readable for its whole length.
         check_len(unsafe {
-            libc::send(self.socket.as_raw_fd(), block.as_ptr().cast(), block.len(), self.flags)
+            libc::send(self.socket.as_raw_fd(), block.as_ptr().cast(), block.len(), libc::MSG_NOSIGNAL)
         })
         .map(drop)
     }

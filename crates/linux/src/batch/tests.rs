@@ -119,7 +119,7 @@ fn refusals_from_the_network_are_reported_and_sending_goes_on() {
     let (socket, receiver) = pair("127.0.0.1:0");
     let address = receiver.local_addr().unwrap();
     drop(receiver);
-    let mut sender = GsoSender::new(&socket, 100, Some(2)).unwrap().nonblocking();
+    let mut sender = GsoSender::new(&socket, 100, Some(2)).unwrap();
     assert_eq!(sender.send(2).unwrap(), 2);
     assert_eq!(sender.send(2).unwrap_err().kind(), ErrorKind::ConnectionRefused);
     let reopened = UdpSocket::bind(address).unwrap();

@@ -105,28 +105,6 @@ impl Network {
         });
         found.ok_or_else(|| incomplete(OPERATION, &object))
     }
-
-    /// Sends a network, or everything (`None`), through a gateway that is on one of the namespace's links.
-    ///
-    /// # Errors
-    /// Without `CAP_NET_ADMIN`, when the gateway is on no link, or the route is there already.
-    pub fn add_route(&mut self, network: Option<(IpAddr, u8)>, gateway: IpAddr) -> Result<()> {
-        let (family, gateway_bytes) = family_and_bytes(gateway);
-        let prefix = network.map_or(0, |(_, prefix)| prefix);
-        let mut body = route(family, prefix);
-        body[4] = libc::RT_TABLE_MAIN;
-        body[5] = libc::RTPROT_BOOT;
-        body[6] = libc::RT_SCOPE_UNIVERSE;
-        body[7] = libc::RTN_UNICAST;
-        let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
-        let mut request = Message::new(libc::RTM_NEWROUTE, flags, &body);
-        if let Some((address, _)) = network {
-            request.attribute(libc::RTA_DST, &family_and_bytes(address).1);
-        }
-        request.attribute(libc::RTA_GATEWAY, &gateway_bytes);
-        let object = network.map_or("default".into(), |(address, prefix)| format!("{address}/{prefix}"));
-        self.ask("add route", &format!("{object} via {gateway}"), request).map(drop)
-    }
 }
 
 impl HostRoute {

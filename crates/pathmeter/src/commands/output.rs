@@ -5,9 +5,10 @@ use cli::written::{self, Writing};
 use cli::{Colour, Common};
 use engine::error::{Context, Result};
 use report::document::{Document, ErrorBody};
-use report::format::Style;
+use report::format::{Format, Style};
 use std::io::{BufWriter, ErrorKind, IsTerminal, Stdout, StdoutLock, Write, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Writes documents in the requested format, and then draws them where requested, too.
 ///
@@ -19,13 +20,24 @@ pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> 
     chart::write(documents, global)
 }
 
-/// Writes the document of an error on standard output, unless a part of a result stands there: two documents are no JSON.
+/// From now on an error is a document in this format, too.
+pub(crate) fn report_errors_as(format: Option<&'static Format>) {
+    *ERRORS_AS.lock().unwrap_or_else(PoisonError::into_inner) = format;
+}
+
+/// Writes the document of an error on standard output where its format has one, unless a part of a result stands there: two documents
+/// are no JSON, and a result that broke off has its error.
 pub(crate) fn deliver_error(error: ErrorBody) {
-    if !IS_BEGUN.load(Ordering::Relaxed) {
+    let format = *ERRORS_AS.lock().unwrap_or_else(PoisonError::into_inner);
+    let document =
+        format.filter(|_| !IS_BEGUN.load(Ordering::Relaxed)).and_then(|format| format.error(error));
+    if let Some(document) = document {
         let mut out = std::io::stdout().lock();
-        let _ = out.write_all(error.document().as_bytes()).and_then(|()| out.flush());
+        let _ = out.write_all(document.as_bytes()).and_then(|()| out.flush());
     }
 }
+
+static ERRORS_AS: Mutex<Option<&'static Format>> = Mutex::new(None);
 
 /// A part of a result is on standard output.
 static IS_BEGUN: AtomicBool = AtomicBool::new(false);

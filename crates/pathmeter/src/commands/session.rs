@@ -52,8 +52,15 @@ pub(crate) fn print_plan<P: serde::Serialize>(
     Ok(Exit::Done)
 }
 
-/// Prints beside a plan which load is sent to name a limit.
-pub(crate) fn announce_load(plan: &engine::run::Plan) {
+/// Prints beside a plan what it cannot have yet, and which load is sent to name a limit.
+pub(crate) fn announce(plan: &engine::run::Plan) {
+    if matches!(plan, engine::run::Plan::Measure(_)) {
+        let _ = writeln!(
+            std::io::stderr(),
+            "note: of the UDP tests, length and bitrate are known only then: the largest payload found to cross whole, and \
+             the highest rate of some short trials that loses nothing"
+        );
+    }
     if let Some(load) = plan.announced_load() {
         let _ = writeln!(std::io::stderr(), "note: {load}");
     }

@@ -18,6 +18,47 @@ fn a_fault_of_ours_is_70() {
 }
 
 #[test]
+fn an_error_is_a_document_in_the_format_of_the_result() {
+    for (line, fault, code) in [
+        ("throughput h -P 0", "", "usage"),
+        ("throughput h --nonsense", "", "usage"),
+        ("doctor", "PATHMETER_TEST_FAULT", "internal"),
+    ] {
+        for format in ["json", "ndjson", "csv"] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_pathmeter"));
+            command.args(line.split(' ')).args(["--format", format]).stdin(Stdio::null());
+            if !fault.is_empty() {
+                command.env(fault, "1");
+            }
+            let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+            if format == "csv" {
+                assert_eq!(text, "", "{line}");
+                continue;
+            }
+            let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(document["error"]["code"], code, "{line}: {text}");
+            let is_line = text.lines().count() == 1 && document["event"] == "error";
+            assert_eq!(is_line, format == "ndjson", "{line}: {text}");
+        }
+    }
+}
+
+/// Each command that may send it announces it.
+#[test]
+fn a_dry_run_announces_the_load_that_names_a_limit() {
+    for (line, announced) in [
+        ("throughput 192.0.2.1", true),
+        ("throughput 192.0.2.1 --no-explain", false),
+        ("latency 192.0.2.1 --loaded", true),
+        ("latency 192.0.2.1", false),
+    ] {
+        let ended = run(&format!("{line} --dry-run"));
+        let is_announced = ended.stderr.starts_with("note: after ");
+        assert_eq!((ended.code, is_announced), (Some(0), announced), "{line}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn an_empty_variable_names_no_store() {
     let scratch = super::Scratch::new("store");
     let output = Command::new(env!("CARGO_BIN_EXE_pathmeter"))
@@ -121,10 +162,11 @@ fn an_error_with_json_is_a_document() {
     }
 }
 
-/// Only who requests JSON gets it, and a result that cannot be written stands alone.
+/// A document of an error needs a format for programs, and a result that cannot be written stands alone.
 #[test]
 fn no_error_document_beside_another_text() {
-    for line in ["throughput h -P 0", "throughput h --format csv --json", "throughput h -P 0 --format ndjson"]
+    for line in
+        ["throughput h -P 0", "throughput h --format csv --json", "throughput h -P 0 --format markdown"]
     {
         assert_eq!(run(line).stdout, "", "{line}");
     }

@@ -14,6 +14,8 @@ mod ports;
 mod process;
 #[path = "../peers/running.rs"]
 mod running;
+#[path = "../peers/scratch.rs"]
+mod scratch;
 mod strangers;
 mod troubled;
 #[path = "../peers/workers.rs"]

@@ -2,8 +2,9 @@
 
 pub(crate) use crate::ports::free_port;
 use crate::ports::is_bound;
-pub(crate) use crate::running::{Running, Said, Scratch, wait_until};
+pub(crate) use crate::running::{Running, Said, wait_until};
 use crate::running::{STEP, TIMEOUT};
+pub(crate) use crate::scratch::Scratch;
 use serde_json::Value;
 use std::process::Command;
 use std::sync::OnceLock;

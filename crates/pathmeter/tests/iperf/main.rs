@@ -7,6 +7,8 @@ mod paced;
 mod ports;
 mod process;
 mod rows;
+#[path = "../peers/running.rs"]
+mod running;
 mod shapes;
 mod troubled;
 #[path = "../peers/workers.rs"]

@@ -56,16 +56,18 @@ fn bursts_are_sent_in_their_periods() {
         let server = Server::start(tool, "-s -y C", port);
         let args = "-t 2 --burst-size 256K --burst-period 0.5 -y C";
         let client = client_run(Tool::Ours, args, port);
-        assert_eq!((client.status, client.errors.as_str()), (Some(0), ""), "{client:#?}");
-        let sent: u64 = totals(&client.text).iter().map(|(_, bytes)| bytes).sum();
+        assert_eq!((client.code, client.stderr.as_str()), (Some(0), ""), "{client:#?}");
+        let sent: u64 = totals(&client.stdout).iter().map(|(_, bytes)| bytes).sum();
         // A header of some bytes goes before the first.
         let whole = sent >> 18;
         assert!((1..=4).contains(&whole) && sent % (1 << 18) < 1000, "{client:#?}");
         let served = server
             .stop_after(Rows { streams: if tool == Tool::Real { whole as usize + 1 } else { 1 }, sums: 0 });
         let received = match tool {
-            Tool::Real => sent % (1 << 18) + ((served.text.matches("   256 KBytes  ").count() as u64) << 18),
-            Tool::Ours => totals(&served.text).iter().map(|(_, bytes)| bytes).sum(),
+            Tool::Real => {
+                sent % (1 << 18) + ((served.stdout.matches("   256 KBytes  ").count() as u64) << 18)
+            }
+            Tool::Ours => totals(&served.stdout).iter().map(|(_, bytes)| bytes).sum(),
         };
         assert_eq!(sent, received, "{tool:?}: {client:#?} {served:#?}");
     }
@@ -84,7 +86,7 @@ fn a_key_lets_its_clients_in_alone() {
         let sender = client_run(client, "-t 1 --permit-key=secret -y C", port);
         // 2.1.8 complains that to read a key has failed with success.
         let served = serving.stop_after(Rows { streams: 1, sums: 0 });
-        let admitted = Played { client: sender.text, server: served.text };
+        let admitted = Played { client: sender.stdout, server: served.stdout };
         let (sent, received) = both(&admitted);
         // 2.1.8 does not count the key among what it has received.
         assert!(sent > 0 && sent.abs_diff(received) <= 6, "{server:?} {client:?}: {admitted:#?}");
@@ -93,8 +95,8 @@ fn a_key_lets_its_clients_in_alone() {
         let port = free_port();
         let server = Server::start(ours, "-s --permit-key=secret", port);
         let refused = client_run(ours, &format!("-t 1 {key}"), port);
-        assert_eq!(refused.status, Some(1), "{key}: {refused:#?}");
+        assert_eq!(refused.code, Some(1), "{key}: {refused:#?}");
         let served = server.stop_after(Rows::NONE);
-        assert!(!served.text.contains("bits/sec"), "{key}: {served:#?}");
+        assert!(!served.stdout.contains("bits/sec"), "{key}: {served:#?}");
     }
 }

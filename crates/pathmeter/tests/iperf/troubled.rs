@@ -5,8 +5,8 @@ use super::process::{Rows, Running, Server, Tool, client_run, command, free_port
 #[test]
 fn nobody_there_is_told_with_a_way_out() {
     let ended = client_run(Tool::Ours, "-t 1", free_port());
-    assert_eq!(ended.status, Some(1), "{ended:#?}");
-    assert!(ended.errors.contains("connect failed: ") && ended.errors.contains("refused"), "{ended:#?}");
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert!(ended.stderr.contains("connect failed: ") && ended.stderr.contains("refused"), "{ended:#?}");
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn an_unknown_option_is_refused() {
         ("--l2checks", "--l2checks is not served"),
     ] {
         let ended = client_run(Tool::Ours, args, 5001);
-        assert!(ended.status == Some(1) && ended.errors.contains(sentence), "{ended:#?}");
+        assert!(ended.code == Some(1) && ended.stderr.contains(sentence), "{ended:#?}");
     }
 }
 
@@ -28,12 +28,12 @@ fn an_interrupt_prints_the_end() {
     let client = Running::start(command(Tool::Ours, "-c 127.0.0.1 -t 60 -P 2 -i 1", port));
     client.wait_for("[SUM] 0.0000-");
     client.signal("INT");
-    let ended = client.ended();
-    assert_eq!((ended.status, ended.errors.as_str()), (Some(0), ""), "{ended:#?}");
+    let ended = client.wait();
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:#?}");
     let wholes =
-        |id: &str| ended.text.lines().filter(|line| line.starts_with(&format!("{id} 0.0000-"))).count();
-    assert_eq!([wholes("[  1]"), wholes("[  2]"), wholes("[SUM]")], [2, 2, 2], "{}", ended.text);
-    assert_eq!(server.stop_after(Rows { streams: 2, sums: 1 }).text.matches("[SUM]").count(), 1);
+        |id: &str| ended.stdout.lines().filter(|line| line.starts_with(&format!("{id} 0.0000-"))).count();
+    assert_eq!([wholes("[  1]"), wholes("[  2]"), wholes("[SUM]")], [2, 2, 2], "{}", ended.stdout);
+    assert_eq!(server.stop_after(Rows { streams: 2, sums: 1 }).stdout.matches("[SUM]").count(), 1);
 }
 
 #[test]

@@ -8,5 +8,7 @@ mod client;
 #[path = "../peers/ports.rs"]
 mod ports;
 mod process;
+#[path = "../peers/running.rs"]
+mod running;
 mod server;
 mod troubled;

@@ -1,7 +1,7 @@
 //! Our server, the real client.
 
 use super::process::{
-    free_port, has_iperf, number_before, our_server, start_their_client, their_client, until,
+    free_port, has_iperf, number_before, our_server, start_their_client, their_client, wait_until,
 };
 
 /// Runs the real client against a server of ours; returns its output and the lines of the server on it.
@@ -9,12 +9,12 @@ fn served(options: &str, lines: usize) -> (super::process::Said, Vec<String>) {
     let port = free_port();
     let server = our_server(port, "");
     let said = their_client(port, options);
-    assert_eq!(said.code, Some(0), "{said:#?}");
-    let lines = until(&format!("{lines} lines of the server of {options}: {}", server.said()), || {
-        let log: Vec<String> =
-            server.said().lines().filter(|line| line.contains("(iperf2)")).map(str::to_owned).collect();
-        (log.len() >= lines).then_some(log)
-    });
+    let said = said.good();
+    let log = || -> Vec<String> {
+        server.said().lines().filter(|line| line.contains("(iperf2)")).map(str::to_owned).collect()
+    };
+    wait_until(&format!("{lines} lines of the server of {options}"), || log().len() >= lines);
+    let lines = log();
     let stopped = server.stop();
     assert_eq!(stopped.code, Some(0), "{stopped:#?}");
     (said, lines)
@@ -150,9 +150,7 @@ fn many_clients_at_once() {
         let said = client.wait();
         assert!(said.code == Some(0) && !said.rows().is_empty(), "{said:#?}");
     }
-    until(&format!("six lines: {}", server.said()), || {
-        (server.said().matches("(iperf2)").count() == 6).then_some(())
-    });
+    wait_until("six lines", || server.said().matches("(iperf2)").count() == 6);
     assert_eq!(server.said().matches("4194304 bytes").count(), 3, "{}", server.said());
 }
 

@@ -96,7 +96,8 @@ fn a_client_that_vanishes() {
         let client = start_their_client(port, options);
         // The client is served: its first interval is over.
         client.wait_for(" 0.0000-0.5");
-        client.kill();
+        client.signal("KILL");
+        client.wait();
         is_served(port);
     }
     // The rest of the UDP flow is cut: no packet shows the server that its client is gone.

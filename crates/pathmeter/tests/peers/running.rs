@@ -1,7 +1,9 @@
-//! Programs that run, waited for with a deadline, and what they print; files for them.
+//! Programs that run, waited for with a deadline, and what they print.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The output of a program that has ended.
@@ -12,11 +14,12 @@ pub(crate) struct Said {
     pub(crate) stderr: String,
 }
 
-/// A program that runs; killed on drop.
+/// A program that runs, and its output so far; killed on drop.
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    readers: Option<[std::thread::JoinHandle<String>; 2]>,
+    outputs: [Output; 2],
+    readers: Vec<JoinHandle<()>>,
     pub(crate) command: String,
 }
 
@@ -28,9 +31,20 @@ impl Running {
         let mut child = command
             .spawn()
             .unwrap_or_else(|error| panic!("start {named}: {error}; scripts/test installs the real tools"));
-        let stdout = read_along(child.stdout.take().expect("piped above"));
-        let stderr = read_along(child.stderr.take().expect("piped above"));
-        Running { child, readers: Some([stdout, stderr]), command: named }
+        let outputs = [Output::default(), Output::default()];
+        let stdout = read_along(child.stdout.take().expect("piped above"), outputs[0].clone());
+        let stderr = read_along(child.stderr.take().expect("piped above"), outputs[1].clone());
+        Running { child, outputs, readers: vec![stdout, stderr], command: named }
+    }
+
+    /// Its standard output until now.
+    pub(crate) fn printed(&self) -> String {
+        text(&self.outputs[0])
+    }
+
+    /// Its command, its output and its standard error.
+    pub(crate) fn said(&self) -> String {
+        format!("{}\n{}\n--- standard error:\n{}", self.command, self.printed(), text(&self.outputs[1]))
     }
 
     /// The process id.
@@ -41,7 +55,7 @@ impl Running {
     /// Sends a signal by its name.
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([format!("-{name}"), self.id().to_string()]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "kill -{name} of {}", self.command);
+        assert!(sent.is_ok_and(|status| status.success()), "kill -{name} of {}", self.said());
     }
 
     /// Is it still there?
@@ -53,12 +67,12 @@ impl Running {
     pub(crate) fn wait(mut self) -> Said {
         let deadline = Instant::now() + TIMEOUT;
         while self.runs() {
-            assert!(Instant::now() < deadline, "still runs after {TIMEOUT:?}: {}", self.command);
+            assert!(Instant::now() < deadline, "still runs after {TIMEOUT:?}: {}", self.said());
             std::thread::sleep(STEP);
         }
         let code = self.child.wait().expect("it has ended").code();
-        let readers = self.readers.take().expect("taken once, here");
-        let [stdout, stderr] = readers.map(|reader| reader.join().expect("readers do not panic"));
+        self.readers.drain(..).for_each(|reader| reader.join().expect("readers do not panic"));
+        let [stdout, stderr] = self.outputs.each_ref().map(text);
         Said { code, stdout, stderr }
     }
 }
@@ -88,49 +102,21 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A new directory under the one for temporary files; removed on drop.
-pub(crate) struct Scratch(pub(crate) std::path::PathBuf);
-
-impl Scratch {
-    /// Makes it; `name` must be used once.
-    pub(crate) fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!(
-            "pathmeter-{}-{}-{name}",
-            env!("CARGO_CRATE_NAME"),
-            std::process::id()
-        ));
-        std::fs::create_dir_all(&path).unwrap_or_else(|error| panic!("make {}: {error}", path.display()));
-        Scratch(path)
-    }
-
-    /// A path in it.
-    pub(crate) fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    /// Writes a file in it.
-    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        let path = self.path(name);
-        let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(bytes.as_ref()));
-        written.unwrap_or_else(|error| panic!("write {path}: {error}"));
-        path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A file that cannot be removed stays in the directory for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn read_along(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
+fn read_along(mut pipe: impl Read + Send + 'static, output: Output) -> JoinHandle<()> {
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
+        let mut buffer = [0; 4096];
         // A killed program leaves its output.
-        let _ = pipe.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
+        while let Ok(count @ 1..) = pipe.read(&mut buffer) {
+            output.lock().expect("readers do not panic").extend_from_slice(&buffer[..count]);
+        }
     })
+}
+
+/// Standard output or standard error so far.
+type Output = Arc<Mutex<Vec<u8>>>;
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.lock().expect("readers do not panic")).into_owned()
 }
 
 /// A busy machine must not fail a test; one that hangs must.

@@ -10,5 +10,7 @@ mod process;
 mod relay;
 #[path = "../peers/running.rs"]
 mod running;
+#[path = "../peers/scratch.rs"]
+mod scratch;
 mod tls;
 mod troubled;

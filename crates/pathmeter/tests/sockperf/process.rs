@@ -2,8 +2,9 @@
 
 pub(crate) use crate::ports::free_port;
 use crate::ports::is_bound;
-pub(crate) use crate::running::{Running, Said, Scratch};
+pub(crate) use crate::running::{Running, Said};
 use crate::running::{STEP, TIMEOUT, wait_until};
+pub(crate) use crate::scratch::Scratch;
 use std::process::Command;
 use std::time::Instant;
 

@@ -1,7 +1,5 @@
 //! An error as a document, for programs that read JSON.
 
-use super::indented_json;
-use crate::harmless;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,12 +24,4 @@ pub struct ErrorBody {
     /// The advice; absent: nothing is known to help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-}
-
-impl ErrorBody {
-    /// The document, indented, with a line feed at its end.
-    #[must_use]
-    pub fn document(self) -> String {
-        harmless::json(&indented_json(&ErrorDocument { error: self })).into_owned()
-    }
 }

@@ -84,7 +84,11 @@ impl Document for RunDocument<'_> {
     }
 
     fn ndjson(&self) -> String {
-        if self.shown { ndjson::last_line(self.run) } else { ndjson::stored(self.run) }
+        if self.shown {
+            ndjson::last_line(self.run, self.error)
+        } else {
+            ndjson::stored(self.run, self.error)
+        }
     }
 
     /// The rows that are shown live, and what follows them.

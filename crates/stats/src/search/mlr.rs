@@ -39,17 +39,6 @@ pub struct MlrConfig {
 }
 
 impl MlrConfig {
-    /// The configuration of CSIT: NDR and PDR, a warm-up of a second, at most twenty minutes.
-    #[must_use]
-    pub fn ndr_pdr(limits: Limits) -> MlrConfig {
-        MlrConfig {
-            limits,
-            goals: vec![Goal::ndr(), Goal::pdr()],
-            warm_up: Some(Nanos::from_secs(1)),
-            budget: Nanos::from_secs(1200),
-        }
-    }
-
     fn check(&self) -> Result<(), SearchError> {
         self.limits.check()?;
         let twice = |index: usize, goal: &Goal| self.goals[..index].contains(goal);

@@ -15,6 +15,16 @@ fn limits() -> Limits {
     Limits { min: Load(MIN), max: Load(MAX) }
 }
 
+/// The configuration of CSIT.
+fn ndr_pdr() -> MlrConfig {
+    MlrConfig {
+        limits: limits(),
+        goals: vec![Goal::ndr(), Goal::pdr()],
+        warm_up: Some(Nanos::from_secs(1)),
+        budget: Nanos::from_secs(1200),
+    }
+}
+
 fn goals() -> impl Strategy<Value = Vec<Goal>> {
     let goal = (0.0..0.2_f64, 0.0..0.9_f64, 0.001..0.3_f64, 1_u64..5, 1_u64..20, 0_u32..4, 2_u32..5);
     let goal = goal.prop_map(|(loss_ratio, exceed_ratio, width, trial, more, preceding, expansion)| Goal {
@@ -45,7 +55,7 @@ fn run(search: &mut impl Search, device: &mut Device) -> u32 {
 }
 
 fn mlr(goals: Vec<Goal>, kind: Kind) -> Vec<GoalOutcome> {
-    let config = MlrConfig { goals, budget: Nanos::from_secs(1_000_000), ..MlrConfig::ndr_pdr(limits()) };
+    let config = MlrConfig { goals, budget: Nanos::from_secs(1_000_000), ..ndr_pdr() };
     let mut search = Mlr::new(&config).expect("the goals are good");
     let trials = run(&mut search, &mut Device::new(kind, Nanos::ZERO));
     assert_eq!(search.trials(), trials);
@@ -119,7 +129,7 @@ proptest! {
 #[test]
 fn partial_drop_rate_is_above_no_drop_rate() {
     let kind = Kind::Sharp { capacity: 1_000_000.0 };
-    let config = MlrConfig::ndr_pdr(limits());
+    let config = ndr_pdr();
     let mut search = Mlr::new(&config).unwrap();
     run(&mut search, &mut Device::new(kind, Nanos::ZERO));
     let [ndr, pdr] = search.outcome().try_into().unwrap();
@@ -147,7 +157,7 @@ fn irregular_results_are_marked() {
 #[test]
 fn loss_that_shrinks_with_load_is_marked_and_the_lower_load_counts() {
     let goals = [Goal::ndr(), Goal { loss_ratio: 0.02, ..Goal::ndr() }];
-    let mut search = Mlr::new(&MlrConfig { goals: goals.to_vec(), ..MlrConfig::ndr_pdr(limits()) }).unwrap();
+    let mut search = Mlr::new(&MlrConfig { goals: goals.to_vec(), ..ndr_pdr() }).unwrap();
     search.run(|trial| {
         let received = match trial.load.0 {
             ..400_000.0 | 7_000_000.0..9_000_000.0 => trial.frames,
@@ -177,7 +187,7 @@ fn noise_within_the_exceed_ratio_costs_no_throughput() {
 
 #[test]
 fn the_budget_ends_the_search() {
-    let config = MlrConfig { budget: Nanos::from_secs(10), ..MlrConfig::ndr_pdr(limits()) };
+    let config = MlrConfig { budget: Nanos::from_secs(10), ..ndr_pdr() };
     let mut search = Mlr::new(&config).unwrap();
     run(&mut search, &mut Device::new(Kind::Sharp { capacity: 1e6 }, Nanos::ZERO));
     assert!(search.spent() <= Nanos::from_secs(11));
@@ -187,7 +197,7 @@ fn the_budget_ends_the_search() {
 #[test]
 fn a_dead_device_ends_the_search_of_all_goals_at_once() {
     let goals = vec![Goal::ndr(), Goal { fail_fast: false, ..Goal::pdr() }];
-    let config = MlrConfig { goals, ..MlrConfig::ndr_pdr(limits()) };
+    let config = MlrConfig { goals, ..ndr_pdr() };
     let mut search = Mlr::new(&config).unwrap();
     let trials = run(&mut search, &mut Device::new(Kind::Dead, Nanos::ZERO));
     assert!(trials < 40, "{trials}");
@@ -197,7 +207,7 @@ fn a_dead_device_ends_the_search_of_all_goals_at_once() {
 #[test]
 fn senseless_searches_are_refused() {
     let refused = |config: MlrConfig| Mlr::new(&config).unwrap_err();
-    let config = MlrConfig::ndr_pdr(limits());
+    let config = ndr_pdr();
     let swapped = Limits { min: Load(2e6), max: Load(1e6) };
     assert_eq!(
         refused(MlrConfig { limits: swapped, ..config.clone() }).to_string(),

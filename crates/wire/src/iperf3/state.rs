@@ -109,8 +109,6 @@ impl ErrorCode {
     pub const EXPIRED: ErrorCode = ErrorCode(160);
     /// A stream could not be accepted.
     pub const ACCEPT: ErrorCode = ErrorCode(204);
-    /// A stream number of the results.
-    pub const STREAM_ID: ErrorCode = ErrorCode(208);
 
     /// The meaning of the code, and the advice where there is one.
     #[must_use]

@@ -1,7 +1,7 @@
 //! Further flows between the same two hosts: routers that share packets out over equal paths send each flow one way.
 
 use super::Job;
-use super::early::{OpeningProber, prober};
+use super::early::{FLOWS, OpeningProber, prober};
 use super::native::DirectionSearch;
 use crate::error::Result;
 use crate::work::probe::Probes;
@@ -75,6 +75,3 @@ fn leg(job: &Job<'_>, early: Option<OpeningProber<'_>>, known: &PathResult) -> R
     prober.close();
     Ok(Leg { sizes, packets })
 }
-
-/// With the first one five: of two equal paths one is missed by all in one of 16 looks.
-pub(super) const FLOWS: usize = 4;

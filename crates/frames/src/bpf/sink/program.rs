@@ -1,9 +1,9 @@
 //! The program that counts: it recognises the trial's frames, and updates the counters of each.
 
-use super::{recognise, times};
+use super::{KEY, add, look_up, recognise, times, word};
 use crate::FrameSpec;
 use crate::bpf::Map;
-use crate::bpf::assembler::{Assembler, Helper, If, Op, Reg, Size};
+use crate::bpf::assembler::{Assembler, If, Op, Reg, Size};
 
 /// The maps that a program shares with its sink.
 #[derive(Debug)]
@@ -88,30 +88,11 @@ fn judge_duplicate(code: &mut Assembler, observed: &Map) {
     code.place(done);
 }
 
-/// R0 = the value in `map` at the key on the stack. Changes R1 to R5.
-pub(super) fn look_up(code: &mut Assembler, map: &Map) {
-    code.set_map(Reg::R1, map);
-    code.op(Op::Mov, Reg::R2, Reg::R10);
-    code.op_value(Op::Add, Reg::R2, KEY.into());
-    code.call(Helper::MapLookup);
-}
-
 /// Adds one to a counter; changes R1.
 fn count(code: &mut Assembler, counter: usize) {
     code.load(Size::Double, Reg::R1, Reg::R7, word(counter));
     code.op_value(Op::Add, Reg::R1, 1);
     code.store(Size::Double, Reg::R7, word(counter), Reg::R1);
-}
-
-/// Adds a register to a counter; changes R3.
-pub(super) fn add(code: &mut Assembler, counter: usize, value: Reg) {
-    code.load(Size::Double, Reg::R3, Reg::R7, word(counter));
-    code.op(Op::Add, Reg::R3, value);
-    code.store(Size::Double, Reg::R7, word(counter), Reg::R3);
-}
-
-pub(super) fn word(index: usize) -> i16 {
-    (index * 8) as i16
 }
 
 pub(super) const FRAMES: usize = 0;
@@ -121,9 +102,5 @@ pub(super) const DUPLICATES: usize = 3;
 const NEXT: usize = 4;
 pub(super) const UNCHECKED: usize = 5;
 pub(super) const OTHERS: usize = 6;
-/// Counters of times begin here.
-pub(super) const TIMES: usize = 7;
-/// Offset of a key on the stack.
-pub(super) const KEY: i16 = -8;
 const XDP_DROP: i32 = 1;
 const XDP_PASS: i32 = 2;

@@ -1,6 +1,6 @@
 //! Times of arrival: one-way delays and their variation, as histograms, and the longest silence.
 
-use super::program::{KEY, TIMES, add, look_up, word};
+use super::{KEY, TIMES, add, look_up, word};
 use crate::Silence;
 use crate::bpf::Map;
 use crate::bpf::assembler::{Assembler, Helper, If, Label, Op, Reg, Size};

@@ -1,7 +1,8 @@
 //! The conclusion of a trace: how far the far end is, what is lost, what stands out.
 
+use super::super::status;
 use super::super::text::grouped;
-use super::super::verdict::{first_sentence, status};
+use super::super::verdict::first_sentence;
 use super::super::{Severity, Status, Verdict};
 use super::found;
 use model::hops::{Counted, Hop, HopProtocol, HopsEnd, HopsResult, Missing};

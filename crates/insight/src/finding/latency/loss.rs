@@ -3,7 +3,7 @@
 use super::super::text::{count, grouped, percent};
 use super::super::{Finding, Severity};
 use super::outage::lost_in_outages;
-use super::{each_egress, name, one_way, share, silence};
+use super::{directed, each_egress, name, one_way, share, silence};
 use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
@@ -170,21 +170,6 @@ fn late(run: &Run, egress: &EgressResult, id: &str, severity: Severity, effect: 
         .with("behind_count", behind)
         .with("behind_share", part)
         .with("sent_per_second", egress.sent_rate.0)
-}
-
-/// The direction, where only one of them lost.
-pub(super) fn directed(finding: Finding, up: Option<u64>, down: Option<u64>) -> Finding {
-    let mut finding = match (up, down) {
-        (Some(1..), Some(0)) => finding,
-        (Some(0), Some(1..)) => Finding { direction: Some(Direction::Down), ..finding },
-        _ => finding.everywhere(),
-    };
-    for (name, lost) in [("lost_up_count", up), ("lost_down_count", down)] {
-        if let Some(lost) = lost {
-            finding = finding.with(name, lost);
-        }
-    }
-    finding
 }
 
 /// One or two lost of thousands are an accident; of a few, they are not.

@@ -3,7 +3,7 @@
 use super::super::outage::{ADVICE, END, LONG, SILENT};
 use super::super::text::count;
 use super::super::{Finding, Severity};
-use super::{each_egress, loss, name};
+use super::{directed, each_egress, name};
 use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
@@ -68,7 +68,7 @@ fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let long = !longest.ended || length >= LONG;
     let severity = if long { Severity::Problem } else { Severity::Warning };
     let finding = Finding::new("outage", severity, Direction::Up, title + &more);
-    let finding = loss::directed(finding, egress.counted.lost_up, egress.counted.lost_down)
+    let finding = directed(finding, egress.counted.lost_up, egress.counted.lost_down)
         .with("began_ns", at.0)
         .with("length_ns", length.0)
         .with("lost_count", missing)

@@ -1,7 +1,8 @@
 //! The conclusion of a latency run.
 
+use super::super::status;
 use super::super::text::{grouped, lower, percent, significant};
-use super::super::verdict::{ending, status};
+use super::super::verdict::ending;
 use super::super::{Status, Verdict};
 use super::{one_way, share, silence};
 use model::event::Outcome;

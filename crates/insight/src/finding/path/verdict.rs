@@ -1,7 +1,8 @@
 //! The conclusion of a run about packet sizes: what crosses, what limits, what to set.
 
+use super::super::status;
 use super::super::text::{capital, lower};
-use super::super::verdict::{ending, first_sentence, status};
+use super::super::verdict::{ending, first_sentence};
 use super::super::{Finding, Severity, Status, Verdict};
 use model::event::Outcome;
 use model::path::{Bound, FragmentDelivery, PathDirection, PathResult, ServiceLimit};

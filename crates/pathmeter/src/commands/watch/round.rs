@@ -105,7 +105,7 @@ impl Round {
 
     /// The round as a line of JSON: its document without intervals.
     pub(super) fn json(&self) -> String {
-        ndjson::last_line(&self.run)
+        ndjson::last_line(&self.run, None)
     }
 
     /// The round on a line.

@@ -7,7 +7,7 @@ use super::observe::{Ran, summed};
 use super::options::BenchOptions;
 use super::pauses::{Pauses, check, wait};
 use super::sides::{Sides, ends};
-use super::tools::{Chosen, Pair};
+use super::tools::{Chosen, Pair, least};
 use super::void::{is_near, judge};
 use crate::error::Result;
 use frames::{Burst, FrameSpec, Pace, Stop, Watch};
@@ -16,7 +16,7 @@ use model::dut::{Action, DeviceReport, Observation, Order, PortFacts, SourceKind
 use model::plan::{Direction, Directions};
 use model::search::{Load, Trial};
 use model::time::MonoTime;
-use model::units::{Bytes, Nanos};
+use model::units::Nanos;
 use std::collections::HashMap;
 
 /// Two ports, and what is known of them.
@@ -354,12 +354,6 @@ fn directions(stream: &Stream) -> Vec<Direction> {
         Directions::Down => vec![Direction::Down],
         Directions::Both => vec![Direction::Up, Direction::Down],
     }
-}
-
-/// The smallest frame with these headers that has room for all of the signature.
-pub(super) fn least(spec: &FrameSpec) -> Bytes {
-    let tag = if spec.vlan.is_some() { 4 } else { 0 };
-    Bytes(if spec.is_ipv6() { 84 } else { 64 } + tag)
 }
 
 /// More frames per second than any generator here reaches.

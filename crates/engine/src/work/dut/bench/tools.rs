@@ -2,11 +2,11 @@
 
 use super::super::choose::choose;
 use super::super::port::{Port, Traffic};
-use super::tester::least;
 use crate::error::Result;
 use frames::FrameSpec;
 use model::dut::{SinkKind, SourceKind, Tools};
 use model::plan::Direction;
+use model::units::Bytes;
 use std::collections::HashMap;
 
 /// The choices so far.
@@ -88,6 +88,12 @@ fn try_all(ports: &mut [Box<dyn Port>; 2], direction: Direction, traffic: &Traff
         Direction::Up => choose(&mut **one, &mut **other, traffic, direction),
         Direction::Down => choose(&mut **other, &mut **one, traffic, direction),
     }
+}
+
+/// The smallest frame with these headers that has room for all of the signature.
+pub(super) fn least(spec: &FrameSpec) -> Bytes {
+    let tag = if spec.vlan.is_some() { 4 } else { 0 };
+    Bytes(if spec.is_ipv6() { 84 } else { 64 } + tag)
 }
 
 /// Longest frame that fits a page less the space that the kernel keeps in it; the ring of `AF_XDP` has frames of 4096 bytes

@@ -1,13 +1,12 @@
-//! The back end of one process: the same guarantees as those of a server, kept in memory.
+//! A broker of a fleet in this process: the same guarantees as those of a server, kept in memory.
 //!
 //! Time is [`Time::Real`], or [`Time::Simulated`], which moves only when the caller advances it: then nothing waits.
 
-use super::lifetime::Lifetimes;
-use super::{
-    Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Listing, Log, MOST_LISTED, Mailbox,
-    Message, matches,
+use fleet::broker::{
+    Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Lifetimes, Listing, Log, MOST_LISTED,
+    Mailbox, Message, matches,
 };
-use crate::error::{FleetError, Result};
+use fleet::{FleetError, Result};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -117,18 +116,18 @@ impl Local {
         Local { shared: Arc::clone(&self.shared), permission: Some(Arc::new(permission)) }
     }
 
-    /// From now on no key vanishes at the end of its lifetime, as after an unclean end of a server: for tests.
+    /// From now on no key vanishes at the end of its lifetime, as after an unclean end of a server.
     pub fn forget_lifetimes(&self) {
         self.shared.state().is_forgetful = true;
     }
 
-    /// Sends a request whose answer goes to this subject: for tests.
+    /// Sends a request whose answer goes to this subject.
     pub fn ask_from(&self, subject: &str, data: &[u8], reply: &str) {
         let (subject, reply) = (subject.to_owned(), Some(reply.to_owned()));
         self.shared.state().deliver(&Message { subject, data: data.to_vec(), reply });
     }
 
-    /// All that was stored is gone, and so are the streams and consumers, as after a server lost its disk: for tests.
+    /// All that was stored is gone, and so are the streams and consumers, as after a server lost its disk.
     pub fn lose_store(&self) {
         let mut state = self.shared.state();
         state.keys.clear();
