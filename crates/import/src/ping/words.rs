@@ -290,6 +290,13 @@ pub(super) fn refusal(line: &str) -> Option<Refusal> {
     (!lower.contains("frag") && !lower.contains("too big")).then_some(Refusal { from: Some(from), what })
 }
 
+/// The same of Windows in any language, of a line that is a sentence: `Risposta da 10.0.0.1: Host di destinazione non raggiungibile.`
+pub(super) fn windows_refusal(line: &str) -> Option<Refusal> {
+    let (from, what) = line.split_once(": ").filter(|_| is_from_address(line))?;
+    let what = what.trim().trim_end_matches(['.', '。']).to_owned();
+    Some(Refusal { from: address_in(from), what })
+}
+
 /// Where a saying begins, whatever its capitals.
 fn find(text: &str, saying: &str) -> Option<usize> {
     text.to_ascii_lowercase().find(saying)
