@@ -301,6 +301,7 @@ mod tests {
         assert_eq!(shape("Tue Mar 03 09:15:02 2026 "), "w w d d:d:d d ");
         assert_eq!(shape("client-1  | "), "w-d | ");
         assert_eq!(shape("> "), "> ");
+        assert_eq!((shape("E       "), shape("Ex "), shape("e ")), ("E ".into(), "w ".into(), "w ".into()));
         let found = Shape { text: "w-d | ".into(), blanks: 1, count: 2 };
         assert_eq!(found.split("web-12   |   x"), Some(("web-12   | ", "  x")));
         assert_eq!(found.split("web-12   |"), Some(("web-12   |", "")));
