@@ -60,7 +60,7 @@ pub(super) struct Block {
     /// Number of the first, from 1.
     pub(super) line: usize,
     pub(super) lines: Lines,
-    /// When each line was printed, where its head has a time.
+    /// When each line was printed, where its head has a time; empty where none has.
     pub(super) stamps: Vec<Option<WallTime>>,
     /// The command line above it.
     pub(super) command: Option<Command>,
@@ -127,7 +127,10 @@ impl Block {
     }
 
     pub(super) fn push(&mut self, line: &Line<'_>) {
-        self.stamps.push(line.stamp);
+        if line.stamp.is_some() || !self.stamps.is_empty() {
+            self.stamps.resize(self.lines.ends.len(), None);
+            self.stamps.push(line.stamp);
+        }
         let line = &*line.text;
         match self.tool {
             Tool::Iperf2 | Tool::Iperf3 => self.reading.take(line),

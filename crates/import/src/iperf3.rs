@@ -44,6 +44,17 @@ pub(super) fn is_part(line: &str) -> bool {
     lines::is_part(line)
 }
 
+/// Where the heading of a client stands behind other words of its line: a host, a port and nothing more.
+pub(super) fn heading_behind(line: &str) -> Option<usize> {
+    if !line.contains(lines::CONNECTING) {
+        return None;
+    }
+    let at = line.rfind(lines::CONNECTING).filter(|at| *at > 0)?;
+    let (host, port) = line[at + lines::CONNECTING.len()..].split_once(", port ")?;
+    let is_host = !host.is_empty() && !host.contains(char::is_whitespace);
+    (is_host && port.parse::<u16>().is_ok()).then_some(at)
+}
+
 /// The run of a block.
 pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
     let output = lines::Output::from_lines(&block.lines);

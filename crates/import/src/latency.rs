@@ -115,15 +115,14 @@ impl ParsedRun {
         self.rtt = histogram.distribution();
         let dispersion = Dispersion::from_histogram(&histogram);
         (self.mad, self.iqr) = (dispersion.map(|d| d.mad), dispersion.map(|d| d.iqr));
-        let mut farthest: Vec<&Trip> = trips.iter().collect();
-        farthest.sort_by_key(|trip| std::cmp::Reverse(trip.rtt));
+        let farthest = farthest(trips);
         let outlier =
             |trip: &&Trip| Outlier { at: trip.at, rtt: trip.rtt, host: Nanos::ZERO, cause: Cause::Unknown };
         self.of_trips = OfTrips {
             percentiles: percentiles(&histogram, &PERCENTS),
             mean: means.interval(0, 0.95),
             histogram: (!trips.is_empty()).then(|| histogram.to_v2_base64()),
-            outliers: farthest.iter().take(MOST_OUTLIERS).map(outlier).collect(),
+            outliers: farthest.iter().map(outlier).collect(),
         };
     }
 
@@ -250,6 +249,20 @@ impl ParsedRun {
             explain: Nanos::ZERO,
         }
     }
+}
+
+/// The longest round trips, the longest first, and of equally long ones the earlier first.
+fn farthest(trips: &[Trip]) -> Vec<&Trip> {
+    let mut farthest: Vec<&Trip> = Vec::with_capacity(MOST_OUTLIERS + 1);
+    for trip in trips {
+        if farthest.len() == MOST_OUTLIERS && farthest.last().is_some_and(|least| least.rtt >= trip.rtt) {
+            continue;
+        }
+        let place = farthest.partition_point(|other| other.rtt >= trip.rtt);
+        farthest.insert(place, trip);
+        farthest.truncate(MOST_OUTLIERS);
+    }
+    farthest
 }
 
 /// Can these be figures of the same times? A mean may be printed more roughly than the extremes.

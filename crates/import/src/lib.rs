@@ -19,6 +19,8 @@ mod json;
 mod latency;
 mod looks;
 mod mixed;
+#[cfg(test)]
+mod mutated;
 mod names;
 mod netperf;
 mod number;

@@ -12,7 +12,7 @@ use model::path::{
     Bound, Discovery, HopSource, LimitingHop, PathDirection, PathMethod, PathResult, SizeProbe, TooBig,
 };
 use model::stats::distribution::{Distribution, PartialDistribution};
-use model::units::Nanos;
+use model::units::{Nanos, count};
 
 /// What a line is to ping.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
@@ -138,9 +138,10 @@ fn remarks(parsed: &mut ParsedRun, output: &Output) {
         );
     }
     if output.untimed > 0 {
+        let answers = count(output.untimed, "answer");
         parsed.warn(
             "untimed-replies",
-            format!("{} replies have no time, or one that cannot be since the clock was set back: they count as received.", output.untimed),
+            format!("The output has no time of {answers}, or one that cannot be since the clock was set back: answers without a time count as received."),
         );
     }
     let mut said: Vec<(String, u64)> = Vec::new();

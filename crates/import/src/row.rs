@@ -125,6 +125,7 @@ fn without_last<'a>(text: &'a str, word: &str) -> (bool, &'a str) {
 }
 
 /// The begin of a row, up to its amount.
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Head<'a> {
     id: Id,
     role: Option<&'a str>,
@@ -139,6 +140,64 @@ struct Head<'a> {
 
 impl<'a> Head<'a> {
     fn from_line(line: &'a str) -> Option<Head<'a>> {
+        Head::of_common_shape(line).or_else(|| Head::of_any_shape(line))
+    }
+
+    /// Reads a row as nearly all are printed, byte by byte; `None` of every other line, which may be a row all the same.
+    fn of_common_shape(line: &'a str) -> Option<Head<'a>> {
+        let mut cursor = Cursor { text: line, at: 0 };
+        cursor.take("[")?;
+        cursor.blanks();
+        let id = match cursor.take("SUM") {
+            Some(()) => Id::Sum,
+            None => Id::Stream(cursor.run(|byte| byte.is_ascii_digit()).parse().ok()?),
+        };
+        cursor.take("]")?;
+        let role = match cursor.take("[") {
+            Some(()) => {
+                let role = cursor.run(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+                cursor.take("]")?;
+                Some(role)
+            }
+            None => None,
+        };
+        cursor.blanks();
+        let start = cursor.number();
+        cursor.take("-")?;
+        cursor.blanks();
+        let end = cursor.number();
+        let padded = match cursor.blanks() {
+            0 => return None,
+            blanks => blanks > 1,
+        };
+        cursor.take("sec ")?;
+        cursor.blanks();
+        let number = cursor.number();
+        cursor.take(" ")?;
+        cursor.blanks();
+        let unit = cursor.run(|byte| byte.is_ascii_alphabetic());
+        cursor.take(" ")?;
+        let rest = &line[cursor.at..];
+        Head::of_parts(id, role, [start, end], padded, [number, unit], rest)
+    }
+
+    fn of_parts(
+        id: Id,
+        role: Option<&'a str>,
+        times: [&str; 2],
+        padded: bool,
+        [number, unit]: [&str; 2],
+        rest: &'a str,
+    ) -> Option<Head<'a>> {
+        let [start, end] = times.map(Printed::from_text);
+        let (start, end) = (start?, end?);
+        let half = half(start).max(half(end));
+        let (start, end) = (start.seconds()?, end.seconds()?);
+        let bytes = Printed::bytes(number, unit)?;
+        (end >= start).then_some(Head { id, role, start, end, half, bytes, padded, rest })
+    }
+
+    fn of_any_shape(line: &'a str) -> Option<Head<'a>> {
         let (id, behind) = line.trim_start().strip_prefix('[')?.split_once(']')?;
         let starred = id.contains('*');
         let id = match id.trim() {
@@ -156,14 +215,40 @@ impl<'a> Head<'a> {
         let (end, behind) = behind.split_at(behind.find(' ')?);
         let unit = behind.trim_start();
         let (padded, figures) = (behind.len() - unit.len() > 1, unit.strip_prefix("sec ")?);
-        let (start, end) = (Printed::from_text(start.trim())?, Printed::from_text(end)?);
-        let half = half(start).max(half(end));
-        let (start, end) = (start.seconds()?, end.seconds()?);
         let (number, figures) = figures.trim_start().split_once(' ')?;
         let figures = figures.trim_start();
         let (unit, rest) = figures.split_once(' ').unwrap_or((figures, ""));
-        let bytes = Printed::bytes(number, unit)?;
-        (end >= start).then_some(Head { id, role, start, end, half, bytes, padded, rest })
+        Head::of_parts(id, role, [start.trim(), end], padded, [number, unit], rest)
+    }
+}
+
+/// A place in a line that moves on over what is read.
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// Moves over these words where they stand here.
+    fn take(&mut self, words: &str) -> Option<()> {
+        self.text.as_bytes()[self.at..].starts_with(words.as_bytes()).then(|| self.at += words.len())
+    }
+
+    /// Moves over bytes of a kind, which are ASCII, and returns them.
+    fn run(&mut self, is: impl Fn(u8) -> bool) -> &'a str {
+        let rest = &self.text[self.at..];
+        let length = rest.bytes().position(|byte| !is(byte)).unwrap_or(rest.len());
+        self.at += length;
+        &rest[..length]
+    }
+
+    /// Moves over blanks, and returns their number.
+    fn blanks(&mut self) -> usize {
+        self.run(|byte| byte == b' ').len()
+    }
+
+    fn number(&mut self) -> &'a str {
+        self.run(|byte| byte.is_ascii_digit() || byte == b'.')
     }
 }
 
@@ -174,6 +259,7 @@ fn half(time: Printed) -> Nanos {
 
 #[cfg(test)]
 mod tests {
+    use super::super::mutated::mutated;
     use super::*;
 
     #[test]
@@ -199,6 +285,27 @@ mod tests {
         )
         .unwrap();
         assert!(row.omitted && row.losses().unwrap().lost == 18_658);
+    }
+
+    #[test]
+    fn rows_of_the_common_shape_are_what_they_are_in_any() {
+        let lines = [
+            "[  5]   1.00-2.00   sec  1.02 GBytes  8.79 Gbits/sec    0   1.37 MBytes",
+            "[SUM]   0.00-10.00  sec  10.1 GBytes  8.70 Gbits/sec  0.000 ms  18658/-90785 (0%)",
+            "[  5][TX-C]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec    3   1.37 MBytes",
+            "[  3]  0.0- 1.0 sec  1.02 GBytes  8.79 Gbits/sec",
+            "[ *1] 0.00-1.00 sec  48.0 KBytes   393 Kbits/sec  0.017 ms 0/33 (0%)  4.1/4.0/4.2/0.1 ms",
+        ];
+        let mut count = 0;
+        for line in mutated(&lines) {
+            let common = Head::of_common_shape(&line);
+            count += usize::from(common.is_some());
+            assert!(common.is_none() || common == Head::of_any_shape(&line), "{line:?}: {common:?}");
+        }
+        assert!(count > 5000, "{count}");
+        for line in &lines[..4] {
+            assert!(Head::of_common_shape(line).is_some(), "{line}");
+        }
     }
 
     #[test]

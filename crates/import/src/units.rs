@@ -7,6 +7,7 @@ use super::heads::{Heads, Part};
 use super::json::{self, Document, Split};
 use super::{Item, Known, READERS, What, iperf3, mixed, own, read_whole, reader};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// One output, or one document.
 #[derive(Debug)]
@@ -185,7 +186,7 @@ fn last_begin(documents: &[(Document, usize)]) -> Option<usize> {
 fn blocks<'a>(lines: impl Iterator<Item = Line<'a>>) -> (Vec<Block>, Option<usize>) {
     let mut blocks: Vec<Block> = Vec::new();
     let mut command: Option<(usize, Command)> = None;
-    for (line, number) in lines.zip(1..) {
+    for (line, number) in lines.map(from_heading).zip(1..) {
         let own = blocks
             .last()
             .filter(|block| !block.is_over())
@@ -216,6 +217,15 @@ fn blocks<'a>(lines: impl Iterator<Item = Line<'a>>) -> (Vec<Block>, Option<usiz
         blocks.push(block);
     }
     (blocks, command.map(|(at, _)| at))
+}
+
+/// The line from the heading of a client of iPerf3 on, which can stand behind other words where the lines below have no head: a fence, a
+/// name in a chat, a mark of a log.
+fn from_heading(line: Line<'_>) -> Line<'_> {
+    match iperf3::heading_behind(&line.text) {
+        Some(at) => Line { text: Cow::Owned(line.text[at..].to_owned()), ..line },
+        None => line,
+    }
 }
 
 /// Texts in JSON in texts in JSON are read so deep.

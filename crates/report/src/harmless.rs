@@ -17,7 +17,9 @@ pub fn json(text: &str) -> Cow<'_, str> {
 }
 
 fn replaced(text: &str, by: impl Fn(char) -> String) -> Cow<'_, str> {
-    if !text.contains(is_harmful) {
+    // Every byte is looked at, without an early end: several are compared at once.
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    if text.bytes().fold(true, |plain, byte| plain & is_plain(byte)) || !text.contains(is_harmful) {
         return text.into();
     }
     let mut clean = String::with_capacity(text.len());

@@ -85,7 +85,8 @@ pub(super) fn failure(line: &str) -> Option<String> {
         ("bind failed: ", "unable to bind: "),
         ("listen failed: ", "unable to listen: "),
     ];
-    let call = calls.iter().find_map(|(call, what)| {
+    let is_possible = line.contains(" failed: ");
+    let call = calls.iter().filter(|_| is_possible).find_map(|(call, what)| {
         let (before, reason) = line.split_once(call)?;
         let is_own = ["", "tcp ", "udp "].contains(&before) || before.starts_with("TCP window size");
         is_own.then(|| format!("{what}{}", reason.trim()))

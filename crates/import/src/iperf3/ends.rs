@@ -170,10 +170,12 @@ impl Speaker<'_> {
         for row in Part::single(&self.part.intervals) {
             let (direction, role) = self.direction_and_role(row);
             let stream = ids.number(row, direction, &self.parsed.test);
-            if self.figures(row, role).impossible {
+            let Figures { bytes, udp, impossible, .. } = self.figures(row, role);
+            if impossible {
                 self.impossible.push((stream, direction));
             }
-            let sample = self.sample(row, stream, direction, role);
+            let tcp = (udp.is_none() && role == Role::Sender && self.output.resent).then(|| tcp(row));
+            let sample = StreamSample { stream, direction, role, bytes, tcp, udp };
             add_sample(&mut self.parsed.samples, self.side, (row.start, row.end), row.omitted, sample);
         }
         ids
@@ -211,12 +213,6 @@ impl Speaker<'_> {
     fn final_way(&self, row: &Row<'_>) -> (Direction, Role) {
         let (direction, own) = self.direction_and_role(row);
         (direction, row.sender.map_or(own, |sender| if sender { Role::Sender } else { Role::Receiver }))
-    }
-
-    fn sample(&self, row: &Row<'_>, stream: u32, direction: Direction, role: Role) -> StreamSample {
-        let Figures { bytes, udp, .. } = self.figures(row, role);
-        let tcp = (udp.is_none() && role == Role::Sender && self.output.resent).then(|| tcp(row));
-        StreamSample { stream, direction, role, bytes, tcp, udp }
     }
 
     /// Bytes, and the counts of a UDP row: where datagrams are counted and their size is known, bytes are exact.

@@ -140,7 +140,7 @@ impl<'a> Output<'a> {
     fn sentence(&mut self, line: &str, place: &Place) {
         self.extra.take(line);
         let part = if place.server { &mut self.server } else { &mut self.client };
-        if let Some(rest) = line.strip_prefix("Connecting to host ") {
+        if let Some(rest) = line.strip_prefix(CONNECTING) {
             self.host = rest.split_once(", port").map(|(host, _)| host.to_owned());
         } else if line.starts_with("Reverse mode, remote host") {
             self.reverse = true;
@@ -318,7 +318,7 @@ pub(super) fn is_version(line: &str) -> bool {
 
 /// A line with which an output begins.
 pub(super) fn begins(line: &str) -> bool {
-    line.starts_with("Connecting to host ") && line.contains(", port ")
+    line.starts_with(CONNECTING) && line.contains(", port ")
         || line.starts_with("Accepted connection from ") && line.contains(", port ")
         || line.starts_with("Server listening on ") && !line.contains("port")
         || is_version(line)
@@ -375,3 +375,6 @@ fn stream(line: &str) -> Option<(u32, SocketAddr, SocketAddr)> {
     };
     Some((id.trim().parse().ok()?, address(local)?, address(remote)?))
 }
+
+/// The begin of a client's heading.
+pub(super) const CONNECTING: &str = "Connecting to host ";

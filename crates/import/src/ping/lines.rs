@@ -132,9 +132,13 @@ impl Output {
         let silent = line.starts_with("no answer yet for") || line.starts_with("Request timeout for");
         self.numbered(words::sequence(line).filter(|_| silent));
         // In every language of Windows a sentence without a figure stands for a packet without a reply.
-        let sentence =
-            line.trim_end().ends_with(['.', '。']) && !line.contains(['=', '%']) && !line.trim().is_empty();
-        self.timed_out += u64::from(self.windows && self.transmitted.is_none() && sentence);
+        let is_sentence = line.trim_end().ends_with(['.', '。']) && !line.contains(['=', '%']);
+        if self.windows && self.transmitted.is_none() && is_sentence {
+            match words::windows_refusal(line) {
+                Some(refusal) => self.refusals.push(refusal),
+                None => self.timed_out += 1,
+            }
+        }
     }
 
     /// `PING host (1.2.3.4) from 10.0.0.1 eth0: 56(84) bytes of data.`, `PING ::1(::1) 56 data bytes`.

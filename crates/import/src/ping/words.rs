@@ -65,6 +65,36 @@ pub(super) fn reply(line: &str) -> Option<Reply> {
         Some((stamp, rest)) => (stamp_of(stamp), rest),
         None => (None, line),
     };
+    common_reply(stamp, rest).or_else(|| any_reply(stamp, rest))
+}
+
+/// Reads a reply as nearly all are printed: `64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.014 ms`; `None` of every other line, which
+/// may be a reply all the same.
+fn common_reply(stamp: Option<Nanos>, rest: &str) -> Option<Reply> {
+    let size = leading_digits(rest);
+    let (from, behind) = rest[size.len()..].strip_prefix(" bytes from ")?.split_once(": icmp_seq=")?;
+    let sequence = leading_digits(behind);
+    let behind = behind[sequence.len()..].strip_prefix(" ttl=")?;
+    let behind = behind[leading_digits(behind).len()..].strip_prefix(" time=")?;
+    let rtt = milliseconds(behind.strip_suffix(" ms")?)?;
+    let is_plain = size.parse::<u32>().is_ok() && is_host(from);
+    is_plain.then_some(Reply { stamp, sequence: Some(sequence.parse().ok()?), rtt: Some(rtt), coarse: false })
+}
+
+/// An address, a name, or a name with an address, without a word that could be something else.
+fn is_host(from: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b".:-() ".contains(&byte);
+    from.bytes().all(is_part)
+        && !from.contains("nreachable")
+        && from.split(' ').all(|word| word.parse::<u32>().is_err())
+}
+
+fn leading_digits(text: &str) -> &str {
+    let length = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    &text[..length]
+}
+
+fn any_reply(stamp: Option<Nanos>, rest: &str) -> Option<Reply> {
     let sequence = sequence(rest);
     let is_unix = sequence.is_some() && starts_with_size(rest);
     let is_windows = sequence.is_none() && rest.contains("TTL=") && is_from_address(rest);
@@ -260,6 +290,13 @@ pub(super) fn refusal(line: &str) -> Option<Refusal> {
     (!lower.contains("frag") && !lower.contains("too big")).then_some(Refusal { from: Some(from), what })
 }
 
+/// The same of Windows in any language, of a line that is a sentence: `Risposta da 10.0.0.1: Host di destinazione non raggiungibile.`
+pub(super) fn windows_refusal(line: &str) -> Option<Refusal> {
+    let (from, what) = line.split_once(": ").filter(|_| is_from_address(line))?;
+    let what = what.trim().trim_end_matches(['.', '。']).to_owned();
+    Some(Refusal { from: address_in(from), what })
+}
+
 /// Where a saying begins, whatever its capitals.
 fn find(text: &str, saying: &str) -> Option<usize> {
     text.to_ascii_lowercase().find(saying)
@@ -313,3 +350,31 @@ const SAYINGS: [&str; 12] = [
     "source route failed",
     "unknown code",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::mutated::mutated;
+    use super::*;
+
+    #[test]
+    fn replies_of_the_common_shape_are_what_they_are_in_any() {
+        let lines = [
+            "64 bytes from 10.0.0.2: icmp_seq=17 ttl=64 time=0.283 ms",
+            "64 bytes from host-1.example (2001:db8::1): icmp_seq=65535 ttl=117 time=12 ms",
+            "1480 bytes from fe80::1: icmp_seq=2 ttl=255 time=104.5 ms",
+            "64 bytes from 10.0.0.2: seq=0 ttl=64 time=0.123 ms",
+            "From 10.0.0.1 icmp_seq=1 Destination Host Unreachable",
+            "Reply from 10.0.0.2: bytes=32 time<1ms TTL=57",
+        ];
+        let mut count = 0;
+        for line in mutated(&lines) {
+            let common = common_reply(None, &line);
+            count += usize::from(common.is_some());
+            assert!(common.is_none() || common == any_reply(None, &line), "{line:?}: {common:?}");
+        }
+        assert!(count > 5000, "{count}");
+        for line in &lines[..3] {
+            assert!(common_reply(None, line).is_some(), "{line}");
+        }
+    }
+}

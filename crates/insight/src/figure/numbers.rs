@@ -12,14 +12,20 @@ pub type Numbers = BTreeMap<String, f64>;
 /// known, or whose value is a word is left out.
 #[must_use]
 pub fn numbers(run: &Run) -> Numbers {
-    let number = |key: Key| Some((key.to_string(), number(key.figure, key.measured(run)?)?));
+    let number = |key: Key| {
+        let number = number(key.figure, key.measured(run)?)?;
+        Some((key.to_string(), number))
+    };
     Key::all_of(run).filter_map(number).collect()
 }
 
 /// Every known figure of a run whose value is a word, by the same names: `shaper` of `up.limit.kind`.
 #[must_use]
 pub fn words(run: &Run) -> BTreeMap<String, String> {
-    let word = |key: Key| Some((key.to_string(), key.figure.quantity.print(key.measured(run)?)));
+    let word = |key: Key| {
+        let word = key.figure.quantity.print(key.measured(run)?);
+        Some((key.to_string(), word))
+    };
     Key::all_of(run).filter(|key| key.figure.quantity.is_word()).filter_map(word).collect()
 }
 

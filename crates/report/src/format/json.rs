@@ -17,6 +17,10 @@ pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
 
 /// Two columns further to the right.
 pub(super) fn indented(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(|line| format!("  {line}")).collect();
-    lines.join("\n")
+    let mut indented = String::with_capacity(text.len() + text.len() / 8);
+    for line in text.lines() {
+        indented.push_str(if indented.is_empty() { "  " } else { "\n  " });
+        indented.push_str(line);
+    }
+    indented
 }

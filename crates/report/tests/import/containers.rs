@@ -119,3 +119,25 @@ fn intervals_that_were_left_out() {
         assert!(!super::found(&imported, "contradictory-figures"), "{:?}", imported.run.verdict);
     }
 }
+
+#[test]
+fn marks_of_pytest_before_each_line_of_a_failure() {
+    is_read(
+        "pytest",
+        &format!("    def test_rate():\n>       assert False\n{}", each(|_, line| format!("E       {line}"))),
+    );
+}
+
+/// Where a chat, a fence or a log stands before the first line alone, the host of the heading is known all the same.
+#[test]
+fn words_before_the_first_line_alone() {
+    let host = |text: &str| only(text).run.plan.map(|plan| plan.target.host);
+    let (first, rest) = output().split_once('\n').map(|(a, b)| (a.to_owned(), b.to_owned())).expect("lines");
+    let right = host(&output());
+    assert!(right.is_some());
+    for head in ["[25.11.2026 10:00] Bob: ", "```", "20261125 10:00:00.123 :  INFO : ", "<system-out>"] {
+        let text = format!("{head}{first}\n{rest}");
+        is_read(head, &text);
+        assert_eq!(host(&text), right, "{head}");
+    }
+}

@@ -1,6 +1,6 @@
 //! ping in the languages of its translations: what is read is what the English output with the same figures gives.
 
-use super::only;
+use super::{only, warned};
 use pathmeter_report::import::Imported;
 
 /// The lines of ping of Windows in a language, each with the figures of one test.
@@ -284,5 +284,37 @@ fn linux_in_every_language_is_as_in_english() {
     assert!(english.run.summary.warnings.is_empty());
     for (language, lines) in LINUX {
         same_as_english(language, &only(&text(lines)), &english);
+    }
+}
+
+/// Windows counts what routers reply as received; in no language is it an answer of the far end.
+#[test]
+fn objections_of_routers_in_any_language_are_no_answers() {
+    for (heading, objection, counts) in [
+        (
+            "Pinging 192.0.2.9 with 32 bytes of data:",
+            "Reply from 10.0.0.1: Destination host unreachable.",
+            "    Packets: Sent = 2, Received = 2, Lost = 0 (0% loss),",
+        ),
+        (
+            "Esecuzione di Ping 192.0.2.9 con 32 byte di dati:",
+            "Risposta da 10.0.0.1: Host di destinazione non raggiungibile.",
+            "    Pacchetti: Trasmessi = 2, Ricevuti = 2,\n    Persi = 0 (0% persi),",
+        ),
+        (
+            "Ping wird ausgeführt für 192.0.2.9 mit 32 Bytes Daten:",
+            "Antwort von 10.0.0.1: Zielhost nicht erreichbar.",
+            "    Pakete: Gesendet = 2, Empfangen = 2, Verloren = 0\n    (0% Verlust),",
+        ),
+        (
+            "192.0.2.9 に ping を送信しています 32 バイトのデータ:",
+            "10.0.0.1 からの応答: 宛先ホストに到達できません。",
+            "    パケット数: 送信 = 2、受信 = 2、損失 = 0 (0% の損失)、",
+        ),
+    ] {
+        let imported = only(&format!("{heading}\n{objection}\n{objection}\n\n{counts}\n"));
+        let counted = imported.run.summary.egress_paths[0].counted;
+        assert_eq!((counted.sent, counted.received, counted.lost), (2, 0, 2), "{heading}");
+        assert!(warned(&imported, "icmp-errors"), "{heading}");
     }
 }

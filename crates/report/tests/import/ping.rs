@@ -1,6 +1,7 @@
 //! ping.
 
 use super::{exact, fixture, near, only, warned};
+use model::finding::Status;
 use model::path::{Bound, HopSource, PathDirection};
 use model::units::Nanos;
 use pathmeter_report::format::{RunDocument, Style, by_name, render};
@@ -114,4 +115,17 @@ fn what_the_installed_ping_prints() {
     );
     let average = text.rsplit_once("= ").unwrap().1.split('/').nth(1).unwrap().parse::<f64>().unwrap();
     assert!((rtt.mean.0 as f64 / 1e6 - average).abs() <= 0.0011, "{text}");
+}
+
+/// Some hosts send back a part of a large packet alone: it is an answer, and has no time.
+#[test]
+fn a_truncated_reply_is_an_answer() {
+    let text = "PING 8.8.8.8 (8.8.8.8) 1000(1028) bytes of data.\n\
+        76 bytes from 8.8.8.8: icmp_seq=1 ttl=117 (truncated)\n";
+    let imported = only(text);
+    let counted = imported.run.summary.egress_paths[0].counted;
+    assert_eq!((counted.sent, counted.received, counted.lost), (1, 1, 0));
+    assert_eq!(imported.run.verdict.status, Status::Ok);
+    assert!(imported.run.verdict.text.contains("1 of 1 messages"), "{}", imported.run.verdict.text);
+    assert!(warned(&imported, "untimed-replies"));
 }

@@ -73,7 +73,14 @@ fn void(run: &Run) -> Option<String> {
 /// Something came back, or arrived at the far end.
 fn crossed(run: &Run, egress: &EgressResult) -> bool {
     egress.rtt.is_some_and(|rtt| rtt.count > 0)
+        || is_untimed(run, egress)
         || (one_way(run) && egress.counted.far_received.is_some_and(|n| n > 0))
+}
+
+/// Replies came whose times the output does not give.
+fn is_untimed(run: &Run, egress: &EgressResult) -> bool {
+    let is_warned = run.summary.warnings.iter().any(|warning| warning.id == "untimed-replies");
+    is_warned && egress.rtt.is_none() && egress.counted.received > 0
 }
 
 fn subject(run: &Run) -> &'static str {
@@ -93,7 +100,13 @@ fn takes(run: &Run, egress: &EgressResult) -> String {
             grouped(counted.sent)
         );
     }
-    let Some(rtt) = egress.rtt else { return "gave no round trip".into() };
+    let Some(rtt) = egress.rtt else {
+        let (received, asked) = (grouped(counted.received), grouped(counted.asked));
+        return match is_untimed(run, egress) {
+            true => format!("has no time: {received} of {asked} messages were answered"),
+            false => "gave no round trip".into(),
+        };
+    };
     let lost = match counted.lost {
         0 => String::new(),
         lost => format!("; {} lost", percent(share(lost, counted.asked))),

@@ -32,7 +32,7 @@ impl Body {
     /// The sections that fit into `room` lines below the table, and the table in what they leave. The table without its spare
     /// rows stays in any case, and so does the first section where there is no table.
     pub(super) fn text(&self, room: usize, style: &Style) -> String {
-        let least = count_lines(&self.table.text_within(0, style));
+        let least = count_lines(&self.table.least_text(style));
         let mut used = least;
         let mut kept: Vec<&str> = Vec::new();
         for section in self.sections.iter().filter(|section| !section.is_empty()) {

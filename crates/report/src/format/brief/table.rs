@@ -4,6 +4,13 @@ use super::super::{Paint, Style};
 use crate::document::{FigureRow, FigureTable};
 
 impl FigureTable {
+    /// The same without spare rows.
+    pub(super) fn least_text(&self, style: &Style) -> String {
+        let mut table = self.clone();
+        table.rows.retain(|row| !row.spare);
+        if table.rows.is_empty() { String::new() } else { table.text(style) }
+    }
+
     /// The same without spare rows, the last first, until it has at most this many lines.
     pub(super) fn text_within(&self, lines: usize, style: &Style) -> String {
         let mut table = self.clone();
