@@ -94,8 +94,8 @@ fn text_fits_the_screen_and_colour_changes_no_letter() {
         for (width, detail) in
             [60, 80, 120, 200].into_iter().flat_map(|width| [(width, false), (width, true)])
         {
-            let plain = text::document(&run, &Style { colour: false, width, detail });
-            let colour = text::document(&run, &Style { colour: true, width, detail });
+            let plain = text::document(&run, &Style { width, detail, ..Style::default() });
+            let colour = text::document(&run, &Style { colour: true, width, detail, ..Style::default() });
             assert_eq!(without_codes(&colour), plain, "{name} at {width}");
             assert_ne!(colour, plain, "{name} has some colour");
             let widest = plain.lines().map(|line| line.chars().count()).max().unwrap();
@@ -361,7 +361,7 @@ fn long_labels_leave_room_for_the_figures() {
         .for_each(|egress| egress.label = format!("{}-of-a-very-long-name-indeed", egress.label));
     run.summary.egress_paths[0].counted.lost = 9;
     for width in [60, 80, 132] {
-        let text = text::result(&run, &Style { colour: false, width, detail: false });
+        let text = text::result(&run, &Style { width, ..Style::default() });
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= width.max(80), "{text}");
     }
