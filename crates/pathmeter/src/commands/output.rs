@@ -155,15 +155,19 @@ impl Screen {
     /// characters.
     pub(crate) fn style(&self) -> Style {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
         let colour = match self.colour {
             Colour::Always => true,
             Colour::Never => false,
-            Colour::Auto => self.terminal && !no_color && !dumb,
+            Colour::Auto => self.terminal && !no_color && !is_dumb(),
         };
         let width = self.columns.map_or(Style::default().width, usize::from).clamp(40, 200);
         Style { colour, width, detail: self.detail, bars: !self.plain && has_utf8() }
     }
+}
+
+/// Whether the terminal knows no control codes, such as that of an editor.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb")
 }
 
 /// Whether the locale is of UTF-8: the first of these variables that is set decides (setlocale(3)). Where none is set, as in

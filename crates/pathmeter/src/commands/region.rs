@@ -1,6 +1,7 @@
 //! A few lines at the bottom of the terminal that are drawn anew as things happen, and are gone when the result comes.
-//! Without a terminal, and with `--plain`, lines are written one after the other. A closed standard error stops nothing.
+//! Without a terminal, on one without control codes, and with `--plain`, lines are written one after the other. A closed standard error stops nothing.
 
+use super::output::is_dumb;
 use cli::Common;
 use std::io::{IsTerminal, Write};
 
@@ -14,7 +15,7 @@ pub(crate) struct Region {
 impl Region {
     /// Nothing is shown yet.
     pub(crate) fn new(global: &Common) -> Region {
-        Region { is_live: !global.plain && std::io::stderr().is_terminal(), drawn: 0 }
+        Region { is_live: !global.plain && !is_dumb() && std::io::stderr().is_terminal(), drawn: 0 }
     }
 
     /// Whether the region can be drawn anew.
