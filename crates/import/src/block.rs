@@ -87,11 +87,11 @@ pub(super) struct Reading {
     pub(super) listening: bool,
     /// A client said whom it calls.
     pub(super) headed: bool,
-    /// It was interrupted, or there was an error.
+    /// The tool was interrupted, or there was an error.
     pub(super) failed: bool,
     /// A client of iPerf2 said whom it calls.
     pub(super) called: bool,
-    /// It could not connect.
+    /// The tool could not connect.
     pub(super) refused: bool,
     /// The host that iPerf2 was to call has no address: nothing of it follows.
     pub(super) unresolved: bool,
@@ -99,7 +99,7 @@ pub(super) struct Reading {
     pub(super) unconnected: bool,
 }
 
-/// What a line is to a tool.
+/// The role of a line in a tool's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// None of its.

@@ -117,7 +117,7 @@ impl ParsedRun {
         }
     }
 
-    /// What the output says twice and not the same: no figure of it is to be used.
+    /// Notes a value that the output prints twice and differently: no figure of it is to be used.
     pub(super) fn contradict(&mut self, what: impl Into<String>) {
         self.warn("contradictory-output", what);
     }
@@ -139,7 +139,7 @@ impl ParsedRun {
         }
     }
 
-    /// What a UDP sender sent whose output is missing: the receiver knows it by the sequence numbers.
+    /// Fills in the datagrams of a UDP sender whose output is missing: the receiver knows it by the sequence numbers.
     pub(super) fn senders_unseen(&mut self) {
         let (client, server) = (self.at_client.clone(), self.at_server.clone());
         let size = u64::from(self.test.length);
@@ -147,7 +147,7 @@ impl ParsedRun {
         for (side, other) in [(&client, &mut self.at_server), (&server, &mut self.at_client)] {
             for row in side.streams.iter().filter(|row| row.role == Role::Receiver) {
                 let same = |sent: &StreamResult| sent.stream == row.stream && sent.direction == row.direction;
-                // Of a receiver that saw nothing it is not known what was sent.
+                // A receiver that counted nothing does not know how much was sent.
                 let has_counted = |udp: &&UdpCounters| udp.datagrams.saturating_add(udp.lost) > 0;
                 let Some(udp) =
                     row.udp.as_ref().filter(has_counted).filter(|_| !other.streams.iter().any(same))
@@ -225,7 +225,7 @@ impl ParsedRun {
         }
     }
 
-    /// What a TCP sender handed over stands for what arrived where the receiver told nothing.
+    /// The bytes that a TCP sender handed over stand for those that arrived where the receiver reports nothing.
     fn credit_senders(&mut self) {
         let (mss, timestamps) = (self.mss.unwrap_or_default(), self.timestamps);
         let rows = self.at_client.streams.iter_mut().chain(&mut self.at_server.streams);

@@ -3,7 +3,7 @@
 use super::Tool;
 use model::units::BitRate;
 
-/// What was asked of a tool.
+/// The command line of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Command {
     pub(super) tool: Tool,
@@ -37,7 +37,7 @@ impl Command {
         }
     }
 
-    /// What stands behind an option, or is joined to it.
+    /// The value behind an option, or joined to it.
     fn value(&self, short: &str, long: &[&str]) -> Option<&str> {
         let mut args = self.args.iter().map(String::as_str);
         while let Some(arg) = args.next() {

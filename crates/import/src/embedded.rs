@@ -4,7 +4,7 @@ use super::is_claimed;
 use super::json::Document;
 use serde_json::Value;
 
-/// What was found in documents.
+/// The outputs found in documents.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// Documents that are read, and how often each stands there.

@@ -1,5 +1,5 @@
-//! What the figures of the two ends together leave open: losses that no end counted, senders that said nothing, the MTU, the rate
-//! that was asked for.
+//! Questions that the figures of the two ends together leave open: losses that no end counted, senders without
+//! figures, the MTU, the requested rate.
 
 use super::build::ParsedRun;
 use super::build::possible::Figure;
@@ -7,7 +7,7 @@ use model::plan::Direction;
 use model::sample::{Role, SideResult, StreamResult, UdpCounters};
 use model::units::{BitRate, Bytes, Nanos};
 
-/// What the two ends' figures leave open, whatever they were printed as.
+/// Notes the questions that the two ends' figures leave open, whatever they were printed as.
 pub(super) fn gaps(parsed: &mut ParsedRun) {
     all_lost(parsed);
     parsed.senders_unseen();

@@ -124,7 +124,7 @@ fn is_distinct(shape: &str) -> bool {
     shape == " " || shape.contains(|c: char| c != 'w' && c != ' ')
 }
 
-/// What stands before the first place where a tool's line begins; `None` where the line itself is one, or has none.
+/// The text before the first place where a tool's line begins; `None` where the line itself is one, or has none.
 fn head(line: &str) -> Option<&str> {
     let trimmed = line.trim_start();
     // A key of JSON is no head, a field of CSV is one.

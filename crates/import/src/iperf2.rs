@@ -9,7 +9,7 @@ use super::block::{Block, Mark, unresolved};
 use super::row::Row;
 use super::{Imported, Known};
 
-/// What a line is to iPerf2.
+/// The role of a line in an output of iPerf2.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     if !line.starts_with('[') && csv::is_row(line) {
         return of_csv(line, block);

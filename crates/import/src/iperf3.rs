@@ -9,7 +9,7 @@ use super::block::{Block, Mark};
 use super::row::Row;
 use super::{Imported, Known};
 
-/// What a line is to iPerf3.
+/// The role of a line in an output of iPerf3.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     let is_row = line.starts_with('[');
     let Some(block) = block else {

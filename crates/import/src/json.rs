@@ -13,7 +13,7 @@ pub(super) struct Document {
     pub(super) repaired: bool,
 }
 
-/// What JSON there is in a text.
+/// The JSON in a text.
 #[derive(Debug, Default)]
 pub(super) struct Split<'a> {
     pub(super) documents: Vec<Document>,
@@ -95,7 +95,7 @@ fn behind_words(line: &str) -> Option<usize> {
     starts.iter().filter_map(|start| line.find(start)).chain(arrow).min()
 }
 
-/// What stands where an object may begin.
+/// The text where an object may begin.
 enum Object {
     /// One, and its length.
     Whole(Document, usize),

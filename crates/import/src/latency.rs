@@ -54,7 +54,7 @@ pub(super) struct ParsedRun {
     of_trips: OfTrips,
 }
 
-/// What only single round trips give.
+/// The figures that only single round trips give.
 #[derive(Clone, Debug, Default)]
 struct OfTrips {
     percentiles: Vec<Percentile>,

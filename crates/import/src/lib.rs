@@ -56,7 +56,7 @@ pub struct Imported {
     pub version: Option<String>,
     /// First line of the output in the text, from 1.
     pub line: usize,
-    /// What it measured. The warnings of its summary say what was rebuilt, assumed or missing.
+    /// The measurement. The warnings of its summary say what was rebuilt, assumed or missing.
     pub run: Run,
 }
 
@@ -79,7 +79,7 @@ pub enum Tool {
     Pathmeter,
 }
 
-/// What the outputs do not tell and the reader knows.
+/// Facts that the outputs do not contain and the reader knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// Speed of the link.
@@ -94,7 +94,7 @@ pub struct Known {
 pub struct Unreadable {
     /// The name of the text.
     pub name: String,
-    /// What it looks like, in a few words.
+    /// The kind of text that it looks like, in a few words.
     pub looks: String,
 }
 
@@ -143,7 +143,7 @@ fn read_whole(name: &str, text: &str, known: Known, depth: usize) -> Vec<Item> {
     items(&taken.units, name, known)
 }
 
-/// What units hold, in the order of their lines.
+/// The items of units, in the order of their lines.
 fn items(units: &[units::Unit], name: &str, known: Known) -> Vec<Item> {
     let mut items: Vec<Item> = units.iter().flat_map(|unit| unit.read(name, known)).collect();
     items.sort_by_key(|item| item.line);
@@ -207,7 +207,7 @@ const YEAR_2000: u64 = 946_684_800_000_000_000;
 /// The way to read one tool's text.
 struct Reader {
     tool: Tool,
-    /// What a line is to this tool, behind the lines of a block of its own.
+    /// The role of a line in this tool's output, behind the lines of a block of its own.
     mark: fn(&str, Option<&Block>) -> Mark,
     /// Makes a run of a block; `None` when no figure is in it.
     read: fn(&str, &Block, Known) -> Option<Imported>,

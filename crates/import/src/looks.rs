@@ -1,4 +1,4 @@
-//! What a text looks like that is no output that is read, and the nearest one that is.
+//! The kind of a text that is not a recognised output, and the nearest one that is.
 
 /// In a few words, as the end of "it looks like …".
 pub(super) fn like(text: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// What each run is called in tables: its file without folder and ending, without the words that all begin with, and with
+/// The name of each run in tables: its file without folder and ending, without the words that all begin with, and with
 /// its line where the file holds several. `runs`: file and line of each.
 #[must_use]
 pub fn names(runs: &[(&str, usize)]) -> Vec<String> {
@@ -14,7 +14,7 @@ pub fn names(runs: &[(&str, usize)]) -> Vec<String> {
         if alone(file) { short.to_owned() } else { format!("{short}:{line}") }
     };
     let short: Vec<String> = runs.iter().zip(&stems).map(name).collect();
-    // What is short is no use where two files have it.
+    // A short name is no use where two files have it.
     let whole = |(place, name): (usize, &String)| {
         let (file, _) = runs[place];
         let is_shared =

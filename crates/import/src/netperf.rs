@@ -14,7 +14,7 @@ use model::sample::{Role, StreamResult, UdpCounters};
 use model::units::{Bytes, Nanos};
 use std::net::{IpAddr, SocketAddr};
 
-/// What a line is to netperf.
+/// The role of a line in an output of netperf.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     match block {
         _ if Heading::from_line(line).is_some() || unconnected(line).is_some() => Mark::First,

@@ -73,7 +73,7 @@ impl Printed {
     }
 }
 
-/// What a printed amount, a printed rate and a printed time say together.
+/// The ranges that a printed amount, rate and time allow together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Agreed {
     pub(super) bytes: Bytes,

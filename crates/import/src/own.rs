@@ -9,7 +9,7 @@ use model::run::{Run, SCHEMA};
 use model::{dut, lab};
 use serde_json::Value;
 
-/// What a document of ours is, and how a store had it that it was exported from.
+/// The item of a document of ours, and how the store that exported it had it.
 pub(super) fn item(document: &Document) -> Option<Item> {
     let what = match schema(&document.value)? {
         SCHEMA => What::Run(Box::new(imported(document.line, run_of(&document.value)?))),
@@ -31,7 +31,7 @@ fn schema(value: &Value) -> Option<&str> {
     value.get("schema").and_then(Value::as_str)
 }
 
-/// What says of itself that it is a run of our schema, and is.
+/// A value that names our schema of runs, and is one.
 fn run_of(value: &Value) -> Option<Run> {
     let named = value.get("schema").and_then(Value::as_str) == Some(SCHEMA);
     named.then(|| serde_json::from_value(value.clone()).ok()).flatten()

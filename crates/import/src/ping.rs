@@ -14,11 +14,11 @@ use model::path::{
 use model::stats::distribution::{Distribution, PartialDistribution};
 use model::units::{Nanos, count};
 
-/// What a line is to ping.
+/// The role of a line in an output of ping.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     match block {
         _ if words::begins(line) => Mark::First,
-        // Of the end of a log the heading is missing; behind a summary stands the next one.
+        // The end of a log has no heading; behind a summary stands the next one.
         Some(block)
             if block.reading.counted && lines::is_rest(line) && words::statistics_heading(line).is_none() =>
         {
@@ -129,7 +129,7 @@ fn exact_extremes(parsed: &mut ParsedRun, output: &Output) {
     };
 }
 
-/// What is to be said of the times, and what routers and this host said against the packets.
+/// Adds remarks about the times, and the errors of routers and of this host.
 fn remarks(parsed: &mut ParsedRun, output: &Output) {
     if output.coarse {
         parsed.warn(
@@ -176,7 +176,7 @@ fn of_extremes(parsed: &mut ParsedRun, output: &Output) {
     });
 }
 
-/// What sizes say of the path.
+/// Takes the path MTU from the sizes.
 fn path(parsed: &mut ParsedRun, output: &Output) {
     let Some(size) = output.packet else { return };
     let mut direction = PathDirection {
@@ -241,5 +241,5 @@ fn sentence(refused: &TooLarge, size: u32, direction: &PathDirection) -> String 
 const WHOLE_MILLISECONDS: Nanos = Nanos::from_millis(100);
 /// More kinds of answers are not listed.
 const MOST_SAYINGS: usize = 4;
-/// Of packets up to this nothing is said: every link carries them.
+/// Packets up to this size show nothing: every link transfers them.
 const BARE: u32 = 576;

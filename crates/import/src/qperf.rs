@@ -9,7 +9,7 @@ use model::plan::{Direction, End, ProtocolName, TestSpec, Transport};
 use model::sample::{Role, StreamResult, UdpCounters};
 use model::units::{Bytes, Nanos};
 
-/// What a line is to qperf.
+/// The role of a line in an output of qperf.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     match block {
         _ if test(line).is_some() => Mark::First,

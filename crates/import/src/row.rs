@@ -26,7 +26,7 @@ pub(super) struct Row<'a> {
     pub(super) padded: bool,
 }
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     /// One stream, by its number or socket.

@@ -13,7 +13,7 @@ use model::plan::{Direction, End, ProtocolName, TestSpec, Transport};
 use model::sample::{Role, StreamResult, UdpCounters};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
-/// What a line is to SockPerf.
+/// The role of a line in an output of SockPerf.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     let parsed =
         line.starts_with("sockperf: ") || line.starts_with("sockperf[CLIENT]") || line.starts_with(LOG);

@@ -61,7 +61,7 @@ fn unpacked(mut file: Source, depth: usize) -> Result<Vec<(Option<String>, Sourc
     Ok(vec![(None, whole)])
 }
 
-/// What a file is that is not read, with how to unpack it.
+/// The kind of a file that is not read, and how to unpack it.
 fn refused(begin: &[u8]) -> Option<&'static str> {
     let packed: [(&[u8], &str); 4] = [
         (&[0xfd, b'7', b'z', b'X', b'Z'], "xz; unpack it first: `xz -dc FILE | pathmeter import -`"),
@@ -212,7 +212,7 @@ impl Member {
         })
     }
 
-    /// What it holds; `None`: it is broken.
+    /// The content; `None`: it is broken.
     fn content(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
         if self.encrypted {
             return Err("a zip archive that is encrypted; unpack it first".into());

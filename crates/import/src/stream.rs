@@ -74,7 +74,7 @@ impl Outputs {
         }
     }
 
-    /// What the text looks like, in a few words.
+    /// The kind of text that it looks like, in a few words.
     #[must_use]
     pub fn looks(&self) -> String {
         looks::like(&self.begin)

@@ -24,7 +24,7 @@ pub(super) enum Unit {
     Text { line: usize, text: String, depth: usize },
 }
 
-/// What a text was taken apart into.
+/// The parts of a text.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) units: Vec<Unit>,

@@ -14,6 +14,7 @@ mod shift;
 mod verdict;
 mod welch;
 
+pub use needed::MOST_RUNS;
 pub use verdict::Judgement;
 
 use super::percentile::bounds;

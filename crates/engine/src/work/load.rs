@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use wire::work::load::StepReport;
 
-/// What both ends know of a step.
+/// The figures of both ends about a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct StepOutcome {
     pub(crate) sent: StepSent,
@@ -79,7 +79,7 @@ impl Load {
         self.sending.take(steps);
     }
 
-    /// What this end knows of a step.
+    /// The figures of this end about a step.
     pub(crate) fn report(&self, step: u32) -> StepReport {
         let arrived = self.received.of_step(step);
         StepReport {

@@ -35,7 +35,7 @@ use wire::ProtocolError;
 /// A run about packet sizes.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
-    /// What is to be found out.
+    /// The plan of the measurement.
     pub plan: &'a PathPlan,
     /// How the ends know each other.
     pub security: &'a Security,
@@ -143,7 +143,7 @@ fn native(
     })));
     let outcome = find_all(job, (&mut prober, early), &mut result, sink);
     if let (Ok(()), Some(up)) = (&outcome, &mut result.up) {
-        // What the first packets of the session brought about was not there before.
+        // An MTU that the first packets of the session brought about was not there before.
         up.cached_mtu = believed.or(up.cached_mtu);
     }
     result.packets += prober.datagrams();

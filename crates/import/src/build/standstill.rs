@@ -137,5 +137,5 @@ fn is_paced(parsed: &ParsedRun, direction: Direction, intervals: &[Interval]) ->
 const LEAST: Nanos = Nanos::from_secs(1);
 /// A window of a segment of Ethernet, as the tools print it, bytes.
 const ONE_SEGMENT: u64 = 1536;
-/// What iPerf writes at once over TCP.
+/// The bytes that iPerf writes at once over TCP.
 const BLOCK: u64 = 131_072;

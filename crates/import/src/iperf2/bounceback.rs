@@ -136,7 +136,7 @@ fn trips(row: &Row<'_>) -> Option<Trips> {
     let count: u64 = count.parse().ok().filter(|count| *count > 0)?;
     let times: Vec<Nanos> = times.split('/').filter_map(millis).collect();
     let [mean, min, max, stddev] = times.as_slice() else { return None };
-    // Of a single round trip the tool leaves the extremes at zero.
+    // The tool leaves the extremes of a single round trip at zero.
     let one = count == 1 || *max < *mean;
     let (min, max) = if one { (*mean, *mean) } else { (*min, *max) };
     Some(Trips { count, mean: *mean, min, max, stddev: *stddev })

@@ -27,13 +27,13 @@ struct Line {
     span: (Nanos, Nanos),
     bytes: u64,
     udp: Option<Datagrams>,
-    /// What the kernel of a sender over TCP tells (`-e`).
+    /// The counters of the kernel of a sender over TCP (`-e`).
     tcp: Option<TcpCounters>,
     /// The end that printed it, where its columns are those of one alone.
     role: Option<Role>,
 }
 
-/// What a row of UDP tells besides.
+/// The further figures of a row of UDP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Datagrams {
     jitter: Nanos,
@@ -177,7 +177,7 @@ fn length(lines: &[&Line], reports: &[&Line]) -> u32 {
         let exact = line.bytes.is_multiple_of(count) || udp.writes.is_some();
         u32::try_from(line.bytes.checked_div(count).filter(|_| exact)?).ok().filter(|size| *size <= LARGEST)
     };
-    // What was sent is what the report accounts for, whether it arrived or not.
+    // The datagrams sent are those that the report accounts for, whether it arrived or not.
     let sent = |report: &&Line| {
         let total = u64::try_from(report.udp?.total).ok().filter(|total| *total > 0)?;
         let own = lines.iter().rev().find(|line| line.id == report.id)?;
@@ -217,7 +217,7 @@ fn take(parsed: &mut ParsedRun, lines: &[&Line], ids: &[i64], role: Role) {
     }
 }
 
-/// What the server reported to the client.
+/// Takes the server's reports to the client.
 fn take_reports(parsed: &mut ParsedRun, reports: &[&Line], ids: &[i64]) {
     for report in reports {
         let Some(place) = ids.iter().position(|id| *id == report.id) else { continue };
@@ -310,7 +310,7 @@ fn row(line: &str) -> Option<Line> {
     })
 }
 
-/// What stands behind the rate.
+/// The values behind the rate.
 #[derive(Default)]
 struct Columns {
     udp: Option<Datagrams>,

@@ -1,4 +1,4 @@
-//! What iPerf2's rows say of each end.
+//! The figures of each end in iPerf2's rows.
 
 use super::super::block::Block;
 use super::super::build::possible::{self, Figure};
@@ -228,7 +228,7 @@ impl Speaker<'_> {
         UdpCounters { datagrams, lost, reordered, jitter: losses.jitter, ..UdpCounters::default() }
     }
 
-    /// What the server reported to the client.
+    /// Takes the server's reports to the client.
     fn reports(&mut self) {
         let reports = self.output.reports.iter();
         for row in reports {
@@ -291,7 +291,7 @@ impl Speaker<'_> {
     }
 }
 
-/// What holds for the output as a whole.
+/// Takes the facts of the output as a whole.
 fn complete(parsed: &mut ParsedRun, output: &Output<'_>, command: Option<&Command>) {
     if let Some(reason) = &output.failed {
         parsed.outcome = Outcome::Failed { reason: reason.clone() };
@@ -322,7 +322,7 @@ fn complete(parsed: &mut ParsedRun, output: &Output<'_>, command: Option<&Comman
     }
 }
 
-/// What is told of frames and bursts, of which a run has no figures.
+/// Notes the frames and bursts, which a run has no figures for.
 fn pieces(parsed: &mut ParsedRun, output: &Output<'_>) {
     let wholes = || single(output).filter(|row| row.start == Nanos::ZERO);
     if let Some(row) = wholes().last().filter(|_| output.frames)

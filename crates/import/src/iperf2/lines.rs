@@ -7,7 +7,7 @@ use model::plan::Transport;
 use model::time::WallTime;
 use std::net::{IpAddr, SocketAddr};
 
-/// What the lines of one output told, in order.
+/// The facts in the lines of one output, in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Output<'a> {
     /// The host of `Client connecting to`.
@@ -199,7 +199,7 @@ pub(super) fn stream(line: &str) -> Option<Stream> {
     })
 }
 
-/// What a client asks of the server's replies.
+/// The replies that a client requests of the server.
 fn bounce(line: &str) -> Option<Bounce> {
     let (_, words) = line.split_once("(bb ")?;
     let sizes = words.split_once("/hold=")?.1;

@@ -1,4 +1,4 @@
-//! What holds for an output of iPerf3 as a whole.
+//! The facts of an output of iPerf3 as a whole.
 
 use super::super::build::ParsedRun;
 use super::super::command::Command;
@@ -7,7 +7,7 @@ use super::lines::Output;
 use model::plan::Transport;
 use model::sample::Role;
 
-/// What holds for the output as a whole.
+/// Takes the facts of the output as a whole.
 pub(super) fn complete(parsed: &mut ParsedRun, output: &Output<'_>, command: Option<&Command>) {
     if let Some(outcome) = &output.failed {
         parsed.outcome = outcome.clone();

@@ -1,4 +1,4 @@
-//! What iPerf3's rows say of each end, and what is to be said against them.
+//! The figures of each end in iPerf3's rows, and the remarks against them.
 
 use super::super::block::Block;
 use super::super::build::possible::{self, Figure};
@@ -36,7 +36,7 @@ pub(super) fn parse_ends(output: &Output<'_>, block: &Block, known: Known) -> Op
     Some(parsed)
 }
 
-/// What a server printed of a test that is known already.
+/// Takes the lines that a server printed of a test that is known already.
 pub(super) fn server_side(parsed: &mut ParsedRun, output: &Output<'_>) {
     Speaker { parsed, output, side: Side::Peer, part: &output.server, impossible: Vec::new() }.take();
 }
@@ -193,7 +193,7 @@ impl Speaker<'_> {
         }
     }
 
-    /// What this end does in the direction of a row of an interval.
+    /// The role of this end in the direction of a row of an interval.
     fn direction_and_role(&self, row: &Row<'_>) -> (Direction, Role) {
         let direction = match row.role {
             Some("TX-C" | "RX-S") => Direction::Up,
@@ -267,8 +267,8 @@ impl Speaker<'_> {
         self.put(result, role);
     }
 
-    /// What an end does not know of the other it prints as 0.00 Bytes: a server of its client, a client that was interrupted of its
-    /// server. A client that ended as planned has the server's figures.
+    /// An end prints figures of the other that it does not know as 0.00 Bytes: a server of its client, a client that was
+    /// interrupted of its server. A client that ended as planned has the server's figures.
     fn is_unknown(&self, row: &Row<'_>, role: Role, own: Role) -> bool {
         let is_foreign = role != own && row.sender.is_some();
         let interrupted = self.output.failed.is_some();
@@ -382,7 +382,7 @@ impl Speaker<'_> {
             if client { &mut self.parsed.at_client } else { &mut self.parsed.at_server };
         let same = |row: &&mut StreamResult| row.stream == result.stream && row.direction == result.direction;
         match side.streams.iter_mut().find(same) {
-            // What an end says of itself holds against what the other end says of it.
+            // An end's own figures count more than those that the other end has of it.
             Some(row) if (self.side == Side::Local) == client => {
                 let of_other = std::mem::replace(row, result.clone());
                 if role == Role::Receiver {

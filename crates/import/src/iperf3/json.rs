@@ -242,7 +242,7 @@ impl Speaker<'_> {
             let all: u64 = rows.iter().map(|(_, udp)| udp.datagrams.saturating_add(udp.lost)).sum();
             let unseen = all.saturating_sub(known);
             let mut left = unseen;
-            // Of several streams it is not told which: the last ones, as the sum has to be right.
+            // The output does not name which of several streams: the last ones, as the sum has to be right.
             for (row, udp) in rows.iter_mut().rev() {
                 let less = left.min(udp.datagrams);
                 left -= less;
@@ -305,8 +305,8 @@ impl Speaker<'_> {
         for (key, role) in [("sender", Role::Sender), ("receiver", Role::Receiver)] {
             let row = &stream[key];
             let direction = self.direction(row);
-            // What an end does not know of the other it prints as 0: a server of its client, and an end that was interrupted. A client
-            // that ended as planned has the server's figures.
+            // An end prints figures of the other that it does not know as 0: a server of its client, and an end that
+            // was interrupted. A client that ended as planned has the server's figures.
             let is_foreign = role != self.role(direction) && bytes(row).0 == 0;
             let ended = self.side == Side::Local && self.parsed.outcome == Outcome::Completed;
             let is_counted = ended && role == Role::Receiver && row.get("bytes").is_some();
@@ -475,7 +475,7 @@ fn tcp(row: &Value) -> TcpCounters {
     }
 }
 
-/// What a row of UDP counts; false: no receiver counts so.
+/// The counters of a row of UDP; false: no receiver counts so.
 fn udp(row: &Value, role: Role, size: u64) -> (UdpCounters, bool) {
     let count = |key: &str| number(&row[key]).unwrap_or_default();
     if role == Role::Sender {

@@ -10,7 +10,7 @@ use model::sample::CpuUse;
 use model::time::WallTime;
 use std::net::SocketAddr;
 
-/// What the lines of one output told, in order.
+/// The facts in the lines of one output, in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Output<'a> {
     pub(super) version: Option<String>,
@@ -38,7 +38,7 @@ pub(super) struct Output<'a> {
     pub(super) extra: Extra,
 }
 
-/// What one end printed.
+/// The lines of one end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Part<'a> {
     /// Its streams: socket, its own address, the other end's.

@@ -8,7 +8,7 @@ use model::time::WallTime;
 use model::units::Nanos;
 use std::net::IpAddr;
 
-/// What the lines said.
+/// The facts in the lines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Output {
     pub(super) host: Option<String>,
@@ -26,7 +26,7 @@ pub(super) struct Output {
     numbers: Option<(u64, u64)>,
     /// Packets that were too large.
     pub(super) refused: Vec<TooLarge>,
-    /// What was said against others.
+    /// The errors about other packets.
     pub(super) refusals: Vec<Refusal>,
     pub(super) failure: Option<String>,
     /// Windows' packets that timed out.
@@ -322,7 +322,7 @@ fn too_large(line: &str) -> Option<TooLarge> {
     parsed.then_some(TooLarge { from, mtu }).filter(|refused| refused.from.is_some())
 }
 
-/// What ping waits between packets, if nothing else is asked.
+/// The time that ping waits between packets, by default.
 const SECOND: Nanos = Nanos::from_secs(1);
 /// Numbers of packets begin anew after so many.
 const ROUND: u64 = 65_536;

@@ -49,7 +49,7 @@ pub(super) fn address_in(line: &str) -> Option<IpAddr> {
 /// A reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reply {
-    /// Of `-D`.
+    /// The time stamp of `-D`.
     pub(super) stamp: Option<Nanos>,
     /// Windows prints none.
     pub(super) sequence: Option<u64>,
@@ -161,7 +161,7 @@ fn time(rest: &str) -> (Option<Nanos>, bool) {
 /// The unit of times, in Latin and in Cyrillic letters, in Chinese and in Japanese.
 const MILLISECONDS: [&str; 4] = ["ms", "мс", "毫秒", "ミリ秒"];
 
-/// What ping counted: `4 packets transmitted, 4 received, +2 duplicates, 0% packet loss, time 3004ms`, in any language, and
+/// The counters of ping: `4 packets transmitted, 4 received, +2 duplicates, 0% packet loss, time 3004ms`, in any language, and
 /// `Packets: Sent = 5, Received = 4, Lost = 1 (20% loss),`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Statistics {
@@ -210,7 +210,7 @@ fn unix_statistics(line: &str) -> Option<Statistics> {
     Some(Statistics { transmitted, received, duplicates: duplicates.unwrap_or_default(), elapsed })
 }
 
-/// Of errors and of damaged replies ping has such counts too.
+/// Ping prints such counts of errors and of damaged replies, too.
 fn is_duplicates(part: &str) -> bool {
     let lower = part.to_lowercase();
     ["dup", "dop", "zdup"].iter().any(|word| lower.contains(word))

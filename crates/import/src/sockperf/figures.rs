@@ -7,7 +7,7 @@ use model::stats::distribution::{Distribution, PartialDistribution};
 use model::units::Nanos;
 use std::net::{IpAddr, SocketAddr};
 
-/// What the lines told. Times are as printed: halves of round trips where `halved`.
+/// The figures in the lines. Times are as printed: halves of round trips where `halved`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figures {
     pub(super) version: Option<String>,

@@ -29,9 +29,9 @@ use std::sync::atomic::Ordering;
 /// # Errors
 /// Those of [`run::run`].
 pub(crate) fn carry_out(plan: &Plan, options: Options, keep: &mut Keep, global: &Common) -> Result<Measured> {
-    // A text without details has no intervals, and events have shown them.
+    // A text without details has no more of intervals than a line of bars, and events have shown them.
     let is_only_shown = match global.format().live {
-        format::Live::Rows => global.verbose == 0,
+        format::Live::Rows => global.verbose == 0 && intervals(plan).is_none_or(|number| number > MOST_KEPT),
         format::Live::Events => global.output.is_none(),
         format::Live::Nothing => false,
     };
@@ -237,7 +237,7 @@ impl<'a> Live<'a> {
         let mut lines = self.head.clone();
         lines.extend_from_slice(&self.rows[hidden..]);
         if let (Some(last), Some(rate)) = (lines.last_mut(), self.rates.last()) {
-            let bars = text::sparkline(&self.rates, SPARKS);
+            let bars = if self.style.bars { text::sparkline(&self.rates, SPARKS) } else { String::new() };
             last.push_str(&format!("   {}{}  {bars}", BitRate(*rate), sent(self.counted)));
         }
         lines.extend(self.left());
@@ -325,6 +325,17 @@ fn planned(plan: &Plan) -> Option<Nanos> {
     }
 }
 
+/// The number of intervals of each test, where that is known.
+fn intervals(plan: &Plan) -> Option<u64> {
+    let (interval, tests) = match plan {
+        Plan::Throughput(plan) => (plan.local.interval, 1),
+        Plan::Measure(plan) => (plan.tests.first()?.local.interval, plan.tests.len() as u64),
+        Plan::Latency(work) => (work.plan.interval, 1),
+        _ => return None,
+    };
+    planned(plan)?.0.checked_div(interval.0)?.checked_div(tests)
+}
+
 /// For `-vv`: what was decided, as JSON, and which features of the kernels carried the data.
 fn decided(event: &Event) -> String {
     fn line(name: &str, value: &impl serde::Serialize) -> String {
@@ -344,6 +355,8 @@ fn decided(event: &Event) -> String {
     }
 }
 
+/// Intervals that are kept for a line of bars; a run of days has too many.
+const MOST_KEPT: u64 = 600;
 /// More rows are not looked at while they run.
 const MOST_ROWS: usize = 12;
 const SPARKS: usize = 20;

@@ -142,6 +142,7 @@ pub(crate) struct Screen {
     columns: Option<u16>,
     colour: Colour,
     detail: bool,
+    plain: bool,
 }
 
 impl Screen {
@@ -152,6 +153,7 @@ impl Screen {
             columns: linux::screen::columns().filter(|_| global.output.is_none()),
             colour: global.color,
             detail: global.verbose > 0,
+            plain: global.plain,
         }
     }
 
@@ -161,16 +163,34 @@ impl Screen {
         Screen { terminal: std::io::stderr().is_terminal(), columns, ..Screen::from_options(global) }
     }
 
-    /// How text is shown on it: by itself colour only on a terminal and without `NO_COLOR`.
+    /// How text is shown on it: by itself colour only on a terminal and without `NO_COLOR`, bars where the locale has their
+    /// characters.
     pub(crate) fn style(&self) -> Style {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
         let colour = match self.colour {
             Colour::Always => true,
             Colour::Never => false,
-            Colour::Auto => self.terminal && !no_color && !dumb,
+            Colour::Auto => self.terminal && !no_color && !is_dumb(),
         };
-        let width = self.columns.map_or(Style::default().width, usize::from).clamp(60, 200);
-        Style { colour, width, detail: self.detail }
+        let width = self.columns.map_or(Style::default().width, usize::from).clamp(40, 200);
+        Style { colour, width, detail: self.detail, bars: !self.plain && has_utf8() }
     }
+}
+
+/// Whether the terminal knows no control codes, such as that of an editor.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb")
+}
+
+/// Whether the locale is of UTF-8: the first of these variables that is set decides (setlocale(3)). Where none is set, as in
+/// containers, the terminal outside mostly is.
+fn has_utf8() -> bool {
+    let value = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| {
+        let value = std::env::var_os(name)?;
+        (!value.is_empty()).then_some(value)
+    });
+    value.is_none_or(|value| {
+        let value = value.to_string_lossy().to_ascii_lowercase();
+        value.contains("utf-8") || value.contains("utf8")
+    })
 }

@@ -1,6 +1,7 @@
 //! A few lines at the bottom of the terminal that are drawn anew as things happen, and are gone when the result comes.
-//! Without a terminal, and with `--plain`, lines are written one after the other. A closed standard error stops nothing.
+//! Without a terminal, on one without control codes, and with `--plain`, lines are written one after the other. A closed standard error stops nothing.
 
+use super::output::is_dumb;
 use cli::Common;
 use std::io::{IsTerminal, Write};
 
@@ -14,7 +15,7 @@ pub(crate) struct Region {
 impl Region {
     /// Nothing is shown yet.
     pub(crate) fn new(global: &Common) -> Region {
-        Region { is_live: !global.plain && std::io::stderr().is_terminal(), drawn: 0 }
+        Region { is_live: !global.plain && !is_dumb() && std::io::stderr().is_terminal(), drawn: 0 }
     }
 
     /// Whether the region can be drawn anew.
@@ -64,17 +65,26 @@ fn drawn(before: usize, lines: &[String], rows: usize, columns: usize) -> String
     erased(before) + &lines.collect::<String>()
 }
 
-/// The line as far as it fits: of a row whole columns, since a part of a number would be another number.
+/// The line as far as it fits: of a row whole columns, since a part of a number would be another number; of a sentence whole
+/// words and an ellipsis.
 fn cut(line: &str, room: usize) -> String {
     if line.chars().count() <= room {
         return line.to_owned();
     }
     let fits: String = line.chars().take(room).collect();
     let next = line.chars().nth(room);
-    let is_whole = next == Some(' ') && line.chars().nth(room + 1) == Some(' ');
+    let is_whole = fits.ends_with("  ") || next == Some(' ') && line.chars().nth(room + 1) == Some(' ');
     match fits.trim_end().rsplit_once("  ") {
-        Some((columns, _)) if !is_whole && !columns.trim().is_empty() => columns.trim_end().to_owned(),
-        _ => fits.trim_end().to_owned(),
+        Some((columns, _)) if !is_whole && columns.trim_end().len() > room / 2 => {
+            columns.trim_end().to_owned()
+        }
+        _ if is_whole => fits.trim_end().to_owned(),
+        _ => {
+            let short: String = fits.chars().take(room.saturating_sub(1)).collect();
+            let whole = short.rsplit_once(' ').map_or("", |(whole, _)| whole);
+            let whole = if whole.trim().is_empty() { &short } else { whole };
+            format!("{}…", whole.trim_end_matches([' ', ',', ';', ':', '(']))
+        }
     }
 }
 
@@ -93,7 +103,7 @@ mod tests {
         assert_eq!(drawn(0, &lines[..2], 24, 80), "a long line\nb\n");
         assert_eq!(drawn(2, &lines[1..], 24, 80), "\r\x1b[2A\x1b[Jb\nc\n");
         assert_eq!(drawn(1, &lines, 3, 7), "\r\x1b[1A\x1b[Jb\nc\n", "the last lines that fit");
-        assert_eq!(drawn(0, &lines[..1], 24, 7), "a long\n");
+        assert_eq!(drawn(0, &lines[..1], 24, 9), "a long…\n");
     }
 
     #[test]
@@ -103,6 +113,10 @@ mod tests {
         assert_eq!(cut(row, row.len() - 1), "  0.0-1.0 s   up   1.81 Gbit/s    115");
         assert_eq!(cut(row, 37), "  0.0-1.0 s   up   1.81 Gbit/s    115", "the next column is out of sight");
         assert_eq!(cut(row, 36), "  0.0-1.0 s   up   1.81 Gbit/s");
-        assert_eq!(cut("a sentence of words", 12), "a sentence o");
+        assert_eq!(cut(row, 33), "  0.0-1.0 s   up   1.81 Gbit/s");
+        assert_eq!(cut("a sentence of words", 12), "a sentence…");
+        assert_eq!(cut("  about 23 s left (Ctrl-C ends it)", 20), "  about 23 s left…");
+        assert_eq!(cut("unbreakable", 7), "unbrea…");
+        assert_eq!(cut("1/5  idle round trips and sizes", 28), "1/5  idle round trips and…");
     }
 }

@@ -9,6 +9,8 @@ pub struct Style {
     pub width: usize,
     /// Evidence, hosts, distributions and method too.
     pub detail: bool,
+    /// Draw bars of block characters: a screen reader reads each of them, and without UTF-8 they are other characters.
+    pub bars: bool,
 }
 
 /// A role that colour plays.
@@ -29,7 +31,7 @@ pub enum Paint {
 impl Default for Style {
     /// Plain text of 80 columns.
     fn default() -> Style {
-        Style { colour: false, width: 80, detail: false }
+        Style { colour: false, width: 80, detail: false, bars: true }
     }
 }
 
@@ -55,9 +57,9 @@ impl Style {
         format!("\x1b[{code}m{text}\x1b[0m")
     }
 
-    /// The text broken at spaces into lines that fit after an indent of `indent` columns, at least 20 wide.
+    /// The text broken at spaces into lines that fit after an indent of `indent` columns, at least 20 wide where the screen is.
     pub fn wrap(&self, text: &str, indent: usize) -> Vec<String> {
-        let room = self.width.saturating_sub(indent).max(20);
+        let room = self.width.saturating_sub(indent).max(self.width.min(20));
         let mut lines: Vec<String> = Vec::new();
         for word in with_units(text) {
             match lines.last_mut() {

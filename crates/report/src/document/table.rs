@@ -22,17 +22,28 @@ pub struct Column {
     pub heading: String,
     /// Its values are numbers, which stand at the right.
     pub right: bool,
+    /// The place among those that a narrow screen leaves out, from 1; 0: it always stays.
+    pub spare: usize,
 }
 
 impl Column {
     /// Words.
     pub fn left(heading: impl Into<String>) -> Column {
-        Column { heading: heading.into(), right: false }
+        Column { heading: heading.into(), right: false, spare: 0 }
     }
 
     /// Numbers.
     pub fn right(heading: impl Into<String>) -> Column {
-        Column { heading: heading.into(), right: true }
+        Column { heading: heading.into(), right: true, spare: 0 }
+    }
+
+    /// The columns, of which a narrow screen leaves out those with these headings, the first ones first.
+    pub(crate) fn with_spare(columns: Vec<Column>, headings: &[&str]) -> Vec<Column> {
+        let place = |column: &Column| headings.iter().position(|heading| *heading == column.heading);
+        columns
+            .into_iter()
+            .map(|column| Column { spare: place(&column).map_or(0, |at| at + 1), ..column })
+            .collect()
     }
 }
 
@@ -54,7 +65,13 @@ impl Table {
         (!of.is_empty()).then(|| Table { title: title.into(), ..Table::new(columns, rows) })
     }
 
-    /// The same with this said below it.
+    /// The same, of which a narrow screen leaves out the columns with these headings, the first ones first.
+    #[must_use]
+    pub fn with_spare(self, headings: &[&str]) -> Table {
+        Table { columns: Column::with_spare(self.columns, headings), ..self }
+    }
+
+    /// The same with these notes below it.
     #[must_use]
     pub fn with_notes(self, notes: Vec<String>) -> Table {
         Table { notes, ..self }

@@ -19,7 +19,7 @@ use model::finding::Status;
 use model::run::{Run, Subject};
 use model::units::count;
 pub(super) use model::units::grouped;
-use screen::{Body, LINES, count_lines, least_lines, remarks_within};
+use screen::{Body, LINES, count_lines, least_lines, remarks_within, shortened};
 
 /// The whole of it, in the lines of a screen. With `style.detail` nothing is left out, and the evidence stands with the findings.
 pub(super) fn brief_text(run: &Run, style: &Style) -> String {
@@ -95,10 +95,8 @@ fn action_lines(action: &str, indent: usize, most: usize, style: &Style) -> Vec<
     };
     if lines.len() > most {
         lines.truncate(most);
-        lines
-            .iter_mut()
-            .skip(most - 1)
-            .for_each(|last| *last = format!("{}…", last.trim_end_matches([',', ':'])));
+        let room = style.width.saturating_sub(indent);
+        lines.iter_mut().skip(most - 1).for_each(|last| *last = shortened(last, room));
     }
     lines
 }
@@ -136,7 +134,8 @@ fn body(run: &Run, style: &Style) -> Body {
         Subject::Throughput if run.summary.pairs.is_some() => Body::whole(&text::pairs_text(run, style)),
         Subject::Throughput => {
             let remarks = throughput::remarks(run, style);
-            Body { table: throughput::table(run), remarks, ..Body::default() }
+            let table = if style.bars { throughput::table_over_time(run) } else { throughput::table(run) };
+            Body { table, remarks, ..Body::default() }
         }
     };
     let packets = run.summary.packets.iter().map(|packets| text::packets::packets_text(packets, style));

@@ -9,7 +9,7 @@ use crate::format::analysis::sections;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use insight::figure::Key;
 use model::history::Sample;
-use model::stats::compare::{Case, Comparison, Group, Judgement, Rules, table};
+use model::stats::compare::{Case, Comparison, Group, Judgement, MOST_RUNS, Rules, table};
 use model::stats::distribution::Distribution;
 use model::stats::histogram::Histogram;
 use model::units::{count, grouped};
@@ -161,10 +161,13 @@ fn more(figures: &[Comparison]) -> String {
         Judgement::TooFew { needed } => Some(needed.saturating_sub(row.base.runs.min(row.other.runs))),
         _ => None,
     });
-    wanted
-        .max()
-        .map(|runs| format!(": about {} more on each side are needed", count(runs, "run")))
-        .unwrap_or_default()
+    match wanted.max() {
+        None => String::new(),
+        Some(runs) if runs >= MOST_RUNS => {
+            format!(": even {MOST_RUNS} more runs on each side would hardly be enough")
+        }
+        Some(runs) => format!(": about {} more on each side are needed", count(runs, "run")),
+    }
 }
 
 /// A row for each figure of both, the worst first.
@@ -268,14 +271,15 @@ impl Compared {
                 median(&row.other).unwrap_or_default(),
                 sections::shift(row).unwrap_or_default(),
                 sections::bounds(row).unwrap_or_default(),
-                row.judgement.to_string(),
+                sections::judged(row),
             ]
         };
         let right =
             ["runs".into(), base.clone(), other.clone(), "shift".into(), "at 95 %".into()].map(Column::right);
         let columns =
             std::iter::once(Column::left("median of")).chain(right).chain([Column::left("verdict")]);
-        Table::new(columns.collect(), self.figures.iter().map(row).collect())
+        let table = Table::new(columns.collect(), self.figures.iter().map(row).collect());
+        table.with_spare(&["runs", "at 95 %"])
     }
 
     /// Every figure in the same unit: the medians of one set as shares of the other's. Those that have grown far are apart,
@@ -329,7 +333,7 @@ impl Compared {
         let rows = self.round_trips.iter().flat_map(|one| {
             [row(&one.egress, &self.base, &one.base), row(&one.egress, &self.other, &one.other)]
         });
-        Table::new(columns.chain(right).collect(), rows.collect())
+        Table::new(columns.chain(right).collect(), rows.collect()).with_spare(&["99.9 %", "count"])
     }
 }
 

@@ -1,6 +1,6 @@
 //! A sweep over frame sizes: its table, its notes, its bars, and its chart.
 
-use super::table::{plain, without};
+use super::table::plain;
 use super::text::latency::bar;
 use super::{Paint, Style};
 use crate::document::Column;
@@ -106,11 +106,7 @@ pub(super) fn subtitle(run: &Run) -> String {
 /// The table and its notes, between the heading and the findings; with details legend and bars.
 pub(super) fn text(run: &Run, style: &Style) -> String {
     let rows = &run.summary.rows;
-    let (columns, cells) = match style.detail {
-        true => (columns(), cells(rows)),
-        false => without(columns(), cells(rows), &DISPENSABLE, style.width),
-    };
-    let mut text = format!("\n{}", plain(&columns, &cells, style));
+    let mut text = format!("\n{}", plain(&columns(), &cells(rows), style));
     if style.detail {
         text.push('\n');
         let legend = style.wrap(LEGEND, 2);
@@ -130,14 +126,15 @@ pub(super) fn text(run: &Run, style: &Style) -> String {
     text
 }
 
-/// Columns that a narrow screen has no room for, the first ones first; `-v` has them.
-const DISPENSABLE: [&str; 4] = ["Device", "CPU", "Bytes", "Line"];
+/// Columns that a narrow screen has no room for, the first ones first.
+const SPARE: [&str; 4] = ["Device", "CPU", "Bytes", "Line"];
 
 /// The head of the table.
 pub(super) fn columns() -> Vec<Column> {
     let right = ["Bytes", "Gbit/s", "Mpps", "Device", "Line", "Share", "CPU"].map(Column::right);
     let left = [Column::right("Frame"), Column::left("Test")];
-    left.into_iter().chain(right).chain([Column::left("Limit")]).collect()
+    let columns = left.into_iter().chain(right).chain([Column::left("Limit")]).collect();
+    Column::with_spare(columns, &SPARE)
 }
 
 /// A row for each size and transport.

@@ -20,9 +20,13 @@ impl Document for History {
     }
 
     fn blocks(&self) -> Vec<Block> {
-        let columns = ["run", "began", "what", "target", "label", "verdict", "figures"].map(Column::left);
-        let rows = self.entries.iter().map(|entry| row(entry, &short_ids(&self.entries))).collect();
-        vec![Block::Table(Table::new(columns.into(), rows)), Block::Sentences(self.notes.clone())]
+        let columns =
+            ["run", "began", "what", "target", "label", "verdict", "figure", "figure 2", "figure 3"];
+        let letters = short_ids(&self.entries);
+        let rows = self.entries.iter().map(|entry| row(entry, letters)).collect();
+        let table = Table::new(columns.map(Column::left).into(), rows)
+            .with_spare(&["figure 3", "figure 2", "what", "target", "label", "began"]);
+        vec![Block::Table(table), Block::Sentences(self.notes.clone())]
     }
 
     fn csv(&self) -> Csv {
@@ -57,15 +61,15 @@ fn short_ids(entries: &[Entry]) -> usize {
     ids.windows(2).map(|pair| alike(pair) + 1).max().unwrap_or_default().max(LEAST)
 }
 
-fn row(entry: &Entry, letters: &usize) -> Vec<String> {
-    let id: String = entry.id.chars().take(*letters).collect();
+fn row(entry: &Entry, letters: usize) -> Vec<String> {
+    let id: String = entry.id.chars().take(letters).collect();
     let without = if entry.running { "running" } else { "not ended" };
     let status = entry.status.clone().unwrap_or_else(|| without.into());
-    // To the second: what stands before the point.
-    let began = entry.started.to_string();
-    let began = began.split('.').next().unwrap_or_default().trim_end_matches('Z').replace('T', " ");
-    let figures: Vec<String> = entry.figures.iter().take(SHOWN).map(in_short).collect();
-    vec![id, began, entry.kind.clone(), entry.target.clone(), entry.label.clone(), status, figures.join(", ")]
+    let began: String = entry.started.to_string().chars().take(TO_THE_MINUTE).collect();
+    let facts =
+        [id, began.replace('T', " "), entry.kind.clone(), entry.target.clone(), entry.label.clone(), status];
+    let figures = (0..SHOWN).map(|at| entry.figures.get(at).map(in_short).unwrap_or_default());
+    facts.into_iter().chain(figures).collect()
 }
 
 fn in_short(figure: &Headline) -> String {
@@ -105,5 +109,7 @@ pub(super) fn in_csv(figure: &Headline) -> String {
 
 /// Letters of a name that are shown at least.
 const LEAST: usize = 8;
-/// Figures that fit a row.
+/// Letters of a time as far as its minute: `2026-11-22T06:01`.
+const TO_THE_MINUTE: usize = 16;
+/// Figures of a row.
 const SHOWN: usize = 3;

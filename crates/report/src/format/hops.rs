@@ -33,12 +33,12 @@ pub(super) fn blocks(run: &Run) -> Vec<Block> {
 pub(super) fn body(run: &Run, style: &Style) -> String {
     let Some(found) = run.summary.hops.as_deref() else { return String::new() };
     let mut text = String::new();
-    let (narrow, mut aside) = fitted(found, style.width.max(LEAST_WIDTH));
+    let (narrow, mut aside) = fitted(found, style.width);
     for table in narrow.into_iter().chain(flows(found)) {
         text.push_str(&format!("\n{}", whole(&table.columns, &table.rows)));
     }
     if let Some(back) = &found.back {
-        let (narrow, more) = fitted(back, style.width.max(LEAST_WIDTH));
+        let (narrow, more) = fitted(back, style.width);
         let table = narrow.map(|table| whole(&table.columns, &table.rows)).unwrap_or_default();
         text.push_str(&format!("\n{}\n{table}", style.paint(Paint::Bold, BACK)));
         aside.extend(more);
@@ -267,6 +267,4 @@ pub(super) fn live_row(sample: &HopsSample) -> String {
 /// Heads the hops that the far end traced.
 const BACK: &str = "Reverse path, traced by the far end";
 /// Columns that a narrow screen can do without, the first before the others.
-const DISPENSABLE: &[&str] = &["Notes", "AS", "Name", "Jitter", "Best", "p90", "Flows"];
-/// Narrower screens break lines.
-const LEAST_WIDTH: usize = 60;
+const DISPENSABLE: &[&str] = &["Notes", "AS", "Name", "Jitter", "Best", "p90", "Flows", "Answered"];

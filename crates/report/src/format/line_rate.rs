@@ -76,6 +76,7 @@ fn forward_table(answer: &LineRate, rows: &[Carried]) -> Table {
         cells
     };
     Table::new(header.into_iter().map(Column::right).collect(), rows.iter().map(row).collect())
+        .with_spare(&["Outer frame", "MSS"])
 }
 
 fn measured_table(link: BitRate, row: &OnTheWire) -> Table {

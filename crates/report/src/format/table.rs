@@ -1,55 +1,84 @@
 //! Aligned tables, from the table library, in the two looks we use.
 
-use super::Style;
 use super::markdown::escaped;
+use super::{Paint, Style};
 use crate::document::Column;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-/// Columns set apart by two spaces, each line indented by two, without trailing spaces. A table wider than the screen has its
-/// widest words broken into lines, and if that is not enough it goes on below, with its first column again.
+/// Columns set apart by two spaces, each line indented by two, without trailing spaces. A table wider than the screen loses its
+/// spare columns, which a line below it names; if that is not enough, its widest words are broken into lines, and if even
+/// that does not help, each row becomes a list.
 pub(super) fn plain(columns: &[Column], rows: &[Vec<String>], style: &Style) -> String {
     let room = style.width.saturating_sub(INDENT);
-    let rows = narrowed(columns, rows, room);
-    let mut text = String::new();
-    for part in parts(&widths(columns, &rows), room) {
-        let columns: Vec<Column> = part.iter().map(|index| columns[*index].clone()).collect();
-        let cell = |row: &Vec<String>, index: &usize| row.get(*index).cloned().unwrap_or_default();
-        let rows: Vec<Vec<String>> =
-            rows.iter().map(|row| part.iter().map(|index| cell(row, index)).collect()).collect();
-        if !text.is_empty() {
-            text.push('\n');
+    let (columns, rows, left_out) = without_spare(columns, rows, room);
+    let rows_in_lines = narrowed(&columns, &rows, room);
+    let table = match total(&widths(&columns, &rows_in_lines)) <= room {
+        true => whole(&columns, &rows_in_lines),
+        false => lists(&columns, &rows, style),
+    };
+    let left_out =
+        (!left_out.is_empty()).then(|| format!("wider screens also show: {}", left_out.join(", ")));
+    let notes = left_out.iter().flat_map(|text| style.wrap(text, INDENT));
+    table + &notes.map(|line| format!("  {}\n", style.paint(Paint::Dim, &line))).collect::<String>()
+}
+
+/// The table without as many of its spare columns as it takes to fit, and the headings of those that hold something.
+fn without_spare(
+    columns: &[Column],
+    rows: &[Vec<String>],
+    room: usize,
+) -> (Vec<Column>, Vec<Vec<String>>, Vec<String>) {
+    let widths = widths(columns, rows);
+    let is_filled = |index: usize| rows.iter().any(|row| row.get(index).is_some_and(|cell| !cell.is_empty()));
+    let mut spare: Vec<usize> = (0..columns.len()).filter(|index| columns[*index].spare > 0).collect();
+    spare.sort_by_key(|index| (is_filled(*index), columns[*index].spare));
+    let mut kept: Vec<usize> = (0..columns.len()).collect();
+    let mut left_out = Vec::new();
+    for index in spare {
+        if total(&kept.iter().map(|index| widths[*index]).collect::<Vec<_>>()) <= room {
+            break;
         }
-        // One of the parts may have the wide words alone.
-        text.push_str(&whole(&columns, &narrowed(&columns, &rows, room)));
+        kept.retain(|other| *other != index);
+        left_out.extend(is_filled(index).then(|| columns[index].heading.clone()));
+    }
+    let cell = |row: &Vec<String>, index: &usize| row.get(*index).cloned().unwrap_or_default();
+    let row = |row: &Vec<String>| kept.iter().map(|index| cell(row, index)).collect();
+    (kept.iter().map(|index| columns[*index].clone()).collect(), rows.iter().map(row).collect(), left_out)
+}
+
+/// Each row as a list: its first value, and below it the others, each with its heading.
+fn lists(columns: &[Column], rows: &[Vec<String>], style: &Style) -> String {
+    let name = columns.iter().skip(1).map(|column| length(&column.heading)).max().unwrap_or(0);
+    let mut text = String::new();
+    for row in rows {
+        if let (Some(column), Some(value)) = (columns.first(), row.first()) {
+            text.push_str(&format!("  {}\n", format!("{} {value}", column.heading).trim()));
+        }
+        for (column, value) in columns.iter().zip(row).skip(1).filter(|(_, value)| !value.is_empty()) {
+            for (index, line) in style.wrap(value, 2 * INDENT + name + GAP).into_iter().enumerate() {
+                let heading = if index == 0 { column.heading.as_str() } else { "" };
+                text.push_str(&format!("    {heading:<name$}  {line}\n"));
+            }
+        }
     }
     text
 }
 
-/// A table without the dispensable columns, as many of them as it takes to fit the width.
-pub(super) fn without(
-    mut columns: Vec<Column>,
-    mut rows: Vec<Vec<String>>,
-    dispensable: &[&str],
-    width: usize,
-) -> (Vec<Column>, Vec<Vec<String>>) {
-    for heading in dispensable {
-        if whole(&columns, &rows).lines().all(|line| line.chars().count() <= width) {
-            break;
-        }
-        if let Some(at) = columns.iter().position(|column| column.heading == *heading) {
-            columns.remove(at);
-            rows.iter_mut().for_each(|row| drop(row.remove(at)));
-        }
-    }
-    (columns, rows)
+/// Columns of a table with columns of these widths.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+}
+
+/// Letters of the longest line of a text.
+fn length(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
 /// How wide each column is.
 fn widths(columns: &[Column], rows: &[Vec<String>]) -> Vec<usize> {
-    let longest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-    let cells = |index: usize| rows.iter().filter_map(move |row| row.get(index)).map(|cell| longest(cell));
+    let cells = |index: usize| rows.iter().filter_map(move |row| row.get(index)).map(|cell| length(cell));
     let width =
-        |(index, column): (usize, &Column)| cells(index).chain([longest(&column.heading)]).max().unwrap_or(0);
+        |(index, column): (usize, &Column)| cells(index).chain([length(&column.heading)]).max().unwrap_or(0);
     columns.iter().enumerate().map(width).collect()
 }
 
@@ -57,41 +86,23 @@ fn widths(columns: &[Column], rows: &[Vec<String>]) -> Vec<usize> {
 fn narrowed(columns: &[Column], rows: &[Vec<String>], room: usize) -> Vec<Vec<String>> {
     let all = widths(columns, rows);
     let phrases: Vec<usize> = (1..columns.len()).filter(|index| !columns[*index].right).collect();
-    let total = |most: usize| {
+    let fits = |most: usize| {
         let width = |index: usize| all[index].min(if phrases.contains(&index) { most } else { usize::MAX });
-        (0..columns.len()).map(width).sum::<usize>() + GAP * columns.len().saturating_sub(1)
+        total(&(0..columns.len()).map(width).collect::<Vec<_>>()) <= room
     };
     let widest = phrases.iter().map(|index| all[*index]).max().unwrap_or(0);
-    let most = (LEAST_WORDS..widest).rev().find(|most| total(*most) <= room);
-    let Some(most) = most.filter(|_| total(widest) > room) else { return rows.to_vec() };
+    let most = (LEAST_WORDS..widest).rev().find(|most| fits(*most));
+    let Some(most) = most.filter(|_| !fits(widest)) else { return rows.to_vec() };
     let is_wide = |index: &usize| phrases.contains(index) && all[*index] > most;
     if (0..columns.len()).filter(is_wide).any(|index| columns[index].heading.chars().count() > most) {
         return rows.to_vec();
     }
-    let narrow = Style { colour: false, width: most, detail: false };
+    let narrow = Style { width: most, ..Style::default() };
     let cell = |(index, cell): (usize, &String)| match is_wide(&index) {
         true => narrow.wrap(cell, 0).join("\n"),
         false => cell.clone(),
     };
     rows.iter().map(|row| row.iter().enumerate().map(cell).collect()).collect()
-}
-
-/// The columns that stand side by side: all, or as many as fit, and below them the others with the first column again.
-fn parts(widths: &[usize], room: usize) -> Vec<Vec<usize>> {
-    let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
-    let mut used = 0;
-    for (index, width) in widths.iter().enumerate() {
-        let is_full = used + width > room && parts.last().is_some_and(|part| part.len() > 1);
-        if is_full {
-            parts.push(vec![0]);
-            used = widths[0] + GAP;
-        }
-        if let Some(part) = parts.last_mut() {
-            part.push(index);
-        }
-        used += width + GAP;
-    }
-    parts
 }
 
 /// The same whole, however wide.
@@ -110,7 +121,7 @@ pub(super) fn markdown(columns: &[Column], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()).collect();
     let columns: Vec<Column> =
-        columns.iter().map(|one| Column { heading: escaped(&one.heading), right: one.right }).collect();
+        columns.iter().map(|one| Column { heading: escaped(&one.heading), ..one.clone() }).collect();
     let mut table = table(&columns, &rows);
     table.load_preset(presets::ASCII_MARKDOWN);
     let mut lines: Vec<String> = table.lines().collect();
@@ -167,52 +178,54 @@ mod tests {
         assert_eq!(plain(&columns, &rows, &Style::default()), expected);
     }
 
-    #[test]
-    fn a_narrow_screen_leaves_out_columns_and_cuts_no_table_in_two() {
-        let heads = ["Frame", "Rate", "Device", "CPU", "Limit"].map(Column::right).to_vec();
-        let rows = vec![["64", "9.41", "0.0284", "98/50", "line rate"].map(String::from).to_vec()];
-        let headings = |width| {
-            let (columns, rows) = without(heads.clone(), rows.clone(), &["Device", "CPU"], width);
-            assert_eq!(columns.len(), rows[0].len());
-            columns.into_iter().map(|column| column.heading).collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(headings(80), "Frame Rate Device CPU Limit");
-        assert_eq!(headings(32), "Frame Rate CPU Limit");
-        assert_eq!(headings(10), "Frame Rate Limit");
+    /// The text of a table on a screen of this width, no line of which is longer.
+    fn on(width: usize, columns: &[Column], rows: &[Vec<String>]) -> String {
+        let text = plain(columns, rows, &Style { width, ..Style::default() });
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        text
     }
 
     #[test]
-    fn a_table_that_is_too_wide_breaks_between_words_and_then_goes_on_below() {
-        let style = |width| Style { width, ..Style::default() };
+    fn a_narrow_screen_leaves_out_spare_columns_and_names_them() {
+        let heads = ["Frame", "Rate", "Device", "CPU", "Limit"].map(Column::right).to_vec();
+        let heads = Column::with_spare(heads, &["Device", "CPU"]);
+        let rows = vec![["64", "9.41", "0.0284", "98/50", "line rate"].map(String::from).to_vec()];
+        assert_eq!(
+            on(80, &heads, &rows),
+            "  Frame  Rate  Device    CPU      Limit\n     64  9.41  0.0284  98/50  line rate\n"
+        );
+        assert_eq!(
+            on(31, &heads, &rows),
+            "  Frame  Rate    CPU      Limit\n     64  9.41  98/50  line rate\n  wider screens also show:\n  Device\n"
+        );
+        assert!(on(30, &heads, &rows).starts_with("  Frame  Rate      Limit\n"));
+    }
+
+    #[test]
+    fn words_that_are_too_wide_break_into_lines() {
         let columns = vec![Column::right("n"), Column::left("What"), Column::right("Rate")];
         let rows = vec![vec!["1".into(), "an egress path of a machine".into(), "9.41".into()]];
         assert_eq!(
-            plain(&columns, &rows, &style(32)),
+            on(32, &columns, &rows),
             "  n  What                 Rate\n  1  an egress path of a  9.41\n     machine\n"
         );
-        let columns = ["run", "least", "median", "most"].map(Column::right);
-        let rows = vec![["a", "10.1 µs", "12.2 µs", "45.0 µs"].map(String::from).to_vec()];
-        assert_eq!(
-            plain(&columns, &rows, &style(25)),
-            "  run    least   median\n    a  10.1 µs  12.2 µs\n\n  run     most\n    a  45.0 µs\n"
-        );
-    }
-
-    #[test]
-    fn words_that_are_too_wide_break_in_the_part_that_has_them() {
-        let columns = vec![
-            Column::left("figure"),
-            Column::right("before"),
-            Column::right("after"),
-            Column::left("found"),
-        ];
+        let columns = ["figure", "before", "after"].map(Column::right);
+        let columns = [columns.as_slice(), &[Column::left("found")]].concat();
         let found = "cannot tell: needs at least 6 runs a side";
         let rows =
             vec![["tcp.up.loaded_rtt", "10.1 Gbit/s", "12.2 Gbit/s", found].map(String::from).to_vec()];
-        let text = plain(&columns, &rows, &Style { width: 60, ..Style::default() });
-        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
-        let words = |text: &str| text.split_whitespace().filter(|word| found.contains(*word)).count();
-        assert!(words(&text) >= found.split_whitespace().count(), "{text}");
+        let text = on(60, &columns, &rows);
+        assert_eq!(found.split(' ').filter(|word| !text.contains(*word)).count(), 0, "{text}");
+    }
+
+    #[test]
+    fn a_table_that_is_still_too_wide_is_a_list_for_each_row_and_not_cut_in_two() {
+        let columns = ["run", "least", "median", "most"].map(Column::right);
+        let rows = vec![["a", "10.1 µs", "12.2 µs", "45.0 µs"].map(String::from).to_vec()];
+        assert_eq!(
+            on(25, &columns, &rows),
+            "  run a\n    least   10.1 µs\n    median  12.2 µs\n    most    45.0 µs\n"
+        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) use blocks::{documents, fact, titled};
 pub(super) use findings::{conclusion, evidence};
 pub(super) use heading::host_line;
 pub(super) use intervals::{Gauges, gauges as interval_gauges, rate as interval_rate};
-pub(super) use intervals::{rates as interval_rates, senders as interval_senders};
+pub(super) use intervals::{rates as interval_rates, senders as interval_senders, whole as whole_intervals};
 pub use live::LiveRows;
 pub(super) use pairs::{facts as pair_facts, pairs_text, table as pair_table};
 

@@ -96,8 +96,8 @@ const CAPITALS: f64 = 1.45;
 /// Width of a bold letter by its size, in the widest font that a browser takes where it has no Roboto.
 const BOLD: f64 = 0.68;
 const LINE: f64 = 15.0;
-/// Characters in a line of the footer.
-const LETTERS: usize = 187;
+/// Characters in a line of the footer, in the widest font that a browser takes where it has no Roboto.
+const LETTERS: usize = 165;
 
 #[cfg(test)]
 mod tests {

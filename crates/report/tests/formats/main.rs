@@ -28,7 +28,7 @@ mod transfers;
 use model::event::{Event, Started, Warning};
 use model::latency::LatencyStarted;
 use model::path::PathStarted;
-use model::plan::Direction;
+use model::plan::{Direction, Transport};
 use model::run::{Run, Subject};
 use model::sample::{Role, StreamInfo};
 use model::summary::Loss;
@@ -94,8 +94,8 @@ fn text_fits_the_screen_and_colour_changes_no_letter() {
         for (width, detail) in
             [60, 80, 120, 200].into_iter().flat_map(|width| [(width, false), (width, true)])
         {
-            let plain = text::document(&run, &Style { colour: false, width, detail });
-            let colour = text::document(&run, &Style { colour: true, width, detail });
+            let plain = text::document(&run, &Style { width, detail, ..Style::default() });
+            let colour = text::document(&run, &Style { colour: true, width, detail, ..Style::default() });
             assert_eq!(without_codes(&colour), plain, "{name} at {width}");
             assert_ne!(colour, plain, "{name} has some colour");
             let widest = plain.lines().map(|line| line.chars().count()).max().unwrap();
@@ -110,6 +110,38 @@ fn text_fits_the_screen_and_colour_changes_no_letter() {
             assert!(widest <= most, "{name} at {width} is {widest} wide:\n{plain}");
         }
     }
+}
+
+/// A drop in the middle of a test is seen in its answer.
+#[test]
+fn rates_over_time_are_bars_where_the_screen_draws_them() {
+    let is_of_udp = |run: &Run| run.plan.as_ref().is_some_and(|plan| plan.test.transport == Transport::Udp);
+    let (_, mut run) =
+        all().into_iter().find(|(_, run)| is_of_udp(run) && !run.intervals.is_empty()).expect("there is one");
+    let first = run.intervals.iter().filter(|sample| !sample.omitted).map(|sample| sample.start).min();
+    let of_first: Vec<_> = run
+        .intervals
+        .iter()
+        .filter(|sample| Some(sample.start) == first && !sample.omitted)
+        .cloned()
+        .collect();
+    let interval = |(index, share): (u64, u64)| {
+        of_first.iter().cloned().map(move |mut sample| {
+            let length = sample.end.saturating_sub(sample.start);
+            sample.start = length.saturating_mul(index);
+            sample.end = sample.start + length;
+            sample.streams.iter_mut().for_each(|stream| stream.bytes = Bytes(stream.bytes.0 / share));
+            sample
+        })
+    };
+    run.intervals = (0..).zip([1, 4, 1]).flat_map(interval).collect();
+    let row = |bars| {
+        let text = text::document(&run, &Style { detail: true, bars, ..Style::default() });
+        text.lines().find(|line| line.contains("over time")).map(str::to_owned)
+    };
+    let drawn = row(true).expect("a row of bars");
+    assert!(drawn.contains(" █▃█ "), "{drawn}");
+    assert_eq!(row(false), None);
 }
 
 /// The first screen is what people read and paste into a ticket.
@@ -361,7 +393,7 @@ fn long_labels_leave_room_for_the_figures() {
         .for_each(|egress| egress.label = format!("{}-of-a-very-long-name-indeed", egress.label));
     run.summary.egress_paths[0].counted.lost = 9;
     for width in [60, 80, 132] {
-        let text = text::result(&run, &Style { colour: false, width, detail: false });
+        let text = text::result(&run, &Style { width, ..Style::default() });
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= width.max(80), "{text}");
     }

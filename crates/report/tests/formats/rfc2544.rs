@@ -47,12 +47,12 @@ fn colour_changes_no_letter_and_text_fits() {
             let plain = render(
                 &DeviceDocument::from_report(&report),
                 by_name("text").unwrap(),
-                &Style { colour: false, width, detail: false },
+                &Style { width, ..Style::default() },
             );
             let colour = render(
                 &DeviceDocument::from_report(&report),
                 by_name("text").unwrap(),
-                &Style { colour: true, width, detail: false },
+                &Style { colour: true, width, ..Style::default() },
             );
             assert_eq!(super::without_codes(&colour), plain, "{name}");
             let widest = plain.lines().max_by_key(|line| line.chars().count()).unwrap();
@@ -68,7 +68,7 @@ fn a_quick_report_fits_forty_lines_and_its_details_have_every_table() {
     let document = DeviceDocument::from_report(&report);
     let brief = super::written(&document, "text");
     assert!(brief.lines().count() <= 40, "{brief}");
-    let full = render(&document, by_name("text").unwrap(), &Style { colour: false, width: 80, detail: true });
+    let full = render(&document, by_name("text").unwrap(), &Style { detail: true, ..Style::default() });
     for table in ["Throughput (RFC 2544 section 26.1)", "Frame loss rate (RFC 2544 section 26.3)"] {
         assert!(full.contains(table) && !brief.contains(table), "{full}");
     }

@@ -22,6 +22,6 @@ pub(super) fn more_runs(row: &Comparison, percent: f64, level: f64) -> u64 {
 }
 
 /// A larger number is not reported.
-pub(super) const MOST_RUNS: u64 = 1000;
+pub const MOST_RUNS: u64 = 1000;
 /// The 80 % quantile of the normal distribution.
 const POWER_80: f64 = 0.841_621_233_572_914;

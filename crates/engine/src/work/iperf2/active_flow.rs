@@ -68,7 +68,7 @@ pub(super) enum Known {
     /// A client has connected it, in this time.
     Opened(Nanos),
     /// A client has requested this; absent: its flow has no request.
-    Asked(Option<Box<Request>>),
+    Requested(Option<Box<Request>>),
     /// The flow is one in the return direction.
     Back,
 }
@@ -77,7 +77,7 @@ impl ActiveFlow {
     /// A flow that has just been opened or found.
     pub(super) fn new(socket: FlowSocket, direction: Direction, known: Known) -> ActiveFlow {
         let (wide, shape, trip_times) = match &known {
-            Known::Asked(Some(request)) => (request.wide, request.shape, request.trip_times),
+            Known::Requested(Some(request)) => (request.wide, request.shape, request.trip_times),
             _ => (true, Shape::Stream, false),
         };
         let tcp = match &socket {
@@ -211,7 +211,7 @@ impl ActiveFlow {
                 singly: bursts,
             })),
             // A client does not know the version of a server, which decides where its record is.
-            (Known::Asked(Some(request)), Transport::Udp) if self.trip_times && frames => {
+            (Known::Requested(Some(request)), Transport::Udp) if self.trip_times && frames => {
                 Some(Records::Frames(FrameRecord::place(request.version)))
             }
             _ => None,
@@ -230,7 +230,7 @@ impl ActiveFlow {
 
     /// Is it a connection of the client's, and none that its server has opened?
     fn way_is_first(&self) -> bool {
-        matches!(self.known, Known::Asked(_)) || self.direction == Direction::Up
+        matches!(self.known, Known::Requested(_)) || self.direction == Direction::Up
     }
 
     /// The fact to report when its session learns of it.
@@ -246,7 +246,7 @@ impl ActiveFlow {
                 took: *took,
                 tcp: self.tcp,
             }),
-            (Known::Asked(request), _) => Some(Fact::Request {
+            (Known::Requested(request), _) => Some(Fact::Request {
                 stream,
                 ends: (self.local(), self.peer()),
                 request: request.clone(),

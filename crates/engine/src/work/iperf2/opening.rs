@@ -52,7 +52,7 @@ pub(super) fn open(
         }
     }
     socket.set_read_timeout(None)?;
-    let known = Known::Asked(request.clone());
+    let known = Known::Requested(request.clone());
     let flow = ActiveFlow::new(FlowSocket::Tcp(Arc::new(socket)), Direction::Down, known);
     let flow = ActiveFlow { first: Some(first), tcp, ..flow };
     Ok(Some((flow, request.map(|request| *request))))

@@ -2,7 +2,7 @@
 //! each client.
 
 use super::active_flow::{ActiveFlow, Known};
-use super::source::{Asked, Gathering, Source};
+use super::source::{ClientRequest, Gathering, Source};
 use super::udp_listener::{NewFlow, UdpListener};
 use super::worker::{self, Setting};
 use super::{Config, clock, opening};
@@ -187,7 +187,7 @@ impl Server {
         let request = Request { start: None, ..request.clone() };
         let now = mono_now();
         let mut clients = self.clients.lock();
-        let is_it = |waiting: &Pending<Asked, ActiveFlow>| {
+        let is_it = |waiting: &Pending<ClientRequest, ActiveFlow>| {
             let asked = &waiting.expected;
             let is_soon = now.saturating_since(asked.since) < GATHERING;
             waiting.has_room() && is_soon && asked.address == address && asked.request == request
@@ -199,7 +199,7 @@ impl Server {
             return None;
         }
         let others = request.streams - 1;
-        let place = clients.enter(Asked { address, request, since: now }, others, waker.clone());
+        let place = clients.enter(ClientRequest { address, request, since: now }, others, waker.clone());
         Some((flow, (Source::Server(place), waker)))
     }
 
@@ -282,7 +282,7 @@ impl Server {
 fn udp_member(new_flow: NewFlow, held: Held) -> (ActiveFlow, Option<Request>) {
     let request = new_flow.request.clone();
     let test = request.as_ref().map_or_else(|| TestSpec::new(Transport::Udp), |r| r.test());
-    let flow = new_flow.flow(&test, Direction::Down, Known::Asked(request.clone()));
+    let flow = new_flow.flow(&test, Direction::Down, Known::Requested(request.clone()));
     (ActiveFlow { held: Some(held), ..flow }, request.map(|request| *request))
 }
 

@@ -19,16 +19,16 @@ pub(super) enum Source {
     /// All are there.
     Complete,
     /// The server brings those that belong to it.
-    Server(Slot<Asked, ActiveFlow>),
+    Server(Slot<ClientRequest, ActiveFlow>),
     /// The server of this client opens them (`-d`, `-r`).
     ReturnListener(ReturnListener),
 }
 
 /// Flows that look alike are of one client.
-pub(super) type Gathering = FlowRegistry<Asked, ActiveFlow>;
+pub(super) type Gathering = FlowRegistry<ClientRequest, ActiveFlow>;
 
 /// The address and request that the flows of one client share.
-pub(super) struct Asked {
+pub(super) struct ClientRequest {
     pub(super) address: IpAddr,
     pub(super) request: Request,
     /// When the first of them came.

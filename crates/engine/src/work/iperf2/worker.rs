@@ -401,7 +401,7 @@ impl<'a> Flows<'a> {
         let (now, active_flow) = (mono_now(), &mut self.active_flows[index]);
         let since = *active_flow.refused.get_or_insert(now);
         let sends = active_flow.sends.is_some() && !active_flow.sender_done;
-        let asked = self.held.is_some() && matches!(active_flow.known, Known::Asked(_));
+        let asked = self.held.is_some() && matches!(active_flow.known, Known::Requested(_));
         if asked || !sends || now.saturating_since(since) >= REFUSED_FOR {
             say(context, index, FlowUpdate::Ended);
         }

@@ -17,7 +17,7 @@ pub fn automatic(loaded: bool) -> (WaitMode, String) {
     (mode, format!("{}; {idle:.1} of {} CPUs were idle", reason(mode), count()))
 }
 
-/// What a way to wait costs.
+/// The cost of a mode of waiting.
 pub fn reason(mode: WaitMode) -> &'static str {
     match mode {
         WaitMode::Spin => "least error, takes one CPU",

@@ -6,7 +6,7 @@ use crate::error::Result;
 use model::host::Host;
 use wire::native::LatencyObservation;
 
-/// Whose it is.
+/// The owner of the control connection.
 pub(crate) enum Control {
     /// Our own server, which counts what comes.
     Native(Box<LatencySession>),
@@ -34,7 +34,7 @@ impl Control {
         }
     }
 
-    /// What the far end has seen of the messages, where it can be asked.
+    /// The messages that the far end has counted, where it reports them.
     ///
     /// # Errors
     /// It does not answer.

@@ -36,7 +36,7 @@ impl FarCounter {
         latest.of = latest.of.max(reply.sequence);
     }
 
-    /// What is counted from now on begins.
+    /// The count begins anew.
     pub(crate) fn begin(&mut self) {
         let FarCount { answered, of } = self.latest.unwrap_or_default();
         self.before = FarCount { answered: answered.saturating_sub(self.doubled), of };

@@ -65,7 +65,7 @@ fn answer(far: &Socket, wait: WaitMode, stop: &AtomicBool) {
             let stop = || stop.load(Ordering::Acquire);
             reflector::stream(socket, nobody, &mut responder, &mut waiter, stop, hooks).ok();
         }
-        // What this end costs is measured without TLS.
+        // The cost of this end is measured without TLS.
         Socket::Tls(_) => {}
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct EgressFlow<E> {
     inbox: Inbox,
     pub(crate) tally: Tally,
     pub(crate) clock: FarClock,
-    /// What the far end says of how many messages it answered.
+    /// The far end's count of the messages that it answered.
     pub(crate) far_counter: FarCounter,
     /// ICMP said that nobody listens.
     pub(crate) refused: bool,

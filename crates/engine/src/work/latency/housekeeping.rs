@@ -1,4 +1,4 @@
-//! What is done between two round trips and never during one: reports, keep-alives, timeouts, the end.
+//! The work between two round trips, and never during one: reports, keep-alives, timeouts, the end.
 
 use super::control::Control;
 use super::flow::EgressFlow;

@@ -44,11 +44,11 @@ enum State {
     #[default]
     Done,
     Waiting,
-    /// It counts as lost until its reply comes.
+    /// The message counts as lost until its reply arrives.
     GivenUp,
 }
 
-/// What a reply is.
+/// The kinds of replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The first to its message.
@@ -218,7 +218,7 @@ mod tests {
         InFlight::new(0, 0)
     }
 
-    /// What is known of a first reply: due, sent, reordered, given up.
+    /// The facts of a first reply: due, sent, reordered, given up.
     fn first(answer: Answer) -> (u64, u64, bool, bool) {
         let Answer::First { flight, reordered, given_up } = answer else {
             panic!("not the first: {answer:?}")

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use wire::echo::{Arrival, Exchange, Reflect, Request};
 
-/// What the path does to a packet of one direction: the number of the packet in it, and when it comes.
+/// The delivery of a packet of one direction, by its number there and the time it is sent.
 pub(super) type Rule = fn(u64, Nanos) -> Delivery;
 
 /// How a packet is delivered.
@@ -24,7 +24,7 @@ pub(super) enum Delivery {
     Dropped,
 }
 
-/// What the path did, by its own counters.
+/// The path's own counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Truth {
     pub(super) dropped: [u64; 2],
@@ -38,7 +38,7 @@ pub(super) struct Link {
     rules: [Rule; 2],
     packets: [u64; 2],
     truth: Truth,
-    /// What arrives when, and where: `true` at the server.
+    /// Packets under way by their time of arrival, and where they arrive: `true` at the server.
     queue: BTreeMap<(u64, u64), (bool, Vec<u8>)>,
     queued: u64,
     now: MonoTime,
@@ -209,7 +209,7 @@ impl Link {
 /// Bytes of a message, unless its protocol needs more.
 const MESSAGE: usize = 64;
 
-/// What was counted, without what only the far end can know.
+/// The counts, without those that only the far end knows.
 pub(super) fn figures(counted: &Counted) -> [u64; 4] {
     [counted.sent, counted.received, counted.lost, counted.duplicates]
 }

@@ -103,7 +103,7 @@ fn beside_load<E: Exchange>(
         let (load_plan, over) = (&load_plan, Over(over));
         let play = move || {
             let _over = over;
-            // It was born where the measuring thread may be pinned.
+            // This thread was started where the measuring thread may be pinned.
             unpin_current_thread().ok();
             conductor::play(load_plan)
         };

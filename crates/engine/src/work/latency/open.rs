@@ -261,7 +261,7 @@ fn unreachable(protocol: LatencyProtocol, egress: &EgressPath, error: &std::io::
     }
 }
 
-/// What to start at the far end.
+/// The command to start at the far end.
 pub(crate) fn server_command(protocol: LatencyProtocol) -> &'static str {
     match protocol {
         LatencyProtocol::Native => "`pathmeter serve`",

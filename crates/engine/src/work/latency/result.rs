@@ -13,14 +13,14 @@ use model::units::{Nanos, PacketRate};
 use wire::echo::Exchange;
 use wire::native::LatencyObservation;
 
-/// What this host had done before the run.
+/// The counters of this host before the run.
 pub(crate) struct HostBefore {
     at: MonoTime,
     thread: Usage,
     cpus: Option<CpuSnapshot>,
 }
 
-/// What this host did to the measuring thread, and what that thread took.
+/// The delays that this host caused to the measuring thread, and the CPU time of that thread.
 pub(crate) struct HostFigures {
     noise: HostNoise,
     /// When it held that thread, as far as the thread could see (`watched`).

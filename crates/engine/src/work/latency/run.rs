@@ -29,15 +29,15 @@ use wire::echo::Exchange;
 use wire::native::LatencyObservation;
 use wire::{iperf2, sockperf, stamp};
 
-/// What a run needs beside its plan.
+/// The inputs of a run.
 pub struct Job<'a> {
-    /// What is to be measured.
+    /// The plan of the measurement.
     pub plan: &'a LatencyPlan,
     /// How the ends know each other.
     pub security: &'a Security,
     /// SockPerf's connections are encrypted so (`--tls`).
     pub tls: Option<&'a ForeignTls>,
-    /// Of STAMP's authenticated mode.
+    /// The key of STAMP's authenticated mode.
     pub key: Option<&'a stamp::Key>,
     /// The messages of a playback.
     pub playback: &'a [Item],
@@ -416,7 +416,7 @@ fn silence<E>(job: &Job<'_>, flows: &[EgressFlow<E>]) -> Failure {
     )
 }
 
-/// What came instead of replies.
+/// The datagrams that arrived instead of replies.
 fn stray<E>(flows: &[EgressFlow<E>]) -> String {
     match flows.iter().map(|flow| flow.tally.strays()).sum::<u64>() {
         0 => String::new(),

@@ -94,11 +94,11 @@ fn sleep<E: Exchange>(
     waiter.sleep(&mut interests, until).ok();
 }
 
-/// What is due next.
+/// The next burst that is due.
 struct Clockwork<'a> {
     mode: LatencyMode,
     sizes: Sizes,
-    /// Of the messages of this burst.
+    /// The size of the messages of this burst.
     size: usize,
     burst: u64,
     playback: &'a [Item],
@@ -110,7 +110,7 @@ struct Clockwork<'a> {
     reply_every: u64,
     /// Messages sent on each path.
     sent: u64,
-    /// Of these, before this burst.
+    /// The messages of these before this burst.
     sent_before: u64,
     /// This burst began after it was due.
     behind: bool,

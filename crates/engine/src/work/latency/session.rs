@@ -63,7 +63,7 @@ impl LatencySession {
         Ok(())
     }
 
-    /// What the server has seen of the messages.
+    /// The messages that the server has counted.
     pub(crate) fn observed(&mut self) -> Result<LatencyObservation> {
         self.dialogue.machine.report_latency(mono_now())?;
         let mut observed = None;
@@ -78,7 +78,7 @@ impl LatencySession {
         observed.ok_or_else(|| fault("the server reported nothing"))
     }
 
-    /// What the server has seen once it has seen so many messages, or no more of them come: the last ones may still be
+    /// The server's count once it has counted so many messages, or no more of them come: the last ones may still be
     /// on their way, or wait at the server. After an interrupt too: what was measured is to be told.
     pub(crate) fn observed_since(&mut self, sent: u64) -> Result<LatencyObservation> {
         self.dialogue.interrupt = Interrupt::default();

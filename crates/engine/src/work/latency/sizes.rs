@@ -2,7 +2,7 @@
 
 use model::latency::{LatencyPlan, SizeRange};
 
-/// What the next messages' sizes are, in bytes.
+/// The sizes of the next messages, in bytes.
 pub(crate) struct Sizes {
     least: u64,
     choices: u64,

@@ -18,7 +18,7 @@ use model::stats::steady::{Level, Settled, WarmUp};
 use model::time::MonoTime;
 use model::units::Nanos;
 
-/// What one way has given so far.
+/// The figures of one egress path so far.
 pub(crate) struct Tally {
     started: MonoTime,
     in_flight: InFlight,
@@ -393,7 +393,7 @@ impl Tally {
     }
 }
 
-/// What a reply was to the figures.
+/// The effect of a reply on the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Received {
     /// The first to its message, and when that was sent where it is counted.
@@ -415,7 +415,7 @@ fn follow(usual: Nanos, value: Nanos) -> Nanos {
 
 /// The percentiles told, as far as the count carries them.
 const PERCENTS: [f64; 9] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
-/// Of the confidence interval of the mean.
+/// The level of the confidence interval of the mean.
 const LEVEL: f64 = 0.95;
 /// Fewer in a row are lost by chance.
 const LEAST_MISSING: u64 = 3;

@@ -57,7 +57,7 @@ impl TwampSession {
     }
 }
 
-/// What answers there may not be TWAMP at all.
+/// The program that answers there may not speak TWAMP at all.
 fn explained(egress: &EgressPath, error: Error) -> Error {
     let Error::Protocol(
         ProtocolError::Timeout(_) | ProtocolError::Violation { .. } | ProtocolError::Closed(_),

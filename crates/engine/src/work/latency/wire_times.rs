@@ -17,7 +17,7 @@ pub(crate) fn measure<E: Exchange>(
     waiter: &mut Waiter,
 ) -> Option<WireTimes> {
     set_timestamping(&flow.socket, Timestamping { receive: true, transmit: true }).ok()?;
-    // What comes before the kernel has begun to take times carries the time it was read at.
+    // A packet that arrives before the kernel has begun to take times carries the time it was read at.
     std::thread::sleep(SETTLE);
     let started = mono_now();
     flow.begin(Gather {
@@ -40,7 +40,7 @@ pub(crate) fn measure<E: Exchange>(
         }
     }
     set_timestamping(&flow.socket, Timestamping::default()).ok();
-    // What was lost of these messages is no loss of the counted ones.
+    // A loss among these messages is no loss of the counted ones.
     flow.settle_count(false, size, waiter);
     times.result()
 }

@@ -12,7 +12,7 @@ use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What has come.
+/// The datagrams that have arrived.
 #[derive(Debug, Default)]
 pub(super) struct Received {
     arrivals: Mutex<Arrivals>,
@@ -77,7 +77,7 @@ impl Received {
             let received = match message::receive(&flow, buffer) {
                 Ok(received) => received,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // What a router said of a datagram of ours; the flow goes on.
+                // A router reported an error of a datagram of ours; the flow goes on.
                 Err(_) => continue,
             };
             let Some(header) = LoadHeader::read(&buffer[..received.len]) else { continue };

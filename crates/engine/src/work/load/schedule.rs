@@ -26,12 +26,12 @@ pub(crate) trait LoadPath {
     fn host_drops(&self) -> u64;
 }
 
-/// What is to be found out.
+/// The question that the steps answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quest {
     /// The direction.
     pub(crate) direction: Direction,
-    /// What TCP reached, in frames.
+    /// The rate that TCP reached, in frames.
     pub(crate) reached: BitRate,
     /// UDP payload of a full frame.
     pub(crate) payload: u32,
@@ -47,7 +47,7 @@ pub(crate) struct Quest {
     pub(crate) short: bool,
     /// The place may be looked for.
     pub(crate) place: bool,
-    /// It may take so long.
+    /// The time that it may take.
     pub(crate) budget: Nanos,
 }
 
@@ -332,7 +332,7 @@ const HOT_STEP: Nanos = Nanos::from_millis(160);
 const LEAST_TIME: Nanos = Nanos::from_millis(80);
 const LONGEST_STEP: Nanos = Nanos::from_millis(1000);
 const PLACE_TIME: Nanos = Nanos::from_millis(500);
-/// What is left for the idle path.
+/// The time left for the idle path.
 const AFTER_PLACE: Nanos = Nanos::from_millis(150);
 /// One in so many datagrams of a hot step goes over another flow.
 const OTHER_FLOW: u8 = 25;

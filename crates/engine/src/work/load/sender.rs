@@ -13,7 +13,7 @@ use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// What is sent, and what was sent.
+/// The datagrams to send, and those that were sent.
 #[derive(Debug, Default)]
 pub(super) struct Sending {
     steps: Mutex<Option<Vec<StepRequest>>>,
@@ -37,7 +37,7 @@ impl Sending {
         self.take(Vec::new());
     }
 
-    /// What was sent of a step.
+    /// The datagrams of a step that were sent.
     pub(super) fn sent(&self, step: u32) -> StepSent {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).get(&step).copied().unwrap_or_default()
     }

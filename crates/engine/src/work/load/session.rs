@@ -26,7 +26,7 @@ pub(crate) struct LoadSession {
 pub(crate) struct LoadDirection<'a> {
     session: &'a mut LoadSession,
     direction: Direction,
-    /// What the far host had dropped by its last report.
+    /// The far host's drops up to its last report.
     far_dropped: u64,
 }
 
@@ -59,7 +59,7 @@ impl LoadSession {
         Ok(session)
     }
 
-    /// What the server allows.
+    /// The limits of the server.
     pub(crate) fn limits(&self) -> &Limits {
         self.dialogue.machine.limits()
     }
@@ -103,7 +103,7 @@ impl LoadSession {
         }
     }
 
-    /// What the far end knows of these steps.
+    /// The far end's figures about these steps.
     fn far_reports(&mut self, steps: &[u32]) -> Result<Vec<StepReport>> {
         for step in steps {
             self.dialogue.machine.report_load(mono_now(), *step)?;
@@ -128,7 +128,7 @@ impl LoadSession {
 }
 
 impl LoadDirection<'_> {
-    /// What the receiver of this direction has of it: datagrams, when, and the highest step.
+    /// The figures of the receiver of this direction: datagrams, when, and the highest step.
     fn arrived(&mut self) -> Result<(u64, MonoTime, u32)> {
         match self.direction {
             Direction::Up => {
@@ -209,7 +209,7 @@ impl LoadPath for LoadDirection<'_> {
 const MESSAGES: Messages = Messages { closed: "during the load", late: "while the path was loaded" };
 const OPEN_LIMIT: Nanos = Nanos::from_secs(5);
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(4);
-/// What waits in a queue comes within this time.
+/// A packet that waits in a queue arrives within this time.
 const LONGEST_QUEUE: Nanos = Nanos::from_millis(1300);
 const LOOK: Nanos = Nanos::from_millis(15);
 const SLACK: Nanos = Nanos::from_secs(1);

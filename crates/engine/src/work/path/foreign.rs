@@ -44,31 +44,31 @@ pub(crate) fn run(
         sink(&Event::progress(format!("asking {host}")));
         // So does one that says nothing.
         let echo = wants(PathMethod::Icmp).then(|| scope.spawn(|| open_echo(plan, interrupt)));
-        let mut asked =
-            Asked { plan, facts, interrupt, began, port: None, echo: EchoState::NotAsked, tcp: None };
+        let mut methods =
+            Methods { plan, facts, interrupt, began, port: None, echo: EchoState::NotPlanned, tcp: None };
         if wants(PathMethod::Udp) {
             let (port, answers) = ClosedPort::find(plan.target.address, &plan.local, interrupt)?;
-            asked.port = Some(Port { port, answers });
+            methods.port = Some(Port { port, answers });
         }
         if let Some(Ok(state)) = echo.map(std::thread::ScopedJoinHandle::join) {
-            asked.echo = state?;
+            methods.echo = state?;
         }
-        asked.ask_again()?;
+        methods.ask_again()?;
         let join = || tcp.and_then(|thread| thread.join().ok());
-        if !asked.answers() {
-            asked.tcp = join();
-            asked.check()?;
-            return asked.conclude(sink);
+        if !methods.answers() {
+            methods.tcp = join();
+            methods.check()?;
+            return methods.conclude(sink);
         }
-        let mut result = asked.conclude(sink)?;
-        asked.tcp = join();
-        asked.add_tcp(&mut result);
+        let mut result = methods.conclude(sink)?;
+        methods.tcp = join();
+        methods.add_tcp(&mut result);
         Ok(result)
     })
 }
 
-/// The ways of asking, and which of them is answered.
-struct Asked<'a> {
+/// The methods of probing, and which of them is answered.
+struct Methods<'a> {
     plan: &'a PathPlan,
     facts: Facts,
     interrupt: &'a Interrupt,
@@ -85,10 +85,10 @@ struct Port<'a> {
     answers: bool,
 }
 
-/// What became of asking by ICMP echo.
+/// The outcome of ICMP echo.
 enum EchoState {
-    /// It was not to be.
-    NotAsked,
+    /// The plan does not want it.
+    NotPlanned,
     /// This user may not.
     Forbidden,
     /// No reply came.
@@ -97,11 +97,11 @@ enum EchoState {
     Answers(Echo),
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Methods<'a> {
     /// Where echo was not answered, its request may have been lost.
     fn ask_again(&mut self) -> Result<()> {
         let round_trip = self.port.as_ref().and_then(|port| port.port.round_trip);
-        self.echo = match std::mem::replace(&mut self.echo, EchoState::NotAsked) {
+        self.echo = match std::mem::replace(&mut self.echo, EchoState::NotPlanned) {
             EchoState::Silent(mut echo) => {
                 // A host that far away answers within the same time.
                 echo.round_trip = round_trip;
@@ -144,7 +144,7 @@ impl<'a> Asked<'a> {
         let port = self.port.as_ref().map_or(0, |port| port.port.packets);
         let echo = match &self.echo {
             EchoState::Silent(echo) | EchoState::Answers(echo) => echo.packets,
-            EchoState::NotAsked | EchoState::Forbidden => 0,
+            EchoState::NotPlanned | EchoState::Forbidden => 0,
         };
         port + echo
     }

@@ -8,7 +8,7 @@ use crate::work::probe::Probes;
 use model::path::{FlowSize, PathResult, Unknown};
 use model::plan::Direction;
 
-/// What further flows were found to carry.
+/// The results of further flows.
 #[derive(Debug, Default)]
 pub(super) struct Legs {
     sizes: Vec<(Direction, FlowSize)>,
@@ -57,7 +57,7 @@ impl Legs {
     }
 }
 
-/// What one flow was found to carry.
+/// The result of one flow.
 struct Leg {
     sizes: Vec<(Direction, FlowSize)>,
     packets: u64,

@@ -25,7 +25,7 @@ use wire::native::probe::{MAX_SIZE, MIN_SIZE, SizeCount};
 pub(crate) struct DirectionSearch<'a> {
     prober: &'a mut dyn Probes,
     direction: Direction,
-    /// What the sender knew before anything was sent.
+    /// The sender's facts before anything was sent.
     sender: PathObservation,
     one_way: PathDirection,
     /// A round trip takes so long that probes go side by side.
@@ -155,7 +155,7 @@ impl DirectionSearch<'_> {
         }
     }
 
-    /// What the search found is the rate's doing: the next larger size crosses one by one, or the largest loses far less.
+    /// The result of the search is an effect of the rate: the next larger size crosses one by one, or the largest loses far less.
     fn is_misled_by_rate(&mut self) -> Result<bool> {
         let sizes = || self.one_way.sizes.iter();
         let is_lossy = sizes().any(|probe| probe.received > 0) && sizes().any(|probe| probe.received == 0);
@@ -241,7 +241,7 @@ impl DirectionSearch<'_> {
         }
     }
 
-    /// What routers say of large packets, and in which pieces one arrives that they may cut.
+    /// The messages of routers about large packets, and the fragments in which one arrives that they may cut.
     fn hint(&mut self, search: &mut Search, most: u32) -> Result<()> {
         self.one_way.too_big = self.messages()?.too_big;
         self.one_way.too_big.iter().for_each(|reported| search.hint_mtu(reported.mtu));
@@ -292,7 +292,7 @@ impl DirectionSearch<'_> {
         let ipv6 = self.one_way.ipv6;
         let usual = crate::work::probe::flow::piece(ipv6);
         match self.one_way.path_mtu {
-            // What fits one piece of the usual size is cut in halves.
+            // A datagram that fits one fragment of the usual size is cut in halves.
             Some(mtu) if mtu < usual => (2 * room(ipv6, mtu) - 8).min(room(ipv6, usual)) - 8,
             _ if ipv6 => BY_HAND_V6,
             _ => BY_HAND_V4,
@@ -346,7 +346,7 @@ impl DirectionSearch<'_> {
         let again = self.send_fragments(&planned, after);
         self.prober.set_pace(self.pace);
         let (slow, after) = again?;
-        // What arrives one by one crosses; else both are one test of twice as many.
+        // A size whose packets arrive one by one crosses; else both are one test of twice as many.
         let better = if arrived(&slow) > arrived(&tests) { slow } else { both(tests, slow) };
         self.one_way.fragments.tests.extend(better);
         Ok(after)
@@ -485,7 +485,7 @@ impl DirectionSearch<'_> {
         match cut {
             Some(cut) if cut.received > 0 => BlackHoleCause::IcmpFiltered,
             Some(_) if !self.one_way.fragments.delivery.is_lossy() => BlackHoleCause::LinkMismatch,
-            // What routers cut may have been dropped for being cut; IPv6's cut nothing.
+            // Packets that routers fragment may have been dropped as fragments; routers of IPv6 fragment nothing.
             _ => BlackHoleCause::Unknown,
         }
     }
@@ -548,7 +548,7 @@ impl DirectionSearch<'_> {
     }
 }
 
-/// What arrived of a test.
+/// Takes the packets of a test that arrived.
 fn take(test: &mut FragmentTest, rows: &[SizeCount]) {
     let row = rows.iter().find(|row| row.size == test.payload);
     test.received = row.map_or(0, |row| row.count);

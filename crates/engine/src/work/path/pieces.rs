@@ -13,7 +13,7 @@ pub(super) fn pieces(ipv6: bool, datagram: u32, own: u32, mtu: u32) -> u32 {
     (datagram / own) * own.div_ceil(direction) + (datagram % own).div_ceil(direction)
 }
 
-/// What a fragment of at most `mtu` bytes holds of the datagram: a multiple of eight (RFC 791 section 3.2, RFC 8200
+/// The bytes of the datagram that a fragment of at most `mtu` bytes holds: a multiple of eight (RFC 791 section 3.2, RFC 8200
 /// section 4.5).
 pub(super) fn room(ipv6: bool, mtu: u32) -> u32 {
     let headers = header::of_fragment(ipv6);

@@ -45,7 +45,7 @@ pub(crate) fn service(
     })
 }
 
-/// What the search ended with.
+/// The end of the search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Found {
     payload: Option<u32>,
@@ -82,7 +82,7 @@ fn search(
     let mut silent: Option<u32> = None;
     loop {
         let Some(packet) = bisect.next() else {
-            // What seemed silent may be slow.
+            // A service that seemed silent may be slow.
             match silent.filter(|_| !asker.is_patient()) {
                 Some(size) if asker.ask_patiently(size)? => {
                     (bisect, silent) = (Bisect::new(size + headers, most + headers), None);

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wire::ProtocolError;
 use wire::native::PathObservation;
 
-/// What both SYNs of the control connection bore, up and down.
+/// The MSS of both SYNs of the control connection, up and down.
 pub(crate) fn syns(prober: &mut Prober) -> Result<[TcpDirection; 2]> {
     let here = prober.sender(Direction::Up)?;
     let there = prober.sender(Direction::Down)?;
@@ -58,7 +58,7 @@ fn heard(tcp: &TcpInfo, sent: Option<u32>, ipv6: bool) -> Option<u32> {
     if used < own { Some(used) } else { sent }
 }
 
-/// What came of a little TCP each way.
+/// The results of a little TCP in each direction.
 #[derive(Default)]
 pub(super) struct Segments {
     wanted: Vec<Direction>,
@@ -265,7 +265,7 @@ enum Refused {
     ForGood,
 }
 
-/// What came of a little TCP one way.
+/// The result of a little TCP in one direction.
 struct Exchanged {
     direction: Direction,
     summary: Summary,

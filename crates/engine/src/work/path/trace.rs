@@ -15,13 +15,13 @@ use std::net::{IpAddr, SocketAddr};
 /// The sizes a trace compares, whole packets: one that does not arrive and one that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// It does not arrive.
+    /// A size that does not arrive.
     pub(crate) large: u32,
-    /// It does.
+    /// A size that arrives.
     pub(crate) small: u32,
 }
 
-/// What the hops said.
+/// The messages of the hops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traced {
     /// The hop that passes small packets on and not large ones; absent where the hops do not tell.
@@ -107,24 +107,24 @@ fn answer_time(round_trip: Nanos) -> Nanos {
     Nanos(round_trip.0.saturating_mul(ROUND_TRIPS)).clamp(SHORTEST_WAIT, LONGEST_WAIT)
 }
 
-/// Hops that are asked at once: flow 0 has the large packets of the first, flow 1 the small ones, and so on.
+/// Hops that are probed at once: flow 0 has the large packets of the first, flow 1 the small ones, and so on.
 struct Batch {
     hops: Vec<Hop>,
     prober: Datagrams,
 }
 
-/// One hop, asked with both sizes.
+/// One hop, probed with both sizes.
 struct Hop {
     ttl: u8,
-    large: Asked,
-    small: Asked,
+    large: SentProbe,
+    small: SentProbe,
     /// Rounds in which the small packet was answered and the large one not.
     blamed: u32,
 }
 
 /// One probe size at one hop.
 #[derive(Clone, Copy)]
-struct Asked {
+struct SentProbe {
     flow: u32,
     sent: Option<MonoTime>,
     answer: Answer,
@@ -134,14 +134,14 @@ struct Asked {
     back: Option<u8>,
 }
 
-/// What came of the probes of one size at one hop.
+/// The outcome of the probes of one size at one hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     /// Nothing.
     Silence,
     /// Its TTL ended at this router.
     Router(IpAddr),
-    /// It reached the far end.
+    /// The probe reached the far end.
     Arrived,
     /// Too big for the link behind this router.
     TooBig(Option<IpAddr>),
@@ -161,11 +161,12 @@ struct Observation {
 
 impl Batch {
     fn open(remote: SocketAddr, local: &LocalOptions, from: usize) -> Result<Batch> {
-        let asked = |flow| Asked { flow, sent: None, answer: Answer::Silence, answered: false, back: None };
+        let probe =
+            |flow| SentProbe { flow, sent: None, answer: Answer::Silence, answered: false, back: None };
         let hop = |(at, flow): (usize, u32)| Hop {
             ttl: u8::try_from(at + 1).unwrap_or(u8::MAX),
-            large: asked(flow),
-            small: asked(flow + 1),
+            large: probe(flow),
+            small: probe(flow + 1),
             blamed: 0,
         };
         let hops: Vec<Hop> = (from..(from + BATCH).min(HOPS)).zip((0..).step_by(2)).map(hop).collect();
@@ -180,15 +181,15 @@ impl Batch {
         self.hops.iter_mut().for_each(|hop| (hop.large.sent, hop.small.sent) = (None, None));
         for hop in self.hops.iter_mut().take(last + 1) {
             if hop.large.answer == Answer::Silence || hop.small.answer == Answer::Silence {
-                for (asked, size) in [(&mut hop.large, sizes.large), (&mut hop.small, sizes.small)] {
-                    asked.answered = false;
-                    let number = round * FLOWS + asked.flow;
-                    self.prober.send_sized(Probe { number, ttl: hop.ttl, flow: asked.flow }, size)?;
+                for (probe, size) in [(&mut hop.large, sizes.large), (&mut hop.small, sizes.small)] {
+                    probe.answered = false;
+                    let number = round * FLOWS + probe.flow;
+                    self.prober.send_sized(Probe { number, ttl: hop.ttl, flow: probe.flow }, size)?;
                 }
             }
         }
         self.take()?;
-        Ok(self.asked().count() as u64)
+        Ok(self.probes().count() as u64)
     }
 
     /// Waits for the answers of a round: as long as `timeout`, which shrinks once the far end is heard.
@@ -199,7 +200,7 @@ impl Batch {
                 *timeout = answer_time(round_trip);
             }
             let deadline = start + *timeout;
-            if self.asked().all(|asked| asked.answered) || mono_now() >= deadline {
+            if self.probes().all(|probe| probe.answered) || mono_now() >= deadline {
                 return Ok(());
             }
             let sockets = self.prober.sockets();
@@ -209,9 +210,9 @@ impl Batch {
     }
 
     /// Probes that left in this round.
-    fn asked(&self) -> impl Iterator<Item = &Asked> {
+    fn probes(&self) -> impl Iterator<Item = &SentProbe> {
         let both = self.hops.iter().flat_map(|hop| [&hop.large, &hop.small]);
-        both.filter(|asked| asked.sent.is_some())
+        both.filter(|probe| probe.sent.is_some())
     }
 
     /// Takes what happened; the round trip to the far end, where it answered.
@@ -222,8 +223,8 @@ impl Batch {
         for heard in heard {
             let (Heard::Sent(number, _) | Heard::Refused(number) | Heard::Answer(number, _)) = heard;
             let both = self.hops.iter_mut().flat_map(|hop| [&mut hop.large, &mut hop.small]);
-            let asked = both.into_iter().find(|asked| asked.flow == number % FLOWS);
-            round_trip = asked.and_then(|asked| asked.hear(heard)).or(round_trip);
+            let probe = both.into_iter().find(|probe| probe.flow == number % FLOWS);
+            round_trip = probe.and_then(|probe| probe.hear(heard)).or(round_trip);
         }
         Ok(round_trip)
     }
@@ -239,7 +240,7 @@ impl Hop {
     }
 }
 
-impl Asked {
+impl SentProbe {
     /// Takes what happened to it; the round trip to the far end.
     fn hear(&mut self, heard: Heard) -> Option<Nanos> {
         let (from, kind, at) = match heard {
@@ -311,9 +312,9 @@ fn judge(hops: &[Observation]) -> Option<LimitingHop> {
     Some(LimitingHop { address, ttl, found_by: HopSource::Trace })
 }
 
-/// Hops asked at most.
+/// Hops probed at most.
 const HOPS: usize = 30;
-/// Hops asked at once: a router that limits its answers gives at least six in a burst.
+/// Hops probed at once: a router that limits its answers gives at least six in a burst.
 const BATCH: usize = 4;
 /// Two for each of them.
 const FLOWS: u32 = 2 * BATCH as u32;

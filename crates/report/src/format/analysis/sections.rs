@@ -17,8 +17,24 @@ pub(super) fn section_tables(analysis: &Analysis) -> Vec<Table> {
         Table::of_cells("Packet sizes", &PATHS, &analysis.paths),
         Table::of_cells("Comparison", &COMPARED, &analysis.comparisons),
     ];
-    sections.into_iter().flatten().collect()
+    sections.into_iter().flatten().map(|table| table.with_spare(&SPARE)).collect()
 }
+
+/// Columns that a narrow screen has no room for, the first ones first.
+const SPARE: [&str; 12] = [
+    "carried",
+    "sent",
+    "mean",
+    "count",
+    "min",
+    "max/median",
+    "goodput at most",
+    "at most",
+    "streams",
+    "slowest",
+    "MSS",
+    "payload",
+];
 
 const THROUGHPUT: [Cell<Flow>; 8] = [
     Cell("run", false, |flow| Some(flow.run.clone())),
@@ -95,13 +111,18 @@ const COMPARED: [Cell<Comparison>; 5] = [
     Cell("runs", true, |row| Some(runs(row))),
     Cell("change", true, shift),
     Cell("at 95 %", true, bounds),
-    Cell("verdict", false, |row| {
-        Some(match row.judgement {
-            Judgement::TooFew { .. } => "too few runs".into(),
-            other => other.to_string(),
-        })
-    }),
+    Cell("verdict", false, |row| Some(judged(row))),
 ];
+
+/// The verdict in two words; how many runs would settle it is in the conclusion.
+pub(in crate::format) fn judged(row: &Comparison) -> String {
+    match row.judgement {
+        Judgement::TooFew { .. } => "too few runs".into(),
+        Judgement::CannotTell { .. } => "cannot tell".into(),
+        Judgement::NoPercentage => "base is zero".into(),
+        other => other.to_string(),
+    }
+}
 
 /// How many runs the groups have.
 pub(in crate::format) fn runs(row: &Comparison) -> String {

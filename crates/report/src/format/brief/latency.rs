@@ -1,7 +1,7 @@
 //! Round trips: percentiles in a row, their bounds, and a short histogram; of several ways or phases their tables.
 
 use super::super::text::latency::{
-    Given, Unit, counted, given, histogram_rows, load_brief, reservation, ways_block,
+    Given, Unit, bars_over_time, counted, given, histogram_rows, load_brief, reservation, ways_block,
 };
 use super::super::{Paint, Style};
 use super::grouped;
@@ -14,7 +14,7 @@ use model::units::Nanos;
 pub(super) fn body(run: &Run, style: &Style) -> String {
     let egress_paths = match run.summary.egress_paths.as_slice() {
         [] => String::new(),
-        [egress] if run.summary.loaded.is_none() => egress_line(egress, style),
+        [egress] if run.summary.loaded.is_none() => egress_line(egress, style) + &over_time(run, style),
         [_] => String::new(),
         _ => ways_block(run, style),
     };
@@ -30,7 +30,7 @@ fn egress_line(egress: &EgressResult, style: &Style) -> String {
         Some(rtt) => {
             let unit = Unit::for_time(rtt.centre().time);
             text.push_str(&percentiles(egress, unit, style));
-            bars = histogram(egress, unit, style);
+            bars = if style.bars { histogram(egress, unit, style) } else { String::new() };
         }
         None => text.push_str(&style.list(&[counted(&egress.counted)], "  ")),
     }
@@ -116,5 +116,25 @@ fn histogram(egress: &EgressResult, unit: Unit, style: &Style) -> String {
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
+/// The medians of the intervals as bars, from 0 to the highest.
+fn over_time(run: &Run, style: &Style) -> String {
+    let medians = run.latency_intervals.iter().map(|sample| {
+        let rtt = sample.egress_paths.first()?.rtt.filter(|rtt| rtt.count > 0)?;
+        Some(rtt.p50.0)
+    });
+    let medians: Vec<Option<u64>> = medians.collect();
+    let known = medians.iter().flatten();
+    let Some(highest) = known.clone().max().filter(|_| style.bars && known.count() >= LEAST_MEDIANS) else {
+        return String::new();
+    };
+    let bars = bars_over_time(&medians, *highest, style.width.saturating_sub(BESIDE_TIME).clamp(10, 40));
+    let text = format!("  over time ▕{bars}▏medians, highest {}\n", Nanos(*highest));
+    format!("\n{text}")
+}
+
+/// Fewer intervals show nothing of the time.
+const LEAST_MEDIANS: usize = 3;
+/// Columns beside the medians.
+const BESIDE_TIME: usize = 40;
 /// Columns beside the bars.
 const BESIDE: usize = 26;

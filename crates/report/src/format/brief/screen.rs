@@ -112,9 +112,11 @@ pub(super) fn in_one_line(text: &str, room: usize) -> String {
 
 /// The first words of a text, with an ellipsis where it is longer than `room`.
 fn cut(text: &str, room: usize) -> String {
-    if length(text) <= room {
-        return text.to_owned();
-    }
+    if length(text) <= room { text.to_owned() } else { shortened(text, room) }
+}
+
+/// As many first words of a text as fit into `room` with an ellipsis behind them.
+pub(super) fn shortened(text: &str, room: usize) -> String {
     let mut cut = String::new();
     for word in text.split(' ') {
         if length(&cut) + length(word) + "…".chars().count() > room {

@@ -33,9 +33,11 @@ impl FigureTable {
             cells.chain(self.heads.get(index).map(|head| length(head))).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.heads.len()).map(column).collect();
+        let before_note = |gap: usize| INDENT + names + widths.iter().map(|width| width + gap).sum::<usize>();
+        let gap = (1..=GAP).rev().find(|gap| before_note(*gap) <= style.width).unwrap_or(1);
         let line = |name: &str, cells: &[String]| {
             let cells =
-                cells.iter().zip(&widths).map(|(cell, width)| format!("{}{cell:>width$}", " ".repeat(GAP)));
+                cells.iter().zip(&widths).map(|(cell, width)| format!("{}{cell:>width$}", " ".repeat(gap)));
             format!("  {name:<names$}{}", cells.collect::<String>())
         };
         let heads = line("", &self.heads);
@@ -43,11 +45,12 @@ impl FigureTable {
             "" => String::new(),
             _ => format!("{}\n", style.paint(Paint::Bold, heads.trim_end())),
         };
-        let beside = 2 + names + widths.iter().map(|width| width + GAP).sum::<usize>() + NOTE;
+        let beside = before_note(gap) + NOTE;
         for row in rows {
             let figures = line(&label(row), &row.cells);
             let longest = row.note.split_whitespace().map(length).max().unwrap_or(0);
-            let (indent, is_beside) = match style.width >= beside + LEAST.max(longest) {
+            let needed = LEAST.max(longest).min(length(&row.note));
+            let (indent, is_beside) = match style.width >= beside + needed {
                 true => (beside, true),
                 false => (6, false),
             };
@@ -69,16 +72,28 @@ fn label(row: &FigureRow) -> String {
     format!("{}{}", if row.below { "  " } else { "" }, row.name)
 }
 
-/// Columns between two columns.
+/// Columns before a line.
+const INDENT: usize = 2;
+/// Columns between two columns, fewer on a narrow screen.
 const GAP: usize = 3;
 /// Columns before a note.
 const NOTE: usize = 3;
-/// A note has this room at least, or stands below.
+/// A note has this room at least or as much as it needs, or stands below.
 const LEAST: usize = 24;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_move_together_on_a_narrow_screen() {
+        let row = FigureRow::new("TCP", [Some("9.41 Gbit/s".into()), Some("9.38 Gbit/s".into())]);
+        let table = FigureTable { heads: vec!["up".into(), "down".into()], rows: vec![row] };
+        let lines = |width| table.text(&Style { width, ..Style::default() });
+        assert!(lines(33).ends_with("  TCP   9.41 Gbit/s   9.38 Gbit/s\n"), "{}", lines(33));
+        assert!(lines(32).ends_with("  TCP  9.41 Gbit/s  9.38 Gbit/s\n"), "{}", lines(32));
+        assert!(lines(29).ends_with("  TCP 9.41 Gbit/s 9.38 Gbit/s\n"), "{}", lines(29));
+    }
 
     #[test]
     fn a_note_without_room_stands_below_its_row() {

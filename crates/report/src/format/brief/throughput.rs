@@ -2,6 +2,7 @@
 //! show this one.
 
 use super::super::Style;
+use super::super::text::{interval_rates, sparkline, whole_intervals};
 use super::findings::{hanging, one_line};
 use super::grouped;
 use super::path;
@@ -52,6 +53,15 @@ fn tests(run: &Run) -> &[Run] {
 /// A column for each direction that has a figure. Of several tests the table has the figures that people judge by, and the others as
 /// details.
 pub(in crate::format) fn table(run: &Run) -> FigureTable {
+    figures(run, false)
+}
+
+/// The same with the rates over time as bars below each goodput, which a full screen leaves out.
+pub(super) fn table_over_time(run: &Run) -> FigureTable {
+    figures(run, true)
+}
+
+fn figures(run: &Run, is_over_time: bool) -> FigureTable {
     let summaries: Vec<&Summary> = match run.tests.as_slice() {
         [] => vec![&run.summary],
         tests => tests.iter().map(|test| &test.summary).collect(),
@@ -71,7 +81,13 @@ pub(in crate::format) fn table(run: &Run) -> FigureTable {
         if both_directions.iter().any(Option::is_some) {
             let is_loaded = both_directions.iter().flatten().any(|one_way| one_way.loaded_rtt.is_some());
             let test = Test { transport, directions: both_directions, idle: idle.take_if(|_| is_loaded) };
-            test.rows(is_single).into_iter().for_each(|row| table.push(row));
+            for row in test.rows(is_single) {
+                let is_head = !row.below;
+                table.push(row);
+                if is_head && is_over_time {
+                    table.push(over_time(run, transport, &directions));
+                }
+            }
         }
     }
     if let Some(rtt) = idle {
@@ -84,6 +100,23 @@ pub(in crate::format) fn table(run: &Run) -> FigureTable {
         path::rows(found, &directions).into_iter().map(spare).for_each(|row| table.push(row));
     }
     table
+}
+
+/// The rates of the intervals as bars, of each direction from 0 to its highest.
+fn over_time(run: &Run, transport: Transport, directions: &[Direction]) -> FigureRow {
+    let goodput = |test: &Run, direction| test.summary.direction(direction).map(|one_way| one_way.goodput);
+    let bars = |direction: &Direction| {
+        let of_transport = tests(run)
+            .iter()
+            .filter(|test| test.plan.as_ref().is_some_and(|plan| plan.test.transport == transport));
+        let best = of_transport.max_by_key(|test| goodput(test, *direction))?;
+        let rates = whole_intervals(interval_rates(&best.intervals, best.plan.as_ref()?, *direction));
+        let rates: Vec<u64> = rates.into_iter().map(|(_, rate)| rate.0).collect();
+        let is_shown = rates.len() >= LEAST_BARS && rates.iter().any(|rate| *rate > 0);
+        is_shown.then(|| sparkline(&rates, MOST_BARS))
+    };
+    let row = FigureRow::new("over time", directions.iter().map(bars)).below();
+    FigureRow { spare: true, ..row.with_note("from 0 to the highest".into()) }
 }
 
 /// The best test of a transport and direction.
@@ -198,6 +231,10 @@ fn cell(figure: &Figure, direction: &DirectionSummary) -> Option<String> {
     }
 }
 
+/// Fewer bars show nothing of the time.
+const LEAST_BARS: usize = 3;
+/// Two directions and the note have room beside one another.
+const MOST_BARS: usize = 12;
 /// Differences of times below it are those of clocks and schedulers.
 const CLOCK_NS: f64 = 1_000.0;
 

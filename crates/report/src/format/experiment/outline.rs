@@ -75,7 +75,9 @@ fn paths(paths: &[OutlinePath]) -> Table {
         vec![path.name.clone(), path.from.clone(), path.to.clone(), address, by.join(", ")]
     };
     let notes = paths.iter().filter_map(|path| Some(format!("{}: {}", path.name, path.refused.as_ref()?)));
-    Table::new(columns.into(), paths.iter().map(row).collect()).with_notes(notes.collect())
+    Table::new(columns.into(), paths.iter().map(row).collect())
+        .with_spare(&["from", "by"])
+        .with_notes(notes.collect())
 }
 
 fn rows(rows: &[OutlineRow]) -> Table {
@@ -102,7 +104,7 @@ fn rows(rows: &[OutlineRow]) -> Table {
             bytes.unwrap_or_else(|| "?".into()),
         ]
     };
-    Table::new(columns.into(), rows.iter().enumerate().map(row).collect())
+    Table::new(columns.into(), rows.iter().enumerate().map(row).collect()).with_spare(&["payload", "what"])
 }
 
 const CSV: [&str; 8] = ["row", "path", "test", "settings", "what", "time_ns", "payload_bytes", "refused"];

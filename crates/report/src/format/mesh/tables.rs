@@ -83,7 +83,8 @@ pub(super) fn paths(group: &Group<'_>) -> Table {
             cell.reason.clone().unwrap_or_default(),
         ]
     };
-    Table::new(columns.into(), group.cells.iter().map(row).collect())
+    let table = Table::new(columns.into(), group.cells.iter().map(row).collect());
+    table.with_spare(&["attempt", "run", "limit", "verdict", "figure"])
 }
 
 fn title(group: &Group<'_>) -> String {

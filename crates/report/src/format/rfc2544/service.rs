@@ -12,7 +12,7 @@ pub(super) fn steps(device: &DeviceReport, setup: &Setup) -> Option<Table> {
     let mut rows: Vec<Step> = service.steps.iter().map(|step| (kind(step), step.clone())).collect();
     rows.extend(service.performance.iter().map(|step| ("performance", step.clone())));
     let title = format!("Service activation (ITU-T Y.1564), {}", frames(device, &service.stream));
-    let table = Table::of_cells(&title, &STEPS, &rows)?;
+    let table = Table::of_cells(&title, &STEPS, &rows)?.with_spare(&["variation"]);
     let mut notes: Vec<String> = setup
         .service
         .iter()

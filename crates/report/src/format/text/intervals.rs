@@ -79,6 +79,19 @@ pub(in crate::format) struct Gauges {
     pub(in crate::format) lost: Option<u64>,
 }
 
+/// The intervals without a last one that is a mere rest: its rate is of the test's last moments, and would be drawn as far from
+/// the one before as that is from its own.
+pub(in crate::format) fn whole<T>(mut intervals: Vec<(Nanos, T)>) -> Vec<(Nanos, T)> {
+    let end = |back: usize| intervals.iter().rev().nth(back).map(|(end, _)| *end);
+    if let (Some(last), Some(before)) = (end(0), end(1)) {
+        let length = before.saturating_sub(end(2).unwrap_or_default());
+        if last.saturating_sub(before) < Nanos(length.0 / 2) {
+            intervals.pop();
+        }
+    }
+    intervals
+}
+
 /// The rate of one end in an interval, whether it is the receiver's, and what the kernel of a sender knew.
 pub(in crate::format) fn rate(
     sample: &IntervalSample,
@@ -243,5 +256,20 @@ fn sum_udp(rows: &[&StreamSample]) -> UdpCounters {
 
 fn line(cells: &[String; 6]) -> String {
     let [time, direction, rate, first, second, third] = cells;
-    format!("  {time:<16}{direction:<9}{rate:>12}{first:>12}{second:>10}{third:>9}")
+    format!("  {time:<16}{direction:<9}{rate:>12}{first:>13}{second:>10}{third:>9}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rest_at_the_end_is_no_interval() {
+        let drawn =
+            |millis: &[u64]| whole(millis.iter().map(|end| (Nanos::from_millis(*end), ())).collect()).len();
+        assert_eq!(drawn(&[1000, 2001, 3000]), 3);
+        assert_eq!(drawn(&[1000, 2001, 2200]), 2);
+        assert_eq!(drawn(&[1000, 1200]), 1);
+        assert_eq!([drawn(&[]), drawn(&[100])], [0, 1]);
+    }
 }

@@ -13,7 +13,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the conductor needs.
+/// The conductor's inputs.
 #[derive(Debug)]
 pub(super) struct LoadPlan<'a> {
     pub(super) plan: &'a LatencyPlan,

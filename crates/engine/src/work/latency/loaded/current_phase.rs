@@ -1,4 +1,4 @@
-//! What the load does now: told by the thread that drives it, asked by the thread that measures.
+//! The current phase of the load: the thread that drives it writes it, the thread that measures reads it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

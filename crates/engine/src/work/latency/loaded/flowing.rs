@@ -12,7 +12,7 @@ pub(super) struct Flowing {
     pub(super) streams: u32,
     /// When its data began to flow.
     pub(super) started: Option<MonoTime>,
-    /// It is over, for this reason if it broke.
+    /// The flow has ended, with the reason if it failed.
     pub(super) ended: Option<Result<(), String>>,
     /// Payload of a full segment of its connections.
     pub(super) mss: Option<u32>,
@@ -28,7 +28,7 @@ struct Axis {
     rows: Vec<Row>,
 }
 
-/// What crossed in one interval, bytes.
+/// The bytes transferred in one interval.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     start: Nanos,

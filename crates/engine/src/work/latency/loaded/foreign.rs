@@ -108,7 +108,7 @@ pub(super) fn pause(goodput: BitRate) -> Nanos {
 /// Longest wait for each part of a probe.
 const TIMEOUT: Nanos = Nanos::from_secs(3);
 const PTC_SHARE: u64 = 20;
-/// What the draft counts for a probe of this kind.
+/// The bytes that the draft counts for a probe of this kind.
 const PROBE: model::units::Bytes = model::units::Bytes(5000);
 /// Ten a second, where the draft allows a hundred: more would load small hosts by themselves.
 const QUICKEST: Nanos = Nanos::from_millis(100);

@@ -42,13 +42,13 @@ pub(super) struct Phase<'a> {
     reported: Receiver<Arrived>,
 }
 
-/// What the thread of the foreign probes is told.
+/// The inputs of the thread of foreign probes.
 struct Line {
     goodput: AtomicU64,
     over: AtomicBool,
 }
 
-/// What the threads of a phase tell.
+/// The reports of the threads of a phase.
 enum PhaseUpdate {
     Started,
     Sample(IntervalSample),
@@ -98,7 +98,7 @@ impl<'a> Phase<'a> {
         self.end();
     }
 
-    /// What came of it, if it began, and what is to be known of it.
+    /// The result of the phase, if it began, and its warnings.
     pub(super) fn conclude(mut self) -> (Option<Played>, Vec<Warning>) {
         let responsiveness = self.rpm.as_ref().and_then(Rpm::result);
         if let (None, Some(reason)) = (responsiveness, self.refused.take()) {
@@ -291,7 +291,7 @@ fn settling(time: Nanos) -> Nanos {
     Nanos(time.0 / 4).min(LONGEST_SETTLING)
 }
 
-/// What the server's limit on rates is reported by.
+/// The id of the warning about the server's limit on rates.
 const LIMITED: &str = "limited-by-server";
 /// Time between two looks around.
 const STEP: Nanos = Nanos::from_millis(10);

@@ -13,7 +13,7 @@ pub(crate) struct PhaseSeries {
     current_phase: CurrentPhase,
     width: Nanos,
     reply_timeout: Nanos,
-    /// What began when, in order.
+    /// The beginning of each phase, in order.
     turns: Vec<(Nanos, Now)>,
     /// Without a gap, oldest first.
     open: VecDeque<Open>,
@@ -194,7 +194,7 @@ mod tests {
             assert_eq!(phase_series.last(), last, "{at}");
         }
         current_phase.set(Now::Between);
-        // Of the load's messages the first is lost; replies come after everything has ended.
+        // The first of the load's messages is lost; replies come after everything has ended.
         (0..600)
             .step_by(10)
             .filter(|at| *at != 400)

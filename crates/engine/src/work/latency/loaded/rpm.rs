@@ -19,7 +19,7 @@ pub(super) struct Rpm {
 }
 
 impl Rpm {
-    /// Of a phase that begins now and is to last for `time`.
+    /// The figure of a phase that begins now and is to last for `time`.
     pub(super) fn new(began: MonoTime, time: Nanos) -> Rpm {
         let interval = Nanos((time.0 / LEAST_INTERVALS).clamp(1, INTERVAL.0));
         let intervals = u32::try_from(time.0 / interval.0).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! What the steps of a decision phase have found so far, and what they say together once all are there.
+//! The findings of the steps of a decision phase so far, and their conclusion once all are there.
 
 use crate::work::load::StepOutcome;
 use model::limit::{LimitPlace, LoadStep, Purpose, StepReceived, StepRequest, StepSent};
@@ -47,7 +47,7 @@ impl StepRates {
         self.loss > CAPPED_LOSS.max(base_loss) || queued
     }
 
-    /// What was lost may have been lost by chance: most of it arrived, and nothing waited.
+    /// The losses may be chance: most of it arrived, and nothing waited.
     pub(super) fn is_doubtful(&self) -> bool {
         self.growth <= self.visible && self.delivered >= MOSTLY_DELIVERED * self.sent
     }
@@ -196,7 +196,7 @@ const CAPPED: f64 = 0.9;
 const VISIBLE: i64 = 1_000_000;
 /// Sparse datagrams that make a share.
 const FEW_SPARSE: u64 = 8;
-/// What Linux sends with, by default.
+/// The TTL that Linux sends with, by default.
 const USUAL_TTL: u8 = 64;
 const MOST_LINKS: u8 = 40;
 /// A queue that takes longer to drain is not waited for.

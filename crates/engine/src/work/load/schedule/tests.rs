@@ -13,7 +13,7 @@ struct Bucket {
     rate: f64,
     burst: f64,
     queue: f64,
-    /// It counts packets and not bits.
+    /// The limit counts packets and not bits.
     counts_packets: bool,
     per_flow: bool,
     /// For each flow: tokens, when they were counted, and when its queue is empty.
@@ -182,13 +182,13 @@ impl LoadPath for SimPath {
     }
 }
 
-/// What TCP showed before: its share of the rate, its losses, and by how much its round trip grew.
+/// The figures of TCP before: its share of the rate, its losses, and by how much its round trip grew.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     rate: f64,
     lost: f64,
     growth: f64,
-    /// It was a test of datagrams, and some were lost.
+    /// The test was one of datagrams, and some were lost.
     is_met: bool,
 }
 

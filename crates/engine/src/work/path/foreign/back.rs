@@ -7,7 +7,7 @@ use crate::host::interrupt::Interrupt;
 use linux::options::MtuDiscovery;
 use model::path::{Bound, FragmentShape, FragmentTest, SizeProbe, least_mtu};
 
-/// What replies tell.
+/// The facts that replies carry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Back {
     /// Largest reply that came whole.

@@ -37,7 +37,7 @@ pub(super) struct ClosedPort<'a> {
     pub(super) round_trip: Option<Nanos>,
     /// Packet-too-big messages that quoted a datagram.
     pub(super) too_big: Vec<TooBig>,
-    /// Who refused datagrams for another reason than their size, by ICMP type and code.
+    /// The host that refused datagrams for another reason than their size, by ICMP type and code.
     pub(super) refused: Option<(Option<IpAddr>, u8, u8)>,
     /// Every size tried.
     pub(super) tried: BTreeMap<u32, SizeProbe>,
@@ -50,15 +50,15 @@ pub(super) struct ClosedPort<'a> {
 /// Whether a datagram arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It does.
+    /// The size arrives.
     Arrives,
-    /// It does not, and a small one sent with it does.
+    /// The size does not arrive, and a small one sent with it does.
     Lost,
     /// Not known: the far end answers no small ones either.
     Unclear,
 }
 
-/// What was heard of a volley.
+/// The messages received about a train of probes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Heard {
     /// The size in question arrived.
@@ -225,7 +225,7 @@ impl<'a> ClosedPort<'a> {
                 Said::Answer => heard.open = true,
                 Said::TooBig(mtu) => {
                     note(&mut self.too_big, TooBig { size: about, mtu, from: word.from, count: 1 });
-                    // What quotes too little may be a lie: it is a hint, and silence has to bear it out.
+                    // A message that quotes too little may be forged: it is a hint, and silence has to confirm it.
                     heard.too_big |= now && word.number.is_some();
                 }
                 Said::Refused(kind, code) => self.refused = Some((word.from, kind, code)),

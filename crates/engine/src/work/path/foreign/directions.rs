@@ -5,7 +5,7 @@ use super::closed::Verdict;
 use super::echo::note;
 use super::facts::Facts;
 use super::forward::{self, Reach, best};
-use super::{Asked, EchoState};
+use super::{EchoState, Methods};
 use crate::error::Result;
 use crate::work::path::trace::{Sizes, Traced, trace};
 use crate::work::probe::flow::route_mtu;
@@ -18,7 +18,7 @@ use model::path::{
 };
 use std::net::SocketAddr;
 
-impl Asked<'_> {
+impl Methods<'_> {
     /// Looks at both directions.
     pub(super) fn conclude(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<PathResult> {
         let mut result = PathResult { method: self.method(), ..PathResult::default() };
@@ -129,7 +129,7 @@ impl Asked<'_> {
         self.echo().map(|echo| back::find(echo, forward, &facts, interrupt)).transpose()
     }
 
-    /// What becomes of fragments, there and back.
+    /// The delivery of fragments, there and back.
     fn set_fragments(
         &mut self,
         up: &mut PathDirection,

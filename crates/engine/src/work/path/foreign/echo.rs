@@ -39,7 +39,7 @@ pub(super) struct Echo {
     pub(super) cut_to: Option<u32>,
 }
 
-/// What came back of one size.
+/// The replies to one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Row {
     /// Whole packet, request and reply alike.
@@ -276,7 +276,7 @@ pub(super) fn note(reported: &mut Vec<TooBig>, new: TooBig) {
 }
 
 const SECRET: usize = 8;
-/// Of fewer requests most may be lost by chance.
+/// With fewer requests, most may be lost by chance.
 const ENOUGH: u32 = 20;
 const PENDING: usize = 8;
 /// Messages taken at once.

@@ -1,4 +1,4 @@
-//! What this host knows of the way to the far end before it asks.
+//! The facts that this host has about the path to the far end before it probes.
 
 use crate::error::Result;
 use crate::work::path::pieces::pieces;

@@ -52,7 +52,7 @@ pub(super) fn by_port(port: &mut ClosedPort<'_>, facts: &Facts, hint: Option<u32
     Ok(Reach { path_mtu: Some(bisect.low()), bound: Bound::Exact })
 }
 
-/// What both found, put together: the datagrams went one way alone, and prove more.
+/// The results of both, put together: the datagrams went one way alone, and prove more.
 pub(super) fn best(echo: Option<&Outcome>, port: Option<Reach>) -> Reach {
     let echo = echo.map(|outcome| Reach { path_mtu: outcome.path_mtu, bound: outcome.bound });
     match (echo, port) {

@@ -1,7 +1,7 @@
-//! What could not be found out, and what it takes, in words.
+//! Sentences about facts that could not be measured, and what that takes.
 
 use super::tcp::named_port;
-use super::{Asked, EchoState, forward::Reach};
+use super::{EchoState, Methods, forward::Reach};
 use crate::error::{Failure, Result, fault};
 use crate::work::hops::CLOSED_PORT;
 use insight::fix;
@@ -9,7 +9,7 @@ use model::path::{Bound, Outcome, PathDirection, PathMethod, PathResult, Unknown
 use model::plan::Direction;
 use std::net::Ipv6Addr;
 
-impl Asked<'_> {
+impl Methods<'_> {
     /// That the far end gives no answer of any kind.
     pub(super) fn check(&mut self) -> Result<()> {
         let host = &self.plan.target.host;
@@ -33,7 +33,7 @@ impl Asked<'_> {
             tried.push(format!("UDP to port {CLOSED_PORT} and the next ones{}", refused.unwrap_or_default()));
         }
         match &self.echo {
-            EchoState::NotAsked | EchoState::Answers(_) => {}
+            EchoState::NotPlanned | EchoState::Answers(_) => {}
             EchoState::Forbidden => tried.push("ICMP echo (not allowed to this user)".into()),
             EchoState::Silent(_) => tried.push("ICMP echo".into()),
         }
@@ -59,7 +59,7 @@ impl Asked<'_> {
         Err(Failure::unreachable(message, advice).into())
     }
 
-    /// What each way of asking cannot tell.
+    /// Adds the facts that each method cannot find.
     pub(super) fn note_unknown(&mut self, result: &mut PathResult) {
         let host = self.plan.target.host.clone();
         let mut add = |direction, what: &str, why: String| {
@@ -116,7 +116,7 @@ impl Asked<'_> {
                 "{host} answered none of {} ICMP echo requests; `pathmeter serve` there would show it",
                 echo.packets
             ),
-            EchoState::NotAsked => "ICMP echo shows it, which was not asked: --protocol icmp".to_owned(),
+            EchoState::NotPlanned => "ICMP echo shows it, which was not asked: --protocol icmp".to_owned(),
         })
     }
 
@@ -209,7 +209,7 @@ fn at_port(host: &str) -> String {
 }
 
 const FRAGMENTS: &str = "how fragments are handled";
-/// What ICMP echo takes.
+/// The rights that ICMP echo takes.
 fn echo_right() -> String {
     format!(
         "ICMP echo is not allowed to this user: `{}`, run as root, or `sysctl -w net.ipv4.ping_group_range=\"0 2147483647\"`",

@@ -11,16 +11,16 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use wire::native;
 
-/// What a connection told.
+/// The facts that a connection showed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tcp {
     /// The port that was open.
     pub(super) open: Option<u16>,
     /// The far end reported one port at least as closed.
     pub(super) answered: bool,
-    /// What is known of the forward path.
+    /// The facts about the forward path.
     pub(super) up: TcpDirection,
-    /// What is known of the return path.
+    /// The facts about the return path.
     pub(super) down: TcpDirection,
     /// Segments sent.
     pub(super) packets: u64,
@@ -64,7 +64,7 @@ fn connect(address: SocketAddr, plan: &PathPlan) -> Tcp {
         device: plan.local.device.clone(),
         ..TcpOptions::default()
     };
-    // Of a port that is only guessed less is hoped for than of one that was named.
+    // A port that is only guessed has less time than one that was named.
     let longest = if named_port(plan).is_some() { Nanos(u64::MAX) } else { TIMEOUT };
     let timeout = plan.local.connect_timeout.unwrap_or(TIMEOUT).min(longest);
     match tcp_connect(address, &options, timeout) {

@@ -46,7 +46,7 @@ pub(super) struct Ahead {
     swept: BTreeMap<u32, SizeProbe>,
     /// Totals of the receiver before the tests of fragments, and after each group of them.
     counted: VecDeque<Counted>,
-    /// What the far end knew as the sender.
+    /// The far end's facts as the sender.
     far_sender: Option<PathObservation>,
     /// The least TTL that reached the receiver.
     least_ttl: Option<u8>,
@@ -69,7 +69,7 @@ impl Planned {
 }
 
 impl Ahead {
-    /// What came of this train, if it went ahead; only once.
+    /// The result of this train, if it went ahead; only once.
     fn take(&mut self, train: &ProbeTrain<'_>) -> Option<Vec<SizeCount>> {
         let at = self.trains.iter().position(|done| done.train.train() == *train)?;
         Some(self.trains.swap_remove(at).rows)
@@ -116,8 +116,8 @@ impl DirectionSearch<'_> {
         Ok(())
     }
 
-    /// What follows once the path MTU is known: where larger packets end, whether those just below it are lost more often, and what
-    /// crosses in the end.
+    /// Sends the trains that follow once the path MTU is known: where larger packets end, whether those just
+    /// below it are lost more often, and what crosses in the end.
     pub(super) fn go_on(&mut self, is_traced: bool) -> Result<()> {
         let (headers, Some(mtu)) = (self.one_way.headers(), self.one_way.path_mtu) else { return Ok(()) };
         let mut groups = Vec::new();
@@ -174,7 +174,7 @@ impl DirectionSearch<'_> {
         Ok(found.receiver)
     }
 
-    /// What the sender has learnt. On a long path the far end's answer that came with the last probes is taken, once.
+    /// The facts that the sender has. On a long path the far end's answer that came with the last probes is taken, once.
     pub(super) fn messages(&mut self) -> Result<PathObservation> {
         match self.ahead.far_sender.take().filter(|_| self.direction == Direction::Down) {
             Some(observed) => Ok(observed),

@@ -45,7 +45,7 @@ impl DirectionSearch<'_> {
             self.ask(&between, COPIES, &mut tried)?;
         }
         let probes: Vec<SizeProbe> = tried.into_values().collect();
-        // What drops by rate drops large packets first.
+        // A policer drops large packets first.
         if let Some(loss) = loss_by_size(&probes)
             && !self.is_share_by_rate(loss.size, loss.large)?
         {

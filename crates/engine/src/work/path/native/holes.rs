@@ -150,7 +150,7 @@ fn holes(tried: &BTreeMap<u32, SizeProbe>) -> Vec<SizeHole> {
         }
         is_open = is_lost;
     }
-    // What is lost just before a size that was is of the same hole.
+    // A size that is lost just before one that was lost belongs to the same hole.
     for hole in &mut holes {
         while let Some(probe) =
             tried.range(..hole.first).next_back().map(|(_, probe)| probe).filter(|probe| probe.received == 0)

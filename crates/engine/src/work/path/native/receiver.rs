@@ -7,14 +7,14 @@ use crate::error::Result;
 use crate::work::probe::ProbeTrain;
 use model::path::{BlackHoleCause, FragmentDelivery, FragmentShape, FragmentTest};
 
-/// What the counters of a receiver show of packets that were not delivered.
+/// The counters of a receiver of packets that were not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reached {
     /// They did not reach its host, or it does not count.
     No,
     /// Its kernel dropped as many packets as were sent.
     Yes,
-    /// It dropped more packets than were sent, so that these may be others.
+    /// The receiver dropped more packets than were sent, so that these may be others.
     Unclear,
 }
 

@@ -9,28 +9,28 @@ use std::net::{IpAddr, SocketAddr};
 use wire::native::probe::SizeCount;
 use wire::native::{Expired, PathObservation};
 
-/// What a router does with packets of one direction.
+/// The behaviour of a router towards packets of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Router {
     /// MTU of the link behind it.
     pub(super) limit: Option<u32>,
-    /// It sends no packet-too-big messages.
+    /// The router sends no packet-too-big messages.
     pub(super) silent: bool,
-    /// It reports this instead of the MTU of its link.
+    /// The router reports this instead of the MTU of its link.
     pub(super) lie: Option<u32>,
-    /// It does not answer packets whose TTL ends there.
+    /// The router does not answer packets whose TTL ends there.
     pub(super) untraceable: bool,
-    /// It drops fragments.
+    /// The router drops fragments.
     pub(super) drops_fragments: bool,
-    /// It drops fragments below this size.
+    /// The router drops fragments below this size.
     pub(super) drops_pieces_below: u32,
-    /// It clears the don't-fragment bit of what it passes on.
+    /// The router clears the don't-fragment bit of what it passes on.
     pub(super) clears_df: bool,
-    /// It drops packets of these sizes, and those alone.
+    /// The router drops packets of these sizes, and those alone.
     pub(super) hole: Option<(u32, u32)>,
-    /// It sets the TTL of what it passes on.
+    /// The router sets the TTL of what it passes on.
     pub(super) sets_ttl: bool,
-    /// It loses so many of a thousand packets of this size and more.
+    /// The router loses so many of a thousand packets of this size and more.
     pub(super) loses: Option<(u32, u64)>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Simulated {
     pub(super) waits: u32,
     /// A round trip takes long.
     pub(super) is_long: bool,
-    /// What the next packet of a router that loses some depends on.
+    /// The state of the random numbers by which a router loses packets.
     pub(super) random: u64,
     /// The receivers' firewalls drop larger packets.
     pub(super) receiver_limit: Option<u32>,
@@ -61,7 +61,7 @@ pub(super) struct Simulated {
     late_pieces: [u64; 2],
 }
 
-/// What became of a packet.
+/// The outcome of a packet.
 enum Passage {
     Arrived { largest_piece: Option<u32> },
     Lost,

@@ -201,7 +201,7 @@ fn check_findings(faults: &Faults, run: &Run, direction: Direction) {
     assert!(found("paths-differ").is_none());
 }
 
-/// What is advised crosses, and takes IPv6 from no interface that has it.
+/// The advised size crosses, and takes IPv6 from no interface that has it.
 fn check_advice(faults: &Faults, run: &Run) {
     let mtu = faults.mtu(0).min(faults.mtu(1));
     let payload = run.advice.iter().find(|one| one.setting == Setting::UdpPayload).unwrap();

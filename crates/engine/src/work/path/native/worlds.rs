@@ -66,7 +66,7 @@ struct World {
     ipv6: bool,
     /// A round trip takes long: probes go side by side.
     is_long: bool,
-    /// What a router that loses some loses.
+    /// The state of the random numbers by which a router loses packets.
     random: u64,
     /// A policer before the first router: bits per second, and bytes that pass at once.
     policer: Option<(f64, f64)>,
@@ -96,7 +96,7 @@ const REASONS: &[&str] = &[
 ];
 
 impl World {
-    /// What must be found, and all that may be called a reason.
+    /// The findings that must be there, and all that may be called a reason.
     fn truth(&self) -> BTreeSet<&'static str> {
         let tcp = self.transport == Transport::Tcp;
         let found: &[&'static str] = match self.fault {
@@ -188,7 +188,7 @@ impl World {
         Plan { target, protocol: ProtocolName::Native, test, local: LocalOptions::default() }
     }
 
-    /// What both ends measured.
+    /// The measurements of both ends.
     fn ends(&self) -> [SideResult; 2] {
         let arrived = (SENT as f64 * self.arrived()) as u64;
         let row = |role, count: u64| StreamResult {

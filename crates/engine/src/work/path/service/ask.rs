@@ -32,12 +32,12 @@ pub(super) struct Asker<'a> {
     closed: bool,
 }
 
-/// What became of a size.
+/// The outcome of a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// It was answered.
+    /// The request was answered.
     Answered,
-    /// It was not, and a smaller one asked with it was.
+    /// The request was not answered, and a smaller one sent with it was.
     Silent,
     /// The smaller one was not answered either.
     Unclear,
@@ -143,7 +143,7 @@ impl<'a> Asker<'a> {
         self.closed
     }
 
-    /// What ICMP said of requests that were not answered.
+    /// The ICMP errors of requests that were not answered.
     pub(super) fn refused(&self) -> Option<String> {
         self.refused.clone()
     }
@@ -174,7 +174,7 @@ impl<'a> Asker<'a> {
         let bytes = filled(self.service, size);
         match request.socket.send(&bytes) {
             Ok(_) => Ok(request),
-            // It is not answered: that is all there is to say of a size that this host does not send.
+            // A size that this host does not send is not answered.
             Err(error) if is_too_big(&error) || is_pending(&error) => Ok(Request { over: true, ..request }),
             Err(error) => Err(error).with_context(|| format!("send to udp {}", self.remote)),
         }

@@ -1,7 +1,9 @@
 //! Charts of throughput: the rates of each test, and rate, RTT and loss over time.
 
 use crate::document::{Block, Chart};
-use crate::format::text::{Gauges, interval_gauges, interval_rates, phrases, phrases::rate_unit};
+use crate::format::text::{
+    Gauges, interval_gauges, interval_rates, phrases, phrases::rate_unit, whole_intervals,
+};
 use crate::plot::{Across, Bar, BarChart, BarPanel, BarRow, Labels, Line, LineChart, LinePanel};
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
@@ -107,21 +109,8 @@ fn tests(run: &Run) -> impl Iterator<Item = (&Run, &Plan)> {
 type Rates = (Direction, Vec<(Nanos, BitRate)>);
 
 fn series(test: &Run, plan: &Plan) -> Vec<Rates> {
-    let of = |direction| (direction, whole(interval_rates(&test.intervals, plan, direction)));
+    let of = |direction| (direction, whole_intervals(interval_rates(&test.intervals, plan, direction)));
     plan.test.directions.each().map(of).collect()
-}
-
-/// Without a last interval that is a mere rest: its rate is of the test's last moments, and would be drawn as far from the
-/// one before as that is from its own.
-fn whole<T>(mut intervals: Vec<(Nanos, T)>) -> Vec<(Nanos, T)> {
-    let end = |back: usize| intervals.iter().rev().nth(back).map(|(end, _)| *end);
-    if let (Some(last), Some(before)) = (end(0), end(1)) {
-        let length = before.saturating_sub(end(2).unwrap_or_default());
-        if last.saturating_sub(before) < Nanos(length.0 / 2) {
-            intervals.pop();
-        }
-    }
-    intervals
 }
 
 /// `TCP up`.
@@ -186,7 +175,7 @@ fn gauge_over_time(test: &Run, plan: &Plan, gauge: &Gauge) -> Option<LinePanel> 
     }
     let mut ends = Vec::new();
     let line = |direction: Direction| {
-        let all = whole(interval_gauges(&test.intervals, plan, direction));
+        let all = whole_intervals(interval_gauges(&test.intervals, plan, direction));
         let groups = all.chunks(group(all.len()));
         let known: Vec<(Nanos, Option<f64>)> = groups
             .map(|group| {
@@ -233,18 +222,3 @@ const MORE: [Gauge; 3] = [
 ];
 /// More points than these cannot be told apart.
 const MOST_POINTS: usize = 120;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rest_at_the_end_is_no_interval() {
-        let drawn =
-            |millis: &[u64]| whole(millis.iter().map(|end| (Nanos::from_millis(*end), ())).collect()).len();
-        assert_eq!(drawn(&[1000, 2001, 3000]), 3);
-        assert_eq!(drawn(&[1000, 2001, 2200]), 2);
-        assert_eq!(drawn(&[1000, 1200]), 1);
-        assert_eq!([drawn(&[]), drawn(&[100])], [0, 1]);
-    }
-}

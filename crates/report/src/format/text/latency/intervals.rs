@@ -64,7 +64,7 @@ fn line(time: &str, label: Option<&str>, cells: &[String; 6]) -> String {
     match label {
         Some(label) => {
             let label = phrases::cut(label, LABEL);
-            format!("  {time:<12}{label:<18}{count:>12}{p50:>9}{p99:>9}{max:>9}{lost:>7}")
+            format!("  {time:<14}{label:<17}{count:>12}{p50:>9}{p99:>9}{max:>9}{lost:>7}")
         }
         None => format!("  {time:<16}{sent:>10}{count:>13}{p50:>10}{p99:>10}{max:>10}{lost:>7}"),
     }
@@ -72,8 +72,8 @@ fn line(time: &str, label: Option<&str>, cells: &[String; 6]) -> String {
 
 /// The load stands before the figures, so that a narrow screen has it, too.
 fn line_of_load(time: &str, load: &str, [sent, count, p50, p99, max, lost]: &[String; 6]) -> String {
-    format!("  {time:<13}{load:<5}{sent:>8}{count:>13}{p50:>10}{p99:>10}{max:>10}{lost:>7}")
+    format!("  {time:<16}{load:<5}{sent:>8}{count:>12}{p50:>9}{p99:>10}{max:>10}{lost:>7}")
 }
 
 /// Letters of a label.
-const LABEL: usize = 17;
+const LABEL: usize = 16;

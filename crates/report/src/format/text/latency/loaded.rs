@@ -106,7 +106,7 @@ fn over_time(loaded: &LoadResult, style: &Style) -> String {
     let series = &loaded.series;
     let longest = series.iter().filter_map(median).max().unwrap_or_default();
     let fastest = series.iter().flat_map(|at| [at.up, at.down]).flatten().max().unwrap_or_default();
-    if series.is_empty() || longest == 0 {
+    if series.is_empty() || longest == 0 || !style.bars {
         return String::new();
     }
     let width = style.width.clamp(60, 120) - BESIDE;
