@@ -41,7 +41,7 @@ pub(super) fn is_chance(row: &StreamReport, rate: &RateReport, setup: &Setup) ->
 pub(super) fn tolerant<'a>(row: &'a StreamReport, setup: &Setup) -> Option<Found<'a>> {
     let lost = share(row)?;
     let rate = row.rates.iter().find(|rate| tolerates(rate, setup, lost.share) && rate.lower.is_some())?;
-    let found = Found::of(row, rate)?;
+    let found = Found::from_rate(row, rate)?;
     let kept = kept(row, loss_ratio(rate, setup)?).filter(|kept| found.is_least && kept.0 > found.load.0);
     Some(Found { load: kept.unwrap_or(found.load), ..found })
 }
@@ -70,7 +70,7 @@ pub(super) struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    pub(super) fn of(row: &StreamReport, rate: &'a RateReport) -> Option<Self> {
+    pub(super) fn from_rate(row: &StreamReport, rate: &'a RateReport) -> Option<Self> {
         let is_open = rate.is_least() || rate.irregular.contains(&Irregular::Unfinished);
         let is_least = is_open && !row.is_at_line_rate(rate);
         Some(Self { goal: &rate.goal, load: rate.lower?, is_least })

@@ -365,7 +365,7 @@ fn an_unfinished_search_gives_the_least_rate_that_anything_showed() {
         });
         device.verdict.text
     };
-    // Every step up to a million frames a second lost less than the goal allows.
+    // Every step up to 1 Mpps lost less than the goal allows.
     let text = least(15e3);
     assert!(text.starts_with("PDR at least 1.00 Mpps of 64-byte frames"), "{text}");
     assert!(text.contains("no rate without loss exists; PDR at least 1.00 Mpps"), "{text}");

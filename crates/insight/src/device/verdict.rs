@@ -113,7 +113,7 @@ fn most_received(device: &DeviceReport) -> Option<String> {
 fn figure(row: &StreamReport, setup: &Setup) -> Option<String> {
     let found = match row.headline()? {
         rate if is_chance(row, rate, setup) => tolerant(row, setup)?,
-        rate => Found::of(row, rate)?,
+        rate => Found::from_rate(row, rate)?,
     };
     let directions = if row.stream.direction_count() == 2 { " in each direction" } else { "" };
     let line = row.line_rate.filter(|line| line.0 > 0.0).map(|line| {

@@ -77,7 +77,7 @@ fn a_missing_receiver_makes_udp_void_and_not_tcp() {
 }
 
 #[test]
-fn a_run_without_an_end_blames_no_peer() {
+fn a_run_without_an_end_names_no_peer() {
     let mut run = Fixture::tcp().run();
     (run.summary.outcome, run.finished) = (None, None);
     (run.summary.up, run.summary.down) = (None, None);

@@ -77,7 +77,7 @@ fn search(first: BitRate, mut lost_at: impl FnMut(BitRate) -> Option<Lost>) -> B
     }
 }
 
-/// What is lost at a rate; `None`: the trial failed.
+/// Returns the loss at a rate; `None`: the trial failed.
 fn trial(plan: &Plan, options: &Options, rate: BitRate, time: Nanos) -> Option<Lost> {
     let mut plan = plan.clone();
     (plan.test.bitrate, plan.test.end) = (Some(rate), End::Time(time));

@@ -109,8 +109,8 @@ fn tests(run: &Run) -> impl Iterator<Item = (&Run, &Plan)> {
 type Rates = (Direction, Vec<(Nanos, BitRate)>);
 
 fn series(test: &Run, plan: &Plan) -> Vec<Rates> {
-    let of = |direction| (direction, whole_intervals(interval_rates(&test.intervals, plan, direction)));
-    plan.test.directions.each().map(of).collect()
+    let rates = |direction| (direction, whole_intervals(interval_rates(&test.intervals, plan, direction)));
+    plan.test.directions.each().map(rates).collect()
 }
 
 /// `TCP up`.
