@@ -112,7 +112,7 @@ fn text_fits_the_screen_and_colour_changes_no_letter() {
     }
 }
 
-/// The answer of a test shows a drop in its middle.
+/// The answer shows a drop in the middle of a test.
 #[test]
 fn rates_over_time_are_bars_where_the_screen_draws_them() {
     let is_of_udp = |run: &Run| run.plan.as_ref().is_some_and(|plan| plan.test.transport == Transport::Udp);
