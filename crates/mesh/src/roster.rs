@@ -198,7 +198,7 @@ fn leases(rows: &[LeaseRow]) -> Table {
         all.map(|cell| report::harmless::text(&cell).into()).into()
     };
     let columns = ["lease", "of", "held by", "since", "waits for it"].map(Column::left);
-    Table::new(columns.into(), rows.iter().map(cells).collect())
+    Table::new(columns.into(), rows.iter().map(cells).collect()).with_spare(&["since"])
 }
 
 impl LeaseWaiter {
@@ -248,7 +248,8 @@ impl Document for Roster {
             .chain(self.unreachable())
             .chain(faults)
             .chain(freed);
-        let mut blocks = vec![Block::Table(Table::new(columns.into(), rows.collect()))];
+        let table = Table::new(columns.into(), rows.collect()).with_spare(&SPARE);
+        let mut blocks = vec![Block::Table(table)];
         if !self.leases.is_empty() {
             blocks.push(Block::Table(leases(&self.leases)));
         }
@@ -272,6 +273,8 @@ impl Document for Roster {
 
 const COLUMNS: [&str; 9] =
     ["agent", "listens", "address", "interface", "clock", "clock source", "spool", "capabilities", "version"];
+/// Columns that a narrow screen leaves out, the first ones first.
+const SPARE: [&str; 5] = ["version", "clock source", "capabilities", "interface", "spool"];
 /// Leases that were freed by hand and are shown, the latest.
 const SHOWN: usize = 5;
 const SECOND: Nanos = Nanos::from_secs(1);

@@ -121,7 +121,7 @@ impl Document for RunList {
         let count = |state: &str| self.runs.iter().filter(|run| run.state == state).count();
         let counts = ["done", "void", "failed", "missed"].map(|state| format!("{} {state}", count(state)));
         vec![
-            Block::Table(Table::new(COLUMNS.map(Column::left).into(), rows)),
+            Block::Table(Table::new(COLUMNS.map(Column::left).into(), rows).with_spare(&SPARE)),
             Block::Sentences(vec![format!("{} runs: {}.", self.runs.len(), counts.join(", "))]),
         ]
     }
@@ -142,4 +142,6 @@ impl Document for RunList {
 
 const COLUMNS: [&str; 8] =
     ["began or due", "run", "state", "attempt", "took", "agent", "lease token", "reason"];
+/// Columns that a narrow screen leaves out, the first ones first.
+const SPARE: [&str; 4] = ["lease token", "attempt", "took", "agent"];
 const SCHEMA: &str = "pathmeter/mesh-runs/1";
