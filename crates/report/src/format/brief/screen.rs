@@ -115,7 +115,7 @@ fn cut(text: &str, room: usize) -> String {
     if length(text) <= room { text.to_owned() } else { shortened(text, room) }
 }
 
-/// As many first words of a text as fit into `room` with an ellipsis behind them.
+/// Returns as many first words of a text as fit into `room` with an ellipsis behind them.
 pub(super) fn shortened(text: &str, room: usize) -> String {
     let mut cut = String::new();
     for word in text.split(' ') {
