@@ -89,13 +89,16 @@ fn longest(direction: &MeasuredDirection<'_>) -> Option<Silence> {
 }
 
 /// The kernel of each TCP sender had nothing to send for about as long: its program waited for a CPU, and data that the path holds back
-/// keeps the kernel busy.
+/// keeps the kernel busy. A sender that is held to a rate has nothing to send most of the time, which shows nothing.
 fn is_idle(one_way: &MeasuredDirection<'_>, length: Nanos) -> bool {
     let waited = |tcp: &TcpCounters| {
         // Zero where the kernel does not report it.
         tcp.busy > Nanos::ZERO && one_way.figures.elapsed.saturating_sub(tcp.busy).0 >= length.0 / 10 * 9
     };
-    !one_way.udp() && one_way.tcp_rows().next().is_some() && one_way.tcp_rows().all(waited)
+    !one_way.udp()
+        && one_way.unlimited()
+        && one_way.tcp_rows().next().is_some()
+        && one_way.tcp_rows().all(waited)
 }
 
 /// The shortest that is one: of datagrams that were lost in a row, what no burst of loss takes; of TCP what its first

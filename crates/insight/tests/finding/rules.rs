@@ -93,10 +93,14 @@ const SCENARIOS: &[Scenario] = &[
     raises("outage", "TCP: nothing for 0.6 s, as after a gap of 0.3 s", || silent_tcp(600, true).run()),
     spares("outage", "TCP: a retransmission timeout", || silent_tcp(300, true).run()),
     spares("outage", "TCP: the sender had nothing to send meanwhile", || {
-        silent_tcp(600, true).with(|s| s.tcp_counters().busy = Nanos::from_millis(9300)).run()
+        silent_tcp(600, true).unlimited().with(|s| s.tcp_counters().busy = Nanos::from_millis(9300)).run()
+    }),
+    raises("outage", "TCP: a sender held to a rate is idle most of the time", || {
+        let fixture = silent_tcp(2000, true).with(|s| s.tcp_counters().busy = Nanos::from_millis(3000));
+        fixture.with(|s| s.plan.test.bitrate = Some(BitRate(1_000_000_000))).run()
     }),
     raises("outage", "TCP: the sender had data to send meanwhile", || {
-        silent_tcp(600, true).with(|s| s.tcp_counters().busy = Nanos::from_millis(9900)).run()
+        silent_tcp(600, true).unlimited().with(|s| s.tcp_counters().busy = Nanos::from_millis(9900)).run()
     }),
     spares("outage", "all came, late", || silent(1500, Some(0)).run()),
     spares("outage", "the rate leaves such pauses", || {

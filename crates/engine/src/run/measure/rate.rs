@@ -130,7 +130,7 @@ mod tests {
     fn the_rate_is_close_below_the_limit() {
         for limit in [11e9, 6e9, 3e9, 1.1e9] {
             let rate = found(10_000_000_000, limit, 0.0);
-            assert!(rate <= limit && rate > limit.min(1e10) / 1.4, "{rate} for {limit}");
+            assert!(rate <= limit && rate > limit.min(1e10) * BELOW / 1.2, "{rate} for {limit}");
         }
     }
 
