@@ -24,7 +24,7 @@ mod transfer;
 mod verdict;
 mod window;
 
-pub(crate) use cpu::bottleneck;
+pub(crate) use cpu::full_cpus;
 pub(crate) use measured::MeasuredDirection;
 pub(crate) use noise::is_noisy;
 pub use outage::is_lasting;
@@ -123,6 +123,7 @@ pub const RULES: &[Rule] = &[
     Rule::new("stale-path-mtu", "The kernel remembers a wrong path MTU", path::stale),
     Rule::new("mtu-asymmetric", "The path MTU differs by direction", path::asymmetric),
     Rule::new("route-mtu", "A configured route holds packets small", path::route_mtu),
+    Rule::new("echo-filtered", "Large echo requests are not answered", path::echo_filtered),
     Rule::new("mtu-reduced", "The path MTU is below the interface's", path::reduced),
     Rule::new("mtu-from-hop", "A hop lets smaller packets pass only", hops::mtu_from_hop),
     Rule::new("latency-from-hop", "One hop makes most of the round trip", hops::latency_from_hop),

@@ -8,7 +8,7 @@ use model::framing::LARGEST_UDP_PAYLOAD;
 use model::limit::LimitKind;
 use model::plan::Wait;
 use model::run::Run;
-use model::sample::{CpuUse, Role};
+use model::sample::{CpuUse, Role, TcpCounters};
 use model::units::BitRate;
 
 /// The sender could not send more.
@@ -23,13 +23,41 @@ pub(super) fn receiver_limited(run: &Run) -> Vec<Finding> {
     measured_directions(run).filter_map(|direction| receiver_busy(&direction)).collect()
 }
 
+/// The CPU that sets the rate, in words with its share: of the sender, and of the receiver. Of two that are full it is the one for
+/// which the other waits.
+pub(crate) fn full_cpus(direction: &MeasuredDirection<'_>) -> [Option<String>; 2] {
+    match [bottleneck(direction, Role::Sender), bottleneck(direction, Role::Receiver)] {
+        [Some(_), receiver @ Some(_)] if waits_for_receiver(direction) => [None, receiver],
+        [sender @ Some(_), Some(_)] => [sender, None],
+        one => one,
+    }
+}
+
+/// Of two ends whose CPUs are full the receiver is the slower one: its window stops TCP, datagrams are lost at its host, or nothing shows it
+/// but that its thread is the busier one.
+fn waits_for_receiver(one_way: &MeasuredDirection<'_>) -> bool {
+    if one_way.udp() {
+        return is_overrun(one_way);
+    }
+    let of_all = |part: fn(&TcpCounters) -> u64| one_way.tcp_rows().map(part).fold(0, u64::saturating_add);
+    let (stopped, busy) = (of_all(|tcp| tcp.receive_window_limited.0), of_all(|tcp| tcp.busy.0));
+    stopped as f64 >= WAITS * busy.max(1) as f64
+        || one_way.busiest_thread(Role::Receiver) > one_way.busiest_thread(Role::Sender)
+}
+
+/// The receiver's host lost datagrams that had crossed the path.
+fn is_overrun(one_way: &MeasuredDirection<'_>) -> bool {
+    let backlog = one_way.receiver.map_or(0, |end| end.kernel.softnet_drops);
+    one_way.share_of_sent(one_way.loss().receiver.saturating_add(backlog)) >= NOTICEABLE
+}
+
 /// Is the CPU of this end used up by this direction?
 pub(super) fn saturated(direction: &MeasuredDirection<'_>, role: Role) -> bool {
     bottleneck(direction, role).is_some()
 }
 
 /// Which CPU is used up, in words with its share.
-pub(crate) fn bottleneck(direction: &MeasuredDirection<'_>, role: Role) -> Option<String> {
+fn bottleneck(direction: &MeasuredDirection<'_>, role: Role) -> Option<String> {
     let cpu = &direction.end(role)?.cpu;
     let thread = if spins(direction, role) { 0.0 } else { direction.busiest_thread(role) };
     let shared_core = thread + cpu.busiest_softirq;
@@ -65,11 +93,12 @@ fn sender_busy(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     if !one_way.unlimited()
         || one_way.at_line_rate()
         || !delivered
-        || !one_way.may_be(&[LimitKind::SenderCpu, LimitKind::ReceiverCpu])
+        || !one_way.may_be(&[LimitKind::SenderCpu])
     {
         return None;
     }
-    let why = bottleneck(one_way, Role::Sender).or_else(|| by_limit(one_way, LimitKind::SenderCpu))?;
+    let [sender, _] = full_cpus(one_way);
+    let why = sender.or_else(|| by_limit(one_way, LimitKind::SenderCpu))?;
     let title = format!(
         "The sender set the rate {}, {}: {why}, and the path may carry more",
         one_way.direction, one_way.figures.goodput
@@ -101,17 +130,17 @@ fn queue_full(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
 }
 
 fn receiver_busy(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let may_be = one_way.may_be(&[LimitKind::SenderCpu, LimitKind::ReceiverCpu, LimitKind::HostDrop]);
+    let may_be = one_way.may_be(&[LimitKind::ReceiverCpu, LimitKind::HostDrop]);
     if !one_way.unlimited() || one_way.at_line_rate() || !may_be {
         return None;
     }
     let backlog = one_way.receiver?.kernel.softnet_drops;
-    let overrun = one_way.share_of_sent(one_way.loss().receiver.saturating_add(backlog)) >= NOTICEABLE;
-    if one_way.udp() && !overrun {
+    if one_way.udp() && !is_overrun(one_way) {
         return None;
     }
+    let [_, receiver] = full_cpus(one_way);
     // Spinning or not, a receiver that loses datagrams already in its host is too slow for them.
-    let why = bottleneck(one_way, Role::Receiver)
+    let why = receiver
         .or_else(|| by_limit(one_way, LimitKind::ReceiverCpu))
         .or_else(|| (one_way.udp() && backlog > 0).then(|| backlog_text(backlog)))?;
     let copy = copy_cost(one_way);
@@ -231,6 +260,8 @@ fn more_streams(direction: &MeasuredDirection<'_>, cpus: u32) -> Option<String> 
 
 /// A thread that waits for nothing still loses some per cent to other work on its CPU.
 const FULL: f64 = 0.95;
+/// A receiver that is slower than TCP stops it by its window for at least this share of the time.
+const WAITS: f64 = 0.1;
 /// With more UDP loss than this the sender sends enough, and something behind it is the limit.
 const DELIVERED: f64 = 0.01;
 /// Below one datagram in a thousand, drops do not explain a rate.

@@ -1,6 +1,6 @@
 //! The evidence of one direction, from the document of its test.
 
-use crate::finding::{Growth, MeasuredDirection, bottleneck, is_noisy, progress};
+use crate::finding::{Growth, MeasuredDirection, full_cpus, is_noisy, outage, progress};
 use model::limit::{Evidence, FactName, HostFact, HostFacts, LoadProbing, TcpSigns, UdpSigns};
 use model::plan::{Direction, Transport};
 use model::run::Run;
@@ -39,6 +39,7 @@ pub fn evidence_of(run: &Run, direction: Direction) -> Option<Evidence> {
         udp: (!is_tcp)
             .then(|| UdpSigns { datagrams: one_way.figures.sent.datagrams, lost: one_way.loss().path }),
         host: facts(&one_way),
+        down: outage::down(&one_way).map(|silence| silence.length),
         load: load_of(run, direction),
         observed: run.summary.observed.clone(),
     })
@@ -76,7 +77,7 @@ pub fn evidence_of_load(run: &Run, direction: Direction) -> Option<Evidence> {
             ..HostFacts::default()
         },
         load: load_of(run, direction),
-        observed: Vec::new(),
+        ..Evidence::default()
     })
 }
 
@@ -193,11 +194,12 @@ fn facts(one_way: &MeasuredDirection<'_>) -> HostFacts {
         .map(|all| all.softnet_drops)
         .fold(0, u64::saturating_add);
     let segments = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
+    let [sender_full, receiver_full] = full_cpus(one_way);
     HostFacts {
         line_share: one_way.figures.wire.line_rate_share.filter(|_| one_way.at_line_rate()),
         link: one_way.run.summary.link.as_ref().map(|link| link.rate),
-        sender_full: bottleneck(one_way, Role::Sender),
-        receiver_full: bottleneck(one_way, Role::Receiver),
+        sender_full,
+        receiver_full,
         dropped: dropped as f64 / segments.max(1) as f64,
         busy: is_noisy(one_way.run),
         sender: of_end(one_way.sender),
