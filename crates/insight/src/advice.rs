@@ -61,9 +61,14 @@ impl Path<'_> {
         self.directions().filter_map(move |(direction, one_way)| advise(direction, one_way))
     }
 
-    /// The largest packet that is known to cross in every direction and flow that was examined.
+    /// The largest packet that is known to cross in every direction and flow that was examined. A direction that may carry more
+    /// counts where no other is known.
     fn mtu(&self) -> Option<u32> {
-        self.directions().filter_map(|(_, direction)| direction.crosses_in_every_flow()).min()
+        let least = |is_counted: fn(&PathDirection) -> bool| {
+            let counted = self.directions().filter(|(_, one_way)| is_counted(one_way));
+            counted.filter_map(|(_, one_way)| one_way.crosses_in_every_flow()).min()
+        };
+        least(|one_way| one_way.bound != Bound::AtLeast).or_else(|| least(|_| true))
     }
 
     fn ipv6(&self) -> bool {
@@ -77,7 +82,9 @@ impl Path<'_> {
 
     /// Senders would send more than crosses.
     fn reduced(&self, mtu: u32) -> bool {
-        let sends_more = |one_way: &PathDirection| one_way.interface_mtu.is_some_and(|own| own > mtu);
+        let sends_more = |one_way: &PathDirection| {
+            one_way.bound != Bound::AtLeast && one_way.interface_mtu.is_some_and(|own| own > mtu)
+        };
         self.directions().any(|(_, one_way)| sends_more(one_way) && !one_way.is_held_by_route())
     }
 

@@ -6,7 +6,7 @@ use model::event::Outcome;
 use model::finding::{Finding, Severity, Status};
 use model::latency::{EgressResult, LoadPhase};
 use model::limit::Confidence;
-use model::path::PathDirection;
+use model::path::{Bound, PathDirection};
 use model::plan::{Direction, Directions, Transport};
 use model::run::{Run, Subject};
 use model::stats::percentile::Standing;
@@ -162,20 +162,30 @@ fn rates(run: &Run) -> String {
 /// `path MTU 1500, UDP payload 1472`, both directions where they differ.
 fn sizes(summary: &Summary) -> Option<String> {
     let path = summary.path.as_ref()?;
-    let both = |of: fn(&PathDirection) -> Option<u32>| {
+    let both = |of: fn(&PathDirection) -> Option<String>| {
         let one_way = |direction| path.in_direction(direction).and_then(of);
         match (one_way(Direction::Up), one_way(Direction::Down)) {
-            (Some(up), Some(down)) if up == down => Some(up.to_string()),
+            (Some(up), Some(down)) if up == down => Some(up),
             (Some(up), Some(down)) => Some(format!("{up} up, {down} down")),
             (Some(up), None) => Some(format!("{up} up")),
             (None, Some(down)) => Some(format!("{down} down")),
             (None, None) => None,
         }
     };
-    let mtu = both(|one_way| one_way.path_mtu).map(|mtu| format!("path MTU {mtu}"));
-    let payload = both(|one_way| one_way.max_udp_payload).map(|payload| format!("UDP payload {payload}"));
+    let mtu = both(path_mtu).map(|mtu| format!("path MTU {mtu}"));
+    let payload = both(|one_way| one_way.max_udp_payload.map(|payload| payload.to_string()));
+    let payload = payload.map(|payload| format!("UDP payload {payload}"));
     let parts: Vec<String> = [mtu, payload].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn path_mtu(one_way: &PathDirection) -> Option<String> {
+    let mtu = one_way.path_mtu?;
+    Some(match one_way.bound {
+        Bound::AtLeast => format!("at least {mtu}"),
+        Bound::AtMost => format!("at most {mtu}"),
+        Bound::Exact | Bound::Unknown => mtu.to_string(),
+    })
 }
 
 fn latency(run: &Run) -> String {

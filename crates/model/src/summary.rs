@@ -472,15 +472,23 @@ impl Summary {
             Transport::Tcp => None,
             Transport::Udp => self.path_udp_payload(plan, direction),
         };
-        WireRate::from_flow(plan, goodput, payload, timestamps, path_payload, link)
+        let cut_above = path_payload.map(|known| self.cut_above(plan, direction).unwrap_or(known));
+        WireRate::from_flow(plan, goodput, payload, timestamps, (path_payload, cut_above), link)
+    }
+
+    /// The largest UDP payload that the sender's kernel does not cut, where that is more than the path carries: no router reports that
+    /// larger packets vanish.
+    fn cut_above(&self, plan: &Plan, direction: Direction) -> Option<u32> {
+        let path = self.path.as_ref()?.in_direction(direction)?;
+        path.black_hole.as_ref()?;
+        path.cached_mtu.or(path.interface_mtu)?.checked_sub(udp_overhead(plan))
     }
 
     /// The largest UDP payload of the path that is known: probed, or from the interface's MTU.
     fn path_udp_payload(&self, plan: &Plan, direction: Direction) -> Option<u32> {
         self.max_udp_payload(direction).or_else(|| {
-            let overhead = if plan.target.address.is_ipv4() { 28 } else { 48 };
             let mtu = self.facts.streams.iter().filter_map(|s| s.path_mtu).min()?;
-            mtu.checked_sub(overhead)
+            mtu.checked_sub(udp_overhead(plan))
         })
     }
 
@@ -504,6 +512,11 @@ impl Summary {
             OneWayDelay { min: true_ns(min)?, mean: true_ns(mean)?, max: true_ns(max)?, error: clock.error };
         (clock.error < delay.min).then_some(delay)
     }
+}
+
+/// Bytes of the headers of IP and UDP.
+fn udp_overhead(plan: &Plan) -> u32 {
+    crate::path::headers(!plan.target.address.is_ipv4())
 }
 
 /// The rows of one end that matter for one direction.

@@ -27,14 +27,15 @@ pub struct WireRate {
 }
 
 impl WireRate {
-    /// From goodput and the payload of one packet; `path_payload`: the largest UDP payload that needs no fragments.
+    /// From goodput and the payload of one packet; `path_payload`: the largest UDP payload that needs no fragments, and the largest that
+    /// the sender leaves whole.
     /// Empty when the payload is not known or no IP packet holds it.
     pub(crate) fn from_flow(
         plan: &Plan,
         goodput: BitRate,
         payload: Option<u32>,
         timestamps: bool,
-        path_payload: Option<u32>,
+        (path_payload, cut_above): (Option<u32>, Option<u32>),
         link: Option<BitRate>,
     ) -> WireRate {
         let header = match plan.test.transport {
@@ -45,7 +46,7 @@ impl WireRate {
             Framing { network: network(plan), transport: header, encaps: Encaps::NONE, link_mtu: None };
         let payload = payload.filter(|p| *p > 0);
         payload
-            .and_then(|payload| Frames::for_payload(&framing, payload, path_payload))
+            .and_then(|payload| Frames::for_payload(&framing, payload, cut_above))
             .map(|frames| frames.carry(goodput, link))
             .map(|wire| WireRate { path_udp_payload: path_payload, ..wire })
             .unwrap_or_default()

@@ -13,7 +13,7 @@ use crate::work::probe::Prober;
 use linux::clock::mono_now;
 use model::event::{Event, Outcome};
 use model::explain::{Answer, Explanation, Hypothesis};
-use model::plan::{Direction, LocalOptions, ProtocolName, Target};
+use model::plan::{Direction, LocalOptions, ProtocolName, Target, Transport};
 use model::run::Run;
 use model::units::Nanos;
 use serde_json::Value;
@@ -152,8 +152,8 @@ pub(super) fn explain(subject: &Subject, options: &Options, run: Run, sink: &mut
     let budget = subject.local.explain;
     let ended = match run.summary.outcome {
         Some(Outcome::Completed | Outcome::Interrupted) => true,
-        // A transfer that stalled has failed; a test of throughput that broke off has its own reason.
-        Some(Outcome::Failed { .. }) => subject.plan.is_none(),
+        // A transfer that stalled has failed; a test of throughput that broke off has its own reason, unless nothing arrived at all.
+        Some(Outcome::Failed { .. }) => subject.plan.is_none() || has_moved_nothing(&run),
         _ => false,
     };
     if budget.is_zero() || !ended || options.stop.is_raised() {
@@ -181,6 +181,13 @@ pub(super) fn explain(subject: &Subject, options: &Options, run: Run, sink: &mut
     if !explanation.hypotheses.is_empty() {
         sink(&Event::Explained(Box::new(explanation)));
     }
+}
+
+/// TCP was open, and nothing that it sent was acknowledged.
+fn has_moved_nothing(run: &Run) -> bool {
+    Direction::BOTH.into_iter().filter_map(|direction| run.summary.direction(direction)).any(|figures| {
+        figures.transport == Transport::Tcp && figures.sent.bytes.0 > 0 && figures.received.bytes.0 == 0
+    })
 }
 
 impl Case<'_> {

@@ -1,7 +1,9 @@
 //! A run of round trips.
 
 use super::begun::{Begun, Watched};
+use super::explain::tcp::mark_dropped;
 use super::explain::{self, Subject};
+use super::throughput::is_refused;
 use super::{Measured, Options, limit};
 use crate::error::{Error, Failure, Result};
 use crate::session::protocol::UNACKNOWLEDGED;
@@ -10,9 +12,10 @@ use crate::work::latency::{self, Job};
 use insight::run_of_events;
 use model::event::Event;
 use model::latency::{EgressPath, LatencyPlan, LatencyProtocol};
-use model::plan::{Direction, LocalOptions};
+use model::plan::{Direction, End, LocalOptions};
 use model::playback::Item;
 use model::reach::Reach;
+use model::units::Nanos;
 use std::path::PathBuf;
 use wire::ProtocolError;
 use wire::stamp::Key;
@@ -67,11 +70,52 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
     }
     let known = run_of_events("", "latency", begun.events());
     let reason = known.findings.into_iter().find(|finding| explain::is_cause(&finding.id));
+    let outcome = match outcome {
+        Err(error)
+            if reason.is_none()
+                && more.is_empty()
+                && !has_replies(begun.events())
+                && !is_refused(&error)
+                && replies_unmarked(work, options) =>
+        {
+            Err(mark_dropped(error, work.plan.tos))
+        }
+        other => other,
+    };
     let attribute = |measured, error: Error| match reason {
         Some(reason) => error.advised("latency", format!("{}. {}", reason.title, reason.advice)),
         None => attribute(measured, error),
     };
     begun.end("latency", outcome, options, |event| matches!(event, Event::Latency(_)), attribute)
+}
+
+fn has_replies(events: &[Event]) -> bool {
+    let of_result = |event: &Event| match event {
+        Event::Latency(result) => result.egress_paths.iter().any(|egress| egress.counted.received > 0),
+        _ => false,
+    };
+    events.iter().any(of_result)
+}
+
+/// No reply came to marked messages: whether some come without the mark, so that the mark is the reason.
+fn replies_unmarked(work: &LatencyWork, options: &Options) -> bool {
+    if work.plan.tos == 0 || work.plan.explain.is_zero() || options.stop.is_raised() {
+        return false;
+    }
+    let plan = LatencyPlan { tos: 0, end: End::Time(SHORT), load: None, ..work.plan.clone() };
+    let job = Job {
+        plan: &plan,
+        security: &options.security,
+        tls: None,
+        key: work.key.as_ref(),
+        playback: &work.playback,
+        raw: None,
+        interrupt: &options.stop,
+    };
+    let mut events = Vec::new();
+    // How it ends is of no matter.
+    latency::run(&job, &mut |event| events.push(event.clone())).ok();
+    has_replies(&events)
 }
 
 /// The far end of the only path.
@@ -107,3 +151,6 @@ fn attribute(measured: bool, error: Error) -> Error {
         _ => error,
     }
 }
+
+/// Time of a test that only shows whether replies come.
+const SHORT: Nanos = Nanos::from_millis(300);

@@ -2,7 +2,7 @@
 
 use super::begun::{Begun, Watched};
 use super::explain::Subject;
-use super::explain::tcp::begins_unmarked;
+use super::explain::tcp::{begins_unmarked, mark_dropped};
 use super::observe::Observing;
 use super::{Measured, Options, explain, is_start, link, without_copy};
 use crate::error::{Error, Result};
@@ -14,12 +14,8 @@ use model::plan::Plan;
 use model::reach::Reach;
 use wire::iperf3::Extras;
 
-/// The same begins without the mark.
-const MARKED: &str = "the same test without it begins: look for a firewall or a provider's edge that drops marked packets, or a \
-                      queue for this class without any bandwidth; until then leave out --dscp and --tos";
-
 /// The far end answered, and not to the mark.
-fn is_refused(error: &Error) -> bool {
+pub(super) fn is_refused(error: &Error) -> bool {
     error.system().is_some_and(|system| system.source.kind() == std::io::ErrorKind::ConnectionRefused)
 }
 
@@ -39,8 +35,10 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
     }
     if outcome.is_ok() {
         begun.find_limit(plan, options);
-        let known = run_of_events("", "throughput", begun.events());
-        explain::explain(&Subject::of_test(plan), options, known, &mut |event| begun.event(event));
+    }
+    let known = run_of_events("", "throughput", begun.events());
+    explain::explain(&Subject::of_test(plan), options, known, &mut |event| begun.event(event));
+    if outcome.is_ok() {
         for event in without_copy::repeat(begun.events(), options) {
             begun.event(&event);
         }
@@ -48,13 +46,16 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
     let has_begun = begun.events().iter().any(is_start);
     let outcome = match outcome {
         Err(error) if !has_begun && !is_refused(&error) && begins_unmarked(plan, options) => {
-            let dscp = plan.test.tos / 4;
-            Err(error
-                .advised(format!("packets with the mark of this test (DSCP {dscp}) are dropped"), MARKED))
+            Err(mark_dropped(error, plan.test.tos))
         }
         other => other,
     };
-    let attribute = |has_begun, error| attribute(&plan.target, plan.protocol, has_begun, error);
+    let known = run_of_events("", "throughput", begun.events());
+    let reason = known.findings.into_iter().find(|finding| explain::is_cause(&finding.id));
+    let attribute = |has_begun, error: Error| match reason {
+        Some(reason) => error.advised("throughput", format!("{}. {}", reason.title, reason.advice)),
+        None => attribute(&plan.target, plan.protocol, has_begun, error),
+    };
     let mut ended = begun.end("throughput", outcome, options, is_start, attribute)?;
     ended.error.take_if(|_| options.stop.is_raised());
     Ok(ended)

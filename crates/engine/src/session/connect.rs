@@ -12,6 +12,7 @@ use linux::clock::mono_now;
 use linux::error::{OsError, is_out_of_files};
 use linux::poll::Waker;
 use linux::socket::{TcpOptions, is_stopped, tcp_connect_until};
+use model::event::Warning;
 use model::host::Host;
 use model::plan::{LocalOptions, ProtocolName, Target};
 use model::units::Nanos;
@@ -129,6 +130,17 @@ fn with_other_family(
         failure.advice = Some(format!("{advice}; {other}"));
     }
     failure
+}
+
+/// Warns of connections that opened only after their SYN had been retransmitted, a second or more later.
+pub(crate) fn opened_late(late: usize, all: usize) -> Option<Warning> {
+    (late > 0).then(|| {
+        let text = format!(
+            "{late} of {all} connections opened only after their SYN was retransmitted: SYNs or the answers to them are lost, by a firewall \
+             that limits new connections, a full queue of the listener (`nstat -az TcpExtListenDrops` there), or a line that loses packets"
+        );
+        Warning::new("syn-retransmitted", text)
+    })
 }
 
 /// The host as requested, and its address; with its port, where the request has one.

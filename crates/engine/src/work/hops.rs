@@ -6,6 +6,7 @@ mod back;
 mod beyond;
 mod echo;
 mod icmp;
+mod late;
 mod names;
 mod quotes;
 mod sizes;
@@ -185,6 +186,9 @@ fn both_ways(
         back.transpose().map(|back| (outcome, back.map(join).unwrap_or_default()))
     })?;
     let mut result = tracer.result();
+    if outcome.is_ok() {
+        late::listen(job, channel, &mut result)?;
+    }
     for (flow, known) in result.flows.iter_mut().zip(channel.flows()) {
         flow.flow = known;
     }

@@ -9,7 +9,7 @@ mod service;
 mod tcp;
 pub(crate) mod trace;
 
-use crate::error::{Result, sentence};
+use crate::error::{Error, Result, sentence};
 use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
@@ -82,12 +82,17 @@ fn with_early<'scope, 'env: 'scope>(
                     let text = format!("TCP to {}: {cause}; {UNACKNOWLEDGED}.", job.plan.target.address);
                     sink(&Event::Warning(Warning::new("handshake-only", text)));
                 }
-                alone(job, sink)
+                alone(job, sink).map_err(|silent| if is_refusal(&e) { e } else { silent })
             }
             Err(e) => Err(e),
         },
         PathMethod::Icmp | PathMethod::Udp | PathMethod::Tcp => alone(job, sink),
     }
+}
+
+/// A router refuses to pass packets on to the far end, which explains a host that answers nothing.
+fn is_refusal(error: &Error) -> bool {
+    error.system().is_some_and(|refused| host::reach::of_another(refused.rejection).is_some())
 }
 
 /// The first session. `is_unsure`: whether a pathmeter is there is not known.

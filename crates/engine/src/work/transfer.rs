@@ -14,13 +14,14 @@ use crate::host::address::Family;
 use crate::host::capture::{self, CaptureOptions};
 use crate::host::describe;
 use crate::host::interrupt::Interrupt;
+use crate::session::connect::opened_late;
 use crate::session::protocol::UNACKNOWLEDGED;
 use exchange::Courier;
 use linux::clock::{mono_now, wall_now};
 use linux::socket::TcpOptions;
 use model::event::{Event, Finished, Outcome, Warning};
-use model::transfer::{MtuOf, TransferPlan, TransferStarted, Trust};
-use model::units::Bytes;
+use model::transfer::{MtuOf, Transfer, TransferPlan, TransferStarted, Trust};
+use model::units::{Bytes, Nanos};
 use mtu::Sweep;
 use source::Source;
 use std::collections::BTreeSet;
@@ -74,7 +75,16 @@ pub fn run(job: &Job<'_>, emit: &mut dyn FnMut(&Event)) -> Result<()> {
     let begun = TransferStarted { wall: wall_now(), plan: plan.clone(), host: describe(peer) };
     emit(&Event::TransferStarted(Box::new(begun)));
     warnings(plan).into_iter().for_each(|warning| emit(&Event::Warning(warning)));
-    let outcome = rounds(job, &courier, sweep.as_mut(), started, emit);
+    let (mut late, mut all) = (0, 0);
+    let outcome = rounds(job, &courier, sweep.as_mut(), started, &mut |event| {
+        if let Event::Transfer(transfer) = event
+            && transfer.times.connect.is_some()
+        {
+            (late, all) = (late + usize::from(is_late(transfer)), all + 1);
+        }
+        emit(event);
+    });
+    opened_late(late, all).into_iter().for_each(|warning| emit(&Event::Warning(warning)));
     if let Some(capture) = captured {
         emit(&capture.finish());
     }
@@ -86,6 +96,13 @@ pub fn run(job: &Job<'_>, emit: &mut dyn FnMut(&Event)) -> Result<()> {
     };
     emit(&Event::Finished(Finished { wall: wall_now(), elapsed: mono_now() - started, outcome: reported }));
     restored.and(outcome)
+}
+
+/// The connection took as long to open as the kernel waits before it retransmits a SYN, and far longer than a round trip.
+fn is_late(transfer: &Transfer) -> bool {
+    let connect = transfer.times.connect.filter(|connect| *connect >= SYN_TIMEOUT);
+    let rtt = transfer.tcp.as_ref().map_or(Nanos::ZERO, |tcp| tcp.rtt);
+    connect.is_some_and(|connect| connect > rtt.saturating_mul(3))
 }
 
 /// The repetitions, every MTU and file in each.
@@ -251,5 +268,7 @@ const LARGE_HELLO: &str = "Browsers send such large ones for their post-quantum 
                            in two packets, or large packets vanish up (`pathmeter mtu` shows that). These transfers go on with small ones.";
 /// Smallest MTU of IPv6.
 pub(crate) const IPV6_LEAST: u32 = 1280;
+/// Linux retransmits a SYN after a second; the clocks of both may differ a little.
+const SYN_TIMEOUT: Nanos = Nanos::from_millis(980);
 /// `ETIMEDOUT`.
 const TIMED_OUT: i32 = 110;

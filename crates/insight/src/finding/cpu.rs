@@ -33,8 +33,8 @@ pub(crate) fn full_cpus(direction: &MeasuredDirection<'_>) -> [Option<String>; 2
     }
 }
 
-/// Of two ends whose CPUs are full the receiver is the slower one: its window stops TCP, datagrams are lost at its host, or nothing shows it
-/// but that its thread is the busier one.
+/// The receiver is the slower one of two ends whose CPUs are full: its window stops TCP, datagrams are lost at its host, or its thread is
+/// the busier one.
 fn waits_for_receiver(one_way: &MeasuredDirection<'_>) -> bool {
     if one_way.udp() {
         return is_overrun(one_way);

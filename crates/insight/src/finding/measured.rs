@@ -87,6 +87,12 @@ impl<'a> MeasuredDirection<'a> {
         })
     }
 
+    /// Fragments as large as the sender's kernel makes them vanish on the path, as whole packets of their size do.
+    pub(crate) fn loses_full_pieces(&self) -> bool {
+        let piece = self.figures.wire.frame.map(|frame| frame.saturating_sub(ETHERNET));
+        piece.is_some_and(|piece| path::loses(self.run, self.direction, piece))
+    }
+
     /// Packets of this size lose about what the test lost, and smaller ones do not.
     fn is_lost_in_part(&self, packet: u32) -> bool {
         let path = self.run.summary.path.as_ref().and_then(|path| path.in_direction(self.direction));
@@ -158,5 +164,7 @@ impl<'a> MeasuredDirection<'a> {
 
 /// Bytes of TCP's timestamps in a segment (RFC 7323), padded.
 const TIMESTAMPS: u32 = 12;
+/// Header and FCS of a frame.
+const ETHERNET: u32 = 18;
 /// A share of loss that was measured twice differs by less.
 const ABOUT: f64 = 2.5;

@@ -12,12 +12,16 @@ use serde_json::Value;
 
 /// A receiver got nothing for a while, while its sender sent.
 pub(super) fn outage(run: &Run) -> Vec<Finding> {
-    let silence = |one_way: &MeasuredDirection<'_>| longest(one_way).or_else(|| standstill(one_way));
+    measured_directions(run).filter_map(|one_way| Some(finding(&one_way, down(&one_way)?))).collect()
+}
+
+/// The time in which a direction was down.
+pub(super) fn down(one_way: &MeasuredDirection<'_>) -> Option<Silence> {
     // Packets that vanish by their size are lost for as long as they are sent: the path was not down.
-    measured_directions(run)
-        .filter(|one_way| !loss::lost_by_size(one_way) && !is_explained(one_way))
-        .filter_map(|one_way| Some(finding(&one_way, silence(&one_way)?)))
-        .collect()
+    if loss::lost_by_size(one_way) || is_explained(one_way) {
+        return None;
+    }
+    longest(one_way).or_else(|| standstill(one_way))
 }
 
 /// Another finding names why nothing came: the program did not read, or marked packets are dropped.

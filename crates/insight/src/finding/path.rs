@@ -10,7 +10,7 @@ mod tcp;
 mod verdict;
 mod whole;
 
-pub(super) use black_hole::black_hole;
+pub(super) use black_hole::{black_hole, echo_filtered};
 pub(super) use discovery::{stale, wrong};
 pub(super) use flows::differ as paths_differ;
 pub(super) use mss::clamped;

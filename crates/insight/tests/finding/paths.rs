@@ -36,6 +36,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         Sizes::for_mtu(true, 1200).run()
     }),
     raises("mtu-black-hole", "echo requests above a size stay without a reply", || echoed(false).run()),
+    raises("mtu-black-hole", "of small ones, and nothing shows that they arrive", || small_echo(false).run()),
+    spares("mtu-black-hole", "a filter of large echo is likely", || small_echo(true).run()),
+    raises("echo-filtered", "requests above 1000 bytes arrive and have no reply", || small_echo(true).run()),
+    spares("echo-filtered", "requests above 1400 bytes arrive and have no reply", || echoed(true).run()),
     spares("mtu-black-hole", "IPv4 with less than IPv6 needs, which is reported", || {
         Sizes::for_mtu(false, 1200).run()
     }),
@@ -331,6 +335,15 @@ fn echoed(requests_arrive: bool) -> Sizes {
     Sizes::for_mtu(true, 1400).with(|s| {
         s.both(|direction| (direction.bound, direction.discovery) = (Bound::AtLeast, Discovery::Unknown));
         s.echo_hole = Some(EchoHole { first: 1401, last: 1500, requests_arrive });
+    })
+}
+
+/// Echo requests above 1000 bytes have no reply, where packets of 1500 bytes cross up.
+fn small_echo(requests_arrive: bool) -> Sizes {
+    Sizes::clean(false).with(|s| {
+        let down = s.down.get_or_insert_with(Default::default);
+        (down.path_mtu, down.bound) = (Some(1000), Bound::AtLeast);
+        s.echo_hole = Some(EchoHole { first: 1001, last: 1500, requests_arrive });
     })
 }
 

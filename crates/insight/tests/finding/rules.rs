@@ -189,6 +189,18 @@ const SCENARIOS: &[Scenario] = &[
     raises("receiver-limited", "the receiver's backlog overflows", || {
         lossy(20_000).unlimited().with(|s| s.receive_end().kernel.softnet_drops = 20_000).run()
     }),
+    raises("receiver-limited", "both ends' threads are full, its window stops TCP", || {
+        busy_receiver(0.97).with(|s| s.sender.cpu.threads = vec![0.99]).with(stopped_by_window).run()
+    }),
+    spares("sender-limited", "both ends' threads are full, the receiver's window stops TCP", || {
+        busy_receiver(0.97).with(|s| s.sender.cpu.threads = vec![0.99]).with(stopped_by_window).run()
+    }),
+    raises("sender-limited", "both ends' threads are full, and no window stops TCP", || {
+        busy_receiver(0.97).with(|s| s.sender.cpu.threads = vec![0.99]).run()
+    }),
+    spares("receiver-limited", "both ends' threads are full, and no window stops TCP", || {
+        busy_receiver(0.97).with(|s| s.sender.cpu.threads = vec![0.99]).run()
+    }),
     spares("receiver-limited", "TCP with time left", || busy_receiver(0.9).run()),
     spares("receiver-limited", "a receiver that spins and loses nothing", || {
         let fixture = Fixture::udp().unlimited();
@@ -345,6 +357,12 @@ fn busy_sender(share: f64) -> Fixture {
 
 fn busy_receiver(share: f64) -> Fixture {
     Fixture::tcp().with(|s| s.receive_end().cpu.threads = vec![share])
+}
+
+/// The receiver's window is shut for a third of the time.
+fn stopped_by_window(fixture: &mut Fixture) {
+    let tcp = fixture.tcp_counters();
+    (tcp.busy, tcp.receive_window_limited) = (Nanos::from_secs(9), Nanos::from_secs(3));
 }
 
 /// The receiver's rate without the copy.

@@ -23,6 +23,8 @@ pub struct Evidence {
     pub udp: Option<UdpSigns>,
     /// Facts of the two hosts.
     pub host: HostFacts,
+    /// Time of the test in which the path was down.
+    pub down: Option<Nanos>,
     /// Results of the decision phase.
     pub load: Option<LoadProbing>,
     /// Hosts between the ends that were observed during the test.

@@ -167,6 +167,17 @@ fn refusals_and_sizes_have_their_router() {
 }
 
 #[test]
+fn a_refusal_that_comes_late_is_heard() {
+    let Some(lab) = Lab::new("a_refusal_that_comes_late") else { return };
+    // The router has no error left for what it refuses as long as the trace goes on.
+    let refusing = "iifname near limit rate 1/second burst 1 packets reject with icmpx type admin-prohibited";
+    lab.forward(Node::R2, &format!("{refusing}\niifname near drop"));
+    let (found, _) = hops(&lab, Who::Root, &[Node::S.address(Family::V4), "-c", "4", "-i", "200ms"]);
+    assert_eq!(found["end"], "refused", "{found:#}");
+    assert_eq!(found["hops"][2]["routers"][0]["refused"], serde_json::json!([3, 13]), "{found:#}");
+}
+
+#[test]
 fn a_pathmeter_at_the_far_end_traces_the_way_back() {
     let Some(lab) = Lab::new("the_far_end_traces_the_way_back") else { return };
     without_limits(&lab);

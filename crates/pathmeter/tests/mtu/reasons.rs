@@ -130,15 +130,30 @@ fn an_option_that_is_removed_is_no_clamp() {
 #[test]
 fn connections_that_open_late_are_named() {
     let Some(lab) = Lab::new("connections_that_open_late") else { return };
-    let _server = lab.serve(Node::S, Who::Root, &[]);
+    let _server = lab.serve(Node::S, Who::Root, &["--http=8080"]);
     // The control connection is let through, and the first SYN of the next second is too.
     lab.forward(
         Node::R1,
         "iifname near tcp flags & (syn | ack) == syn limit rate over 1/second burst 2 packets drop",
     );
     let run = result(&lab, &["throughput", Node::S.address(Family::V4), "-P", "4", "-t", "500ms"]);
-    let warnings = run["summary"]["warnings"].as_array().unwrap();
-    assert!(warnings.iter().any(|one| one["id"] == "syn-retransmitted"), "{warnings:#?}");
+    let is_named = |run: &Value| {
+        let warnings = run["summary"]["warnings"].as_array().unwrap();
+        assert!(warnings.iter().any(|one| one["id"] == "syn-retransmitted"), "{warnings:#?}");
+    };
+    is_named(&run);
+    let url = format!("http://{}:8080/bytes/100k", Node::S.address(Family::V4));
+    is_named(&result(&lab, &["transfer", &url, "-n", "6"]));
+}
+
+#[test]
+fn messages_whose_mark_is_dropped_have_that_reason() {
+    let Some(lab) = Lab::new("messages_whose_mark_is_dropped") else { return };
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    lab.forward(Node::R1, "iifname near ip dscp ef drop");
+    let host = Node::S.address(Family::V4);
+    let error = lab.run(Node::C, Who::Root, &["latency", host, "-t", "300ms", "--dscp", "ef"]).code(3).stderr;
+    assert!(error.contains("packets with the mark of this test (DSCP 46) are dropped"), "{error}");
 }
 
 #[test]

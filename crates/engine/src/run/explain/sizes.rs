@@ -6,6 +6,7 @@ use model::event::Event;
 use model::path::{PathDirection, PathMethod, PathPlan, PathResult};
 use model::plan::{Direction, Transport};
 use model::run::Run;
+use model::sample::Role;
 use model::summary::DirectionSummary;
 
 /// Raised where packet sizes are the reason.
@@ -48,7 +49,9 @@ fn is_stalled(case: &Case<'_>) -> bool {
 fn is_odd(case: &Case<'_>, one_way: &DirectionSummary, direction: Direction) -> bool {
     match one_way.transport {
         Transport::Tcp => {
-            one_way.received.bytes.0 == 0 || case.finding(direction, &["outage", "path-loss", "tcp-crippled"])
+            one_way.received.bytes.0 == 0
+                || case.finding(direction, &["outage", "path-loss", "tcp-crippled"])
+                || is_held_tiny(case, direction)
         }
         Transport::Udp => {
             let nothing = one_way.received.datagrams.saturating_mul(NEARLY_NOTHING) <= one_way.sent.datagrams;
@@ -58,6 +61,20 @@ fn is_odd(case: &Case<'_>, one_way: &DirectionSummary, direction: Direction) -> 
             !one_way.receiver_unknown && one_way.sent.datagrams > 0 && odd
         }
     }
+}
+
+/// The sender's kernel believes in a path that is smaller than any in use: a router reported a size that is too small, or none.
+fn is_held_tiny(case: &Case<'_>, direction: Direction) -> bool {
+    let summary = &case.run.summary;
+    let (sender, host) = match direction {
+        Direction::Up => (&summary.local, &case.run.host),
+        Direction::Down => (&summary.peer, &case.run.peer),
+    };
+    let rows = sender.iter().flat_map(|end| &end.streams).filter(|row| row.role == Role::Sender);
+    let believed =
+        rows.filter_map(|row| row.tcp.as_ref()).map(|tcp| tcp.path_mtu).filter(|mtu| *mtu > 0).min();
+    let own = host.as_ref().and_then(|host| Some(host.nic.as_ref()?.mtu));
+    believed.zip(own).is_some_and(|(believed, own)| believed < TINY && believed < own)
 }
 
 /// Loss is what comes of sending as fast as possible.
@@ -134,5 +151,7 @@ fn note_stall(run: &Run, direction: Direction, one_way: &mut PathDirection) {
 
 /// Payload of messages that every path carries (RFC 791: packets of 576 bytes).
 const SMALL_MESSAGE: u32 = 500;
+/// Every host takes packets of 576 bytes (RFC 791); Linux goes down to 552 where a router names no size.
+const TINY: u32 = 576;
 /// One datagram in so many is nearly nothing.
 const NEARLY_NOTHING: u64 = 20;

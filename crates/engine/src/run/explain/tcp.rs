@@ -2,6 +2,7 @@
 //! packets with the mark of the test are.
 
 use super::{Case, Options, Probed, Result};
+use crate::error::Error;
 use crate::work::client;
 use model::event::Event;
 use model::explain::Answer;
@@ -128,6 +129,11 @@ pub(in crate::run) fn begins_unmarked(plan: &Plan, options: &Options) -> bool {
     has_begun
 }
 
+/// The error of a test that begins without its mark.
+pub(in crate::run) fn mark_dropped(error: Error, tos: u8) -> Error {
+    error.advised(format!("packets with the mark of this test (DSCP {}) are dropped", tos / 4), MARKED)
+}
+
 fn tcp<'a>(case: &'a Case<'_>, direction: Direction) -> Option<&'a DirectionSummary> {
     case.run.summary.direction(direction).filter(|figures| figures.transport == Transport::Tcp)
 }
@@ -201,3 +207,6 @@ const A_FEW: u64 = 10;
 const MUCH_MORE: u64 = 20;
 const FEW_LOST: f64 = 0.02;
 const MOST_LOST: f64 = 0.5;
+/// A test that is dropped for its mark begins without it.
+const MARKED: &str = "the same test without it begins: look for a firewall or a provider's edge that drops marked packets, or a \
+                      queue for this class without any bandwidth; until then leave out --dscp and --tos";

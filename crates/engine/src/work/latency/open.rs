@@ -5,7 +5,7 @@ use super::control::Control;
 use super::session::LatencySession;
 use super::twamp::TwampSession;
 use crate::error::{Context, Failure, Result};
-use crate::session::connect::{Security, connect_or};
+use crate::session::connect::{Security, connect_or, opened_late};
 use crate::session::foreign_tls::ForeignTls;
 use crate::work::echo::encrypted::Encrypted;
 use crate::work::echo::server::join;
@@ -16,6 +16,7 @@ use linux::error::OsError;
 use linux::options;
 use linux::sockaddr::plain;
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
+use linux::tcp_info::tcp_info;
 use model::event::Warning;
 use model::latency::{
     EgressEnds, EgressPath, LatencyMode, LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode,
@@ -76,6 +77,11 @@ pub(crate) fn configure(socket: &Socket, plan: &LatencyPlan) -> Vec<Warning> {
         && let Err(e) = options::set_tos(socket, plan.tos)
     {
         warnings.push(Warning::new("dscp-refused", format!("{e}; packets go unmarked")));
+    }
+    if let Socket::Tcp(tcp) = socket
+        && let Ok(info) = tcp_info(tcp)
+    {
+        warnings.extend(opened_late(usize::from(info.retransmits > 0), 1));
     }
     warnings
 }

@@ -2,6 +2,7 @@
 
 use super::{BUSY, Opener, WorkContext};
 use crate::error::{fault, sentence};
+use crate::session::connect::opened_late;
 use crate::work::arrivals::{Arrival, Slot};
 use crate::work::observer::SessionEvent;
 use crate::work::throughput::flows;
@@ -130,14 +131,7 @@ fn lost_syns(flows: &[Flow]) -> Option<Warning> {
         FlowSocket::Udp(_) => None,
     });
     let tcp: Vec<_> = tcp.collect();
-    let (late, all) = (tcp.iter().filter(|tcp| tcp.retransmits > 0).count(), tcp.len());
-    (late > 0).then(|| {
-        let text = format!(
-            "{late} of {all} connections opened only after their SYN was retransmitted: SYNs or the answers to them are lost, by a firewall \
-             that limits new connections, a full queue of the listener (`nstat -az TcpExtListenDrops` there), or a line that loses packets"
-        );
-        Warning::new("syn-retransmitted", text)
-    })
+    opened_late(tcp.iter().filter(|tcp| tcp.retransmits > 0).count(), tcp.len())
 }
 
 /// The flows that have arrived, as the test wants them.

@@ -109,7 +109,7 @@ pub fn evidence_of_rows(run: &Run) -> Option<Evidence> {
         // Hosts that other work keeps busy delay what arrives, as a queue does.
         host: HostFacts { line_share, busy: run.tests.iter().any(is_noisy), ..HostFacts::default() },
         load: load_of(run, best.direction),
-        observed: Vec::new(),
+        ..Evidence::default()
     })
 }
 

@@ -273,7 +273,9 @@ fn reordering(signs: &Signs<'_>) -> Option<Limit> {
 pub(super) fn not_known(signs: &Signs<'_>) -> Limit {
     let mut ruled_out = Vec::new();
     let load = signs.load();
-    if signs.is_delayed() {
+    if let Some(down) = signs.evidence.down {
+        ruled_out.push(format!("the path was down for {down} of the test"));
+    } else if signs.is_delayed() {
         ruled_out.push(
             "the path took no more than a load gave it, and this host was too busy to show how much".into(),
         );
@@ -295,7 +297,10 @@ pub(super) fn not_known(signs: &Signs<'_>) -> Limit {
     if load.is_some() {
         let host = &signs.evidence.host;
         if host.sender_full.is_none() && host.receiver_full.is_none() {
-            ruled_out.push("no CPU of either end was full".into());
+            ruled_out.push(match host.busy {
+                true => "other work kept the hosts busy, which may have set the rate".into(),
+                false => "no CPU of either end was full".into(),
+            });
         }
         if signs.tcp().is_some_and(|tcp| tcp.busy.0 > 0 && tcp.receive_window < MOSTLY) {
             ruled_out.push("TCP did not wait for the receiver's window".into());

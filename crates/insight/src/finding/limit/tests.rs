@@ -67,7 +67,7 @@ pub(super) fn clean() -> Evidence {
         udp: None,
         host: HostFacts::default(),
         load: Some(load),
-        observed: Vec::new(),
+        ..Evidence::default()
     }
 }
 
@@ -506,4 +506,14 @@ fn a_full_cpu_of_an_observed_router_is_the_limit_unless_a_bucket_is() {
     assert_eq!(of_packets(vec![own]).kind, LimitKind::PacketRate, "it may be the CPU of an end");
     let bucket = Evidence { observed: vec![router(0.97, Vec::new())], ..capped(Nanos::from_millis(50)) };
     assert_eq!(limit_of(&bucket).kind, LimitKind::Shaper, "the same rate at every load");
+}
+
+#[test]
+fn an_outage_is_why_less_arrived_than_the_path_carries() {
+    let mut evidence = clean();
+    evidence.down = Some(Nanos::from_secs(2));
+    assert_eq!(
+        limit_of(&evidence).ruled_out.first().map(String::as_str),
+        Some("the path was down for 2.00 s of the test")
+    );
 }

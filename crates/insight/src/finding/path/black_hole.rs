@@ -4,20 +4,33 @@ use super::super::text::capital;
 use super::super::{Finding, Severity};
 use super::{Side, VLAN_TAG, each_egress, with_hop, without_ipv6};
 use model::path::{
-    BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentDelivery, TooBig, least_mtu,
+    BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentDelivery, HopSource, TooBig, least_mtu,
 };
 use model::plan::Direction;
 use model::run::Run;
 
 /// Packets above a size are lost without a message to their sender.
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
-    let echo = run.summary.path.as_ref().and_then(|path| path.echo_hole).map(by_echo);
+    let echo = echo_hole(run).filter(|hole| !is_filter(*hole)).map(by_echo);
     let directions = each_egress(run, |side| {
         let hole = side.one_way.black_hole.or_else(|| not_believed(side))?;
         // Packets that the sender's own route keeps small never meet it: `route-mtu` names it.
         (!side.one_way.is_held_by_route()).then(|| finding(side, hole))
     });
     directions.into_iter().chain(echo).collect()
+}
+
+/// Large echo requests are not answered, though packets of their size arrive, and a path of that size is unlikely.
+pub(in super::super) fn echo_filtered(run: &Run) -> Vec<Finding> {
+    echo_hole(run).filter(|hole| is_filter(*hole)).map(by_echo).into_iter().collect()
+}
+
+fn echo_hole(run: &Run) -> Option<EchoHole> {
+    run.summary.path.as_ref().and_then(|path| path.echo_hole)
+}
+
+fn is_filter(hole: EchoHole) -> bool {
+    hole.requests_arrive && hole.is_likely_filter()
 }
 
 /// Routers report a size that IPv6's hosts do not believe: one below its least MTU (RFC 8201 section 4).
@@ -42,7 +55,11 @@ fn by_echo(hole: EchoHole) -> Finding {
              sizes vanish up or down, or a firewall drops large echo alone; echo does not show which"
         ),
     };
-    let finding = Finding::new("mtu-black-hole", Severity::Warning, Direction::Down, title);
+    let (id, severity) = match is_filter(hole) {
+        true => ("echo-filtered", Severity::Info),
+        false => ("mtu-black-hole", Severity::Warning),
+    };
+    let finding = Finding::new(id, severity, Direction::Down, title);
     let finding = if hole.requests_arrive { finding } else { finding.everywhere() };
     let until_then = match hole.is_likely_filter() {
         true => format!(
@@ -82,8 +99,9 @@ fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
 }
 
 fn reason(side: Side<'_>, hole: BlackHole) -> String {
-    let router = side.hop().unwrap_or_else(|| "a router on the path".into());
-    let link = side.hop().map_or_else(|| "a link".into(), |hop| format!("the link behind {hop}"));
+    let named = side.hop().filter(|_| side.one_way.limiting_hop.as_ref().and_then(|hop| hop.ttl) != Some(0));
+    let router = named.unwrap_or_else(|| "a router on the path".into());
+    let link = link(side).unwrap_or_else(|| "a link".into());
     if let Some((_, mtu)) = side.smaller_receiver() {
         return format!(
             "the interface of {} has an MTU of {mtu} and drops what its network sends larger",
@@ -147,6 +165,15 @@ fn nearer(side: Side<'_>) -> Option<String> {
 }
 
 /// The fix, and the number that works until then.
+/// The link at which larger packets end.
+fn link(side: Side<'_>) -> Option<String> {
+    let hop = side.one_way.limiting_hop.as_ref()?;
+    match (hop.found_by, hop.ttl) {
+        (HopSource::Trace, Some(0)) => Some(format!("the link of {} to its first router", side.sender())),
+        _ => side.hop().map(|hop| format!("the link behind {hop}")),
+    }
+}
+
 fn cure(side: Side<'_>, hole: BlackHole) -> String {
     let fits = hole.first.saturating_sub(1);
     if let Some((device, mtu)) = side.smaller_receiver() {
@@ -164,8 +191,8 @@ fn cure(side: Side<'_>, hole: BlackHole) -> String {
     };
     let let_through =
         format!("let {message} through at the firewalls on the path, so that it reaches {}", side.sender());
-    let behind = side.hop().map(|hop| format!(" behind {hop}")).unwrap_or_default();
-    let same = format!("set the same MTU at both ends of the link{behind}");
+    let same =
+        format!("set the same MTU at both ends of {}", link(side).unwrap_or_else(|| "the link".into()));
     let fix = match hole.cause {
         BlackHoleCause::IcmpFiltered => let_through,
         BlackHoleCause::LinkMismatch => same,

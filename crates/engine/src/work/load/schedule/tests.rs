@@ -236,7 +236,7 @@ fn evidence(path: &mut SimPath, before: Before) -> Evidence {
         udp: None,
         host: HostFacts::default(),
         load: Some(load),
-        observed: Vec::new(),
+        ..Evidence::default()
     }
 }
 
