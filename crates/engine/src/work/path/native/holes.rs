@@ -54,10 +54,14 @@ impl DirectionSearch<'_> {
         if !around.is_empty() {
             self.ask(&around, EDGE_COPIES, &mut tried)?;
         }
-        let found = holes(&tried);
-        let first: Vec<u32> = found.iter().map(|hole| hole.first).collect();
-        if self.is_lost_by_rate(&first)? {
-            return Ok(());
+        let mut found = holes(&tried);
+        while self.is_lost_by_rate(&found.iter().map(|hole| hole.first).collect::<Vec<_>>())? {
+            let is_in_hole = |size: &u32| found.iter().any(|hole| (hole.first..=hole.last).contains(size));
+            let again: Vec<u32> = tried.keys().copied().filter(is_in_hole).collect();
+            for part in again.chunks(MAX_SIZES) {
+                self.ask(part, EDGE_COPIES, &mut tried)?;
+            }
+            found = holes(&tried);
         }
         self.one_way.holes = found;
         self.one_way

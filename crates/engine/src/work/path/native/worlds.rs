@@ -6,7 +6,7 @@ use model::event::{Connected, EndResult, Event, Finished, Outcome};
 use model::explain::{Answer, Explanation, Hypothesis};
 use model::finding::Severity;
 use model::host::Host;
-use model::path::{BlackHoleCause, PathMethod, PathResult, RouteMtu};
+use model::path::{BlackHoleCause, PathDirection, PathMethod, PathResult, RouteMtu, Unknown};
 use model::plan::{Direction, Directions, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
 use model::sample::{Role, Side, SideResult, Silence, StreamResult, TcpCounters, UdpCounters};
@@ -51,6 +51,8 @@ enum Fault {
     Filter(u32),
     /// The path was down to the end.
     Down,
+    /// Some further flows take a leg on which packets above a size vanish.
+    Leg(u32),
 }
 
 /// A path and the test that ran over it.
@@ -91,6 +93,7 @@ const REASONS: &[&str] = &[
     "path-loss",
     "size-dependent-loss",
     "tcp-crippled",
+    "paths-differ",
     "outage",
     "conntrack-drops",
 ];
@@ -116,6 +119,7 @@ impl World {
             Fault::Loss => &["path-loss"],
             Fault::Partial(..) => &["mtu-black-hole"],
             Fault::Down => &["outage"],
+            Fault::Leg(_) => &["paths-differ"],
         };
         found.iter().copied().collect()
     }
@@ -151,6 +155,24 @@ impl World {
             network.observed[at].cached_mtu = Some(mtu);
         }
         network
+    }
+
+    /// The path MTU in this direction, and those of further flows that take a leg of their own.
+    fn search(&self) -> (PathDirection, Vec<Unknown>) {
+        let mut network = self.network();
+        let found = DirectionSearch::find(&mut network, self.direction, None, &[self.packet()]);
+        let (mut one_way, unknown) = found.expect("it is simulated");
+        if let Fault::Leg(limit) = self.fault {
+            // One of the further flows takes the small leg for certain.
+            let small = |flow: u64| flow == 0 || self.random >> flow & 1 == 1;
+            for flow in 0..4 {
+                let fault = if small(flow) { Fault::Silent(limit) } else { Fault::None };
+                let mut network = World { fault, ..*self }.network();
+                let size = DirectionSearch::size(&mut network, self.direction, &one_way);
+                one_way.other_flows.extend(size.expect("it is simulated"));
+            }
+        }
+        (one_way, unknown)
     }
 
     /// Whole packets of the test: as large as what the sender believes in.
@@ -285,43 +307,67 @@ impl World {
     }
 
     fn run(&self) -> Run {
-        let mut network = self.network();
-        let packet = self.packet();
-        let (one_way, unknown) =
-            DirectionSearch::find(&mut network, self.direction, None, &[packet]).expect("it is simulated");
+        let (one_way, unknown) = self.search();
         let mut path = PathResult { method: PathMethod::Native, unknown, ..PathResult::default() };
         *path.direction_mut(self.direction) = Some(one_way);
         let [sender, receiver] = self.ends();
-        let sides = if self.direction == Direction::Up {
-            [Side::Local, Side::Peer]
-        } else {
-            [Side::Peer, Side::Local]
-        };
-        let address = |port: u16| ([10, 71, 0, 1], port).into();
-        let connected = Connected {
-            wall: WallTime(0),
-            plan: self.plan(),
-            local: address(1),
-            remote: address(2),
-            session: String::new(),
-            control_mss: None,
-            host: Host::default(),
-            peer: None,
-        };
-        let result =
-            |side, result| Event::Result(EndResult { side, result, output_text: None, output_json: None });
-        let wall = WallTime(20_000_000_000);
-        let finished = Finished { wall, elapsed: Nanos::from_secs(10), outcome: Outcome::Completed };
-        let events = [
-            Event::Connected(connected),
-            result(sides[0], sender),
-            result(sides[1], receiver),
-            Event::Path(Box::new(path)),
-            Event::Explained(Box::new(self.explanation())),
-            Event::Finished(finished),
-        ];
-        insight::run_of_events("1", "throughput", &events)
+        let ends = if self.direction == Direction::Up { [sender, receiver] } else { [receiver, sender] };
+        insight::run_of_events("1", "throughput", &events(self.plan(), ends, path, self.explanation()))
     }
+}
+
+/// A test of TCP in both directions at once, over a path with a fault of its own in each.
+fn both_ways([up, down]: [World; 2]) -> Run {
+    let mut path = PathResult { method: PathMethod::Native, ..PathResult::default() };
+    for world in [up, down] {
+        let (one_way, unknown) = world.search();
+        *path.direction_mut(world.direction) = Some(one_way);
+        path.unknown.extend(unknown);
+    }
+    let [up_sender, up_receiver] = up.ends();
+    let [down_sender, down_receiver] = down.ends();
+    // Kernel counters are those of what an end receives.
+    let end = |sender: SideResult, receiver: SideResult| {
+        let streams = [sender.streams, receiver.streams].concat();
+        SideResult { streams, ..receiver }
+    };
+    let plan = Plan { test: TestSpec { directions: Directions::Both, ..up.plan().test }, ..up.plan() };
+    let hypotheses = [up.explanation().hypotheses, down.explanation().hypotheses].concat();
+    let explanation = Explanation { hypotheses, ..Explanation::default() };
+    let ends = [end(up_sender, down_receiver), end(down_sender, up_receiver)];
+    insight::run_of_events("1", "throughput", &events(plan, ends, path, explanation))
+}
+
+/// The events of a test: of this end and of the far one.
+fn events(
+    plan: Plan,
+    [here, there]: [SideResult; 2],
+    path: PathResult,
+    explanation: Explanation,
+) -> Vec<Event> {
+    let address = |port: u16| ([10, 71, 0, 1], port).into();
+    let connected = Connected {
+        wall: WallTime(0),
+        plan,
+        local: address(1),
+        remote: address(2),
+        session: String::new(),
+        control_mss: None,
+        host: Host::default(),
+        peer: None,
+    };
+    let result =
+        |side, result| Event::Result(EndResult { side, result, output_text: None, output_json: None });
+    let wall = WallTime(20_000_000_000);
+    let finished = Finished { wall, elapsed: Nanos::from_secs(10), outcome: Outcome::Completed };
+    vec![
+        Event::Connected(connected),
+        result(Side::Local, here),
+        result(Side::Peer, there),
+        Event::Path(Box::new(path)),
+        Event::Explained(Box::new(explanation)),
+        Event::Finished(finished),
+    ]
 }
 
 fn fault() -> impl Strategy<Value = Fault> {
@@ -343,6 +389,7 @@ fn fault() -> impl Strategy<Value = Fault> {
         1 => Just(Fault::Memory),
         1 => Just(Fault::Loss),
         1 => Just(Fault::Down),
+        1 => (600_u32..1_490).prop_map(Fault::Leg),
         1 => (1_000_u32..1_490, 6_u32..60).prop_map(|(limit, width)| Fault::Partial(limit, width)),
     ]
 }
@@ -387,6 +434,31 @@ proptest! {
         prop_assert_eq!(cause == Some(BlackHoleCause::ReceiverFilter), is_filter, "{:?}", cause);
         for finding in run.findings.iter().filter(|finding| REASONS.contains(&finding.id.as_str())) {
             prop_assert!(finding.direction.is_none_or(|direction| direction == world.direction));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn each_direction_has_its_own_reason(up in world(), down in world()) {
+        // The mark is the plan's, and so of both directions.
+        prop_assume!(up.fault != Fault::Mark && down.fault != Fault::Mark);
+        let worlds = [(up, Direction::Up), (down, Direction::Down)]
+            .map(|(world, direction)| World { transport: Transport::Tcp, direction, ..world });
+        let run = both_ways(worlds);
+        let mut found = reasons(&run);
+        if worlds.iter().any(|world| matches!(world.fault, Fault::Partial(..))) {
+            found.remove("size-dependent-loss");
+        }
+        let [up, down] = worlds.map(|world| world.truth());
+        prop_assert_eq!(found, up.union(&down).copied().collect(), "{:#?}", run.findings);
+        for finding in run.findings.iter().filter(|finding| REASONS.contains(&finding.id.as_str())) {
+            let Some(direction) = finding.direction else { continue };
+            let truth = if direction == Direction::Up { &up } else { &down };
+            let may_be = truth.contains(finding.id.as_str()) || finding.id == "size-dependent-loss";
+            prop_assert!(may_be, "{direction}: {:#?}", run.findings);
         }
     }
 }
