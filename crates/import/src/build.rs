@@ -117,6 +117,15 @@ impl ParsedRun {
         }
     }
 
+    /// A protocol that has no place in our results: its bytes and rates stand, as of a byte stream.
+    pub(super) fn other_protocol(&mut self, protocol: &str) {
+        (self.mss, self.timestamps, self.resent_known) = (None, None, false);
+        self.warn(
+            "other-protocol",
+            format!("The test ran over {protocol}, not over TCP: its bytes and rates are as printed; segments, frames and retransmits of it are not known."),
+        );
+    }
+
     /// Notes a value that the output prints twice and differently: no figure of it is to be used.
     pub(super) fn contradict(&mut self, what: impl Into<String>) {
         self.warn("contradictory-output", what);
@@ -181,6 +190,7 @@ impl ParsedRun {
         self.credit_senders();
         self.no_time();
         let longest = self.longest();
+        self.receivers_time();
         let mut run = Run::unjudged(&format!("{name}:{}", self.line), "throughput", &self.events());
         (run.started, run.finished) = (self.started, self.started.map(|from| from + longest));
         run.host = self.client_host.clone();
@@ -201,6 +211,20 @@ impl ParsedRun {
             }
         }
         Imported { tool: self.tool, version: self.version, line: self.line, run: judge(run) }
+    }
+
+    /// The printed rate of a receiver is over its own time, which an end that counts until the other one's last message can exceed.
+    fn receivers_time(&mut self) {
+        for direction in Direction::BOTH {
+            let longest = |rows: &mut dyn Iterator<Item = &StreamResult>| rows.map(|row| row.elapsed).max();
+            let received = longest(&mut self.rows(direction, Role::Receiver).filter(|row| row.bytes.0 > 0));
+            let Some(received) = received.filter(|time| *time > Nanos::ZERO) else { continue };
+            let is_little = |sent: Nanos| sent.saturating_sub(received) <= Nanos(sent.0 / 10).max(LATE_END);
+            let rows = self.at_client.streams.iter_mut().chain(&mut self.at_server.streams);
+            let sent = rows.filter(|row| row.direction == direction && row.role == Role::Sender);
+            sent.filter(|row| row.elapsed > received && is_little(row.elapsed))
+                .for_each(|row| row.elapsed = received);
+        }
     }
 
     /// Bytes that moved in no time: how long it took is not known, and so no rate is.
@@ -386,6 +410,8 @@ pub(super) fn total(
     Some(StreamResult { stream, direction, role: first.role, elapsed, bytes, total_bytes: bytes, tcp, udp })
 }
 
+/// An end of a short test may count so much longer than the other.
+const LATE_END: Nanos = Nanos::from_millis(200);
 /// An address that no output told.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 const UNKNOWN_HOST: &str = "the far end";

@@ -39,6 +39,12 @@ pub(super) fn split(text: &str, is_whole: bool) -> Split<'_> {
         });
         let found = match found {
             Some((_, Object::None)) | None => {
+                field(&text[at..], &text[at..end], line, is_whole).map(|(from, object)| (at + from, object))
+            }
+            found => found,
+        };
+        let found = match found {
+            Some((_, Object::None)) | None => {
                 quoted::value_in(&text[at..end]).map(|(value, from, length)| {
                     let document = Document { line, value, repaired: false };
                     (at + from, Object::Whole(document, length))
@@ -117,6 +123,20 @@ fn first_object(text: &str, line: usize, is_whole: bool) -> Object {
         None => None,
     };
     found.map_or(Object::None, |(document, length)| Object::Whole(document, length))
+}
+
+/// A document in a field of CSV, and where the field begins.
+fn field(text: &str, line_of_text: &str, line: usize, is_whole: bool) -> Option<(usize, Object)> {
+    if !line_of_text.contains('"') {
+        return None;
+    }
+    let (from, inner, length) = quoted::field_in(text, line_of_text)?;
+    let object = match (serde_json::from_str(&inner), length) {
+        (Ok(value), Some(length)) => Object::Whole(Document { line, value, repaired: false }, length),
+        (Err(error), None) if error.is_eof() && !is_whole => Object::Open,
+        _ => Object::None,
+    };
+    Some((from, object))
 }
 
 /// Older versions of iPerf3 print figures that are none: `"jitter_ms":\t-nan`.
