@@ -150,32 +150,19 @@ impl ParsedRun {
 
     /// Fills in the datagrams of a UDP sender whose output is missing: the receiver knows it by the sequence numbers.
     pub(super) fn senders_unseen(&mut self) {
-        let (client, server) = (self.at_client.clone(), self.at_server.clone());
         let size = u64::from(self.test.length);
-        let mut added = false;
-        for (side, other) in [(&client, &mut self.at_server), (&server, &mut self.at_client)] {
-            for row in side.streams.iter().filter(|row| row.role == Role::Receiver) {
+        let missing = |receiver: &SideResult, sender: &SideResult| -> Vec<StreamResult> {
+            let missing = |row: &&StreamResult| {
                 let same = |sent: &StreamResult| sent.stream == row.stream && sent.direction == row.direction;
-                // A receiver that counted nothing does not know how much was sent.
-                let has_counted = |udp: &&UdpCounters| udp.datagrams.saturating_add(udp.lost) > 0;
-                let Some(udp) =
-                    row.udp.as_ref().filter(has_counted).filter(|_| !other.streams.iter().any(same))
-                else {
-                    continue;
-                };
-                let datagrams = udp.datagrams.saturating_add(udp.lost);
-                let bytes = Bytes(datagrams.saturating_mul(size));
-                let udp = Some(UdpCounters { datagrams, ..UdpCounters::default() });
-                other.streams.push(StreamResult {
-                    role: Role::Sender,
-                    bytes,
-                    total_bytes: bytes,
-                    udp,
-                    ..row.clone()
-                });
-                added = true;
-            }
-        }
+                row.role == Role::Receiver && !sender.streams.iter().any(same)
+            };
+            receiver.streams.iter().filter(missing).filter_map(|row| sender_of(row, size)).collect()
+        };
+        let (of_server, of_client) =
+            (missing(&self.at_client, &self.at_server), missing(&self.at_server, &self.at_client));
+        let added = !of_server.is_empty() || !of_client.is_empty();
+        self.at_server.streams.extend(of_server);
+        self.at_client.streams.extend(of_client);
         if added {
             self.warn("sender-unknown", "The sender's own figures are missing: what it sent is what the receiver knows by the sequence numbers.");
         }
@@ -329,6 +316,15 @@ impl ParsedRun {
         let intervals = self.samples.iter().filter(|sample| !sample.omitted).map(|sample| sample.end);
         rows.map(|row| row.elapsed).chain(intervals).max().unwrap_or_default()
     }
+}
+
+/// The row of a sender by what its receiver knows by the sequence numbers; `None` of one that counted nothing.
+fn sender_of(row: &StreamResult, size: u64) -> Option<StreamResult> {
+    let udp = row.udp.as_ref()?;
+    let datagrams = Some(udp.datagrams.saturating_add(udp.lost)).filter(|count| *count > 0)?;
+    let bytes = Bytes(datagrams.saturating_mul(size));
+    let udp = Some(UdpCounters { datagrams, ..UdpCounters::default() });
+    Some(StreamResult { role: Role::Sender, bytes, total_bytes: bytes, udp, ..row.clone() })
 }
 
 fn credit(tcp: &mut Option<TcpCounters>, bytes: Bytes, mss: u32, timestamps: Option<bool>) {

@@ -1,14 +1,17 @@
 //! Outputs inside other JSON: in lists, in objects of other programs (Ansible, Kubernetes, log collectors), in strings.
 
 use super::is_claimed;
-use super::json::Document;
+use super::json::{Document, fingerprint};
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// The outputs found in documents.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// Documents that are read, and how often each stands there.
     pub(super) documents: Vec<(Document, usize)>,
+    /// Where each of them is, by its fingerprint.
+    fingerprints: HashMap<u64, usize>,
     /// Texts in strings, and the line that each stands in.
     pub(super) texts: Vec<(usize, String)>,
     /// The first line of a log of JSON lines, whose text is the last of these.
@@ -46,9 +49,14 @@ impl Found {
         if (kinds.is_line)(&value) {
             self.documents.push((Document { line, value, repaired }, 1));
         } else if (kinds.is_known)(&value) {
-            match self.documents.iter_mut().find(|(known, _)| known.value == value) {
+            let fingerprint = fingerprint(&value);
+            let known = self.fingerprints.get(&fingerprint).map(|place| &mut self.documents[*place]);
+            match known.filter(|(known, _)| known.value == value) {
                 Some((_, count)) => *count += 1,
-                None => self.documents.push((Document { line, value, repaired }, 1)),
+                None => {
+                    self.fingerprints.insert(fingerprint, self.documents.len());
+                    self.documents.push((Document { line, value, repaired }, 1));
+                }
             }
         } else {
             self.take_apart(line, value, kinds, depth + 1);

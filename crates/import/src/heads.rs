@@ -197,7 +197,7 @@ fn head(line: &str) -> Option<&str> {
 fn is_begin(rest: &str) -> bool {
     // A log names the program before each of its lines (`logger -t iperf3`), as the program does before an error.
     let is_tag = |name: &&str| rest.strip_prefix(name).is_some_and(|behind| is_claimed(behind.trim_start()));
-    is_claimed(rest) && !["iperf3: ", "ping: "].iter().any(|name| is_tag(&name))
+    is_claimed(rest) && !["iperf3: ", "ping: "].iter().any(is_tag)
 }
 
 /// Blanks before a line that its tool prints there: they are of the line, not of its head.

@@ -4,10 +4,10 @@
 //! in which nothing is whole grows. An output of ping, which can be of days, goes on from window to window, and its lines are not kept.
 
 use super::heads::Heads;
+use super::json::fingerprint;
 use super::units::{self, Running, Taken, Unit, Window};
 use super::{Item, Known, Source, items, looks, page};
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{ErrorKind, Read};
 
 /// The outputs of a text, a batch at a time.
@@ -28,7 +28,7 @@ pub struct Outputs {
     heads: Heads,
     /// The output that the windows before end in.
     running: Option<Running>,
-    /// Documents of iPerf3 that were there.
+    /// Fingerprints of the documents of iPerf3 that were there.
     documents: HashSet<u64>,
     repeated: usize,
     waiting: Vec<Batch>,
@@ -147,11 +147,7 @@ impl Outputs {
         }
         let before = units.len();
         units.retain(|unit| match unit {
-            Unit::Iperf3(document, _) => {
-                let mut hasher = DefaultHasher::new();
-                document.value.hash(&mut hasher);
-                self.documents.insert(hasher.finish())
-            }
+            Unit::Iperf3(document, _) => self.documents.insert(fingerprint(&document.value)),
             _ => true,
         });
         self.repeated += before - units.len();
