@@ -62,9 +62,11 @@ pub(super) struct Block {
     pub(super) lines: Lines,
     /// When each line was printed, where its head has a time; empty where none has.
     pub(super) stamps: Vec<Option<WallTime>>,
+    /// When the first and the last line with such a time were printed.
+    pub(super) span: Option<[WallTime; 2]>,
     /// The command line above it.
     pub(super) command: Option<Command>,
-    /// Number of the first line that it needs: its own first, or that of the command line.
+    /// Number of the first line that it needs: its own first, or that of the command line; 0: it began above the text.
     pub(super) begin: usize,
     /// Lines at its end that no tool claims.
     pub(super) foreign: usize,
@@ -117,6 +119,7 @@ impl Block {
             line,
             lines: Lines::default(),
             stamps: Vec::new(),
+            span: None,
             command: None,
             begin: line,
             foreign: 0,
@@ -130,6 +133,9 @@ impl Block {
         if line.stamp.is_some() || !self.stamps.is_empty() {
             self.stamps.resize(self.lines.ends.len(), None);
             self.stamps.push(line.stamp);
+        }
+        if let Some(stamp) = line.stamp.filter(|stamp| stamp.0 > YEAR_2000) {
+            self.span = Some([self.span.map_or(stamp, |[first, _]| first), stamp]);
         }
         let line = &*line.text;
         match self.tool {
@@ -197,3 +203,5 @@ const UNCONNECTED: [&str; 3] =
     ["iperf3: error - unable to connect", "iperf3: error - the server is busy", "iperf3: parameter error - "];
 /// Lines of others in a row behind which an output has ended.
 pub(super) const MOST_FOREIGN: usize = 20_000;
+/// Earlier times are those of a day without a date.
+const YEAR_2000: u64 = 946_684_800_000_000_000;

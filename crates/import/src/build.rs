@@ -117,6 +117,15 @@ impl ParsedRun {
         }
     }
 
+    /// A protocol that has no place in our results: its bytes and rates stand, as of a byte stream.
+    pub(super) fn other_protocol(&mut self, protocol: &str) {
+        (self.mss, self.timestamps, self.resent_known) = (None, None, false);
+        self.warn(
+            "other-protocol",
+            format!("The test ran over {protocol}, not over TCP: its bytes and rates are as printed; segments, frames and retransmits of it are not known."),
+        );
+    }
+
     /// Notes a value that the output prints twice and differently: no figure of it is to be used.
     pub(super) fn contradict(&mut self, what: impl Into<String>) {
         self.warn("contradictory-output", what);
@@ -141,32 +150,19 @@ impl ParsedRun {
 
     /// Fills in the datagrams of a UDP sender whose output is missing: the receiver knows it by the sequence numbers.
     pub(super) fn senders_unseen(&mut self) {
-        let (client, server) = (self.at_client.clone(), self.at_server.clone());
         let size = u64::from(self.test.length);
-        let mut added = false;
-        for (side, other) in [(&client, &mut self.at_server), (&server, &mut self.at_client)] {
-            for row in side.streams.iter().filter(|row| row.role == Role::Receiver) {
+        let missing = |receiver: &SideResult, sender: &SideResult| -> Vec<StreamResult> {
+            let missing = |row: &&StreamResult| {
                 let same = |sent: &StreamResult| sent.stream == row.stream && sent.direction == row.direction;
-                // A receiver that counted nothing does not know how much was sent.
-                let has_counted = |udp: &&UdpCounters| udp.datagrams.saturating_add(udp.lost) > 0;
-                let Some(udp) =
-                    row.udp.as_ref().filter(has_counted).filter(|_| !other.streams.iter().any(same))
-                else {
-                    continue;
-                };
-                let datagrams = udp.datagrams.saturating_add(udp.lost);
-                let bytes = Bytes(datagrams.saturating_mul(size));
-                let udp = Some(UdpCounters { datagrams, ..UdpCounters::default() });
-                other.streams.push(StreamResult {
-                    role: Role::Sender,
-                    bytes,
-                    total_bytes: bytes,
-                    udp,
-                    ..row.clone()
-                });
-                added = true;
-            }
-        }
+                row.role == Role::Receiver && !sender.streams.iter().any(same)
+            };
+            receiver.streams.iter().filter(missing).filter_map(|row| sender_of(row, size)).collect()
+        };
+        let (of_server, of_client) =
+            (missing(&self.at_client, &self.at_server), missing(&self.at_server, &self.at_client));
+        let added = !of_server.is_empty() || !of_client.is_empty();
+        self.at_server.streams.extend(of_server);
+        self.at_client.streams.extend(of_client);
         if added {
             self.warn("sender-unknown", "The sender's own figures are missing: what it sent is what the receiver knows by the sequence numbers.");
         }
@@ -181,6 +177,7 @@ impl ParsedRun {
         self.credit_senders();
         self.no_time();
         let longest = self.longest();
+        self.receivers_time();
         let mut run = Run::unjudged(&format!("{name}:{}", self.line), "throughput", &self.events());
         (run.started, run.finished) = (self.started, self.started.map(|from| from + longest));
         run.host = self.client_host.clone();
@@ -201,6 +198,20 @@ impl ParsedRun {
             }
         }
         Imported { tool: self.tool, version: self.version, line: self.line, run: judge(run) }
+    }
+
+    /// The printed rate of a receiver is over its own time, which an end that counts until the other one's last message can exceed.
+    fn receivers_time(&mut self) {
+        for direction in Direction::BOTH {
+            let longest = |rows: &mut dyn Iterator<Item = &StreamResult>| rows.map(|row| row.elapsed).max();
+            let received = longest(&mut self.rows(direction, Role::Receiver).filter(|row| row.bytes.0 > 0));
+            let Some(received) = received.filter(|time| *time > Nanos::ZERO) else { continue };
+            let is_little = |sent: Nanos| sent.saturating_sub(received) <= Nanos(sent.0 / 10).max(LATE_END);
+            let rows = self.at_client.streams.iter_mut().chain(&mut self.at_server.streams);
+            let sent = rows.filter(|row| row.direction == direction && row.role == Role::Sender);
+            sent.filter(|row| row.elapsed > received && is_little(row.elapsed))
+                .for_each(|row| row.elapsed = received);
+        }
     }
 
     /// Bytes that moved in no time: how long it took is not known, and so no rate is.
@@ -307,6 +318,15 @@ impl ParsedRun {
     }
 }
 
+/// The row of a sender by what its receiver knows by the sequence numbers; `None` of one that counted nothing.
+fn sender_of(row: &StreamResult, size: u64) -> Option<StreamResult> {
+    let udp = row.udp.as_ref()?;
+    let datagrams = Some(udp.datagrams.saturating_add(udp.lost)).filter(|count| *count > 0)?;
+    let bytes = Bytes(datagrams.saturating_mul(size));
+    let udp = Some(UdpCounters { datagrams, ..UdpCounters::default() });
+    Some(StreamResult { role: Role::Sender, bytes, total_bytes: bytes, udp, ..row.clone() })
+}
+
 fn credit(tcp: &mut Option<TcpCounters>, bytes: Bytes, mss: u32, timestamps: Option<bool>) {
     let tcp = tcp.get_or_insert_default();
     tcp.acknowledged = bytes;
@@ -386,6 +406,8 @@ pub(super) fn total(
     Some(StreamResult { stream, direction, role: first.role, elapsed, bytes, total_bytes: bytes, tcp, udp })
 }
 
+/// An end of a short test may count so much longer than the other.
+const LATE_END: Nanos = Nanos::from_millis(200);
 /// An address that no output told.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 const UNKNOWN_HOST: &str = "the far end";

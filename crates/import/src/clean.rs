@@ -17,8 +17,12 @@ fn clean(line: &str) -> Cow<'_, str> {
     while let Some(character) = characters.next() {
         match character {
             '\u{1b}' => skip_escape(&mut characters),
-            '\t' => kept.push(' '),
-            '\u{a0}' => kept.push(' '),
+            // Editors and pages put other blanks and dashes for ours, and marks without width between.
+            '\r' => {}
+            blank if blank.is_whitespace() => kept.push(' '),
+            '\u{2010}'..='\u{2013}' | '\u{2212}' => kept.push('-'),
+            '\u{2014}' => kept.push_str("---"),
+            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' => {}
             control if control.is_control() => {}
             other => kept.push(other),
         }
@@ -34,13 +38,13 @@ fn without_key(line: &str) -> &str {
     }
 }
 
-/// The rest of an escape sequence (ECMA-48): `[…m` and its like, or up to a bell or backslash after `]`.
+/// The rest of an escape sequence (ECMA-48): `[…m` and its like, or a text up to a bell or backslash after `]` and others.
 fn skip_escape(characters: &mut std::str::Chars<'_>) {
     match characters.next() {
         Some('[') => {
             characters.find(|character| ('@'..='~').contains(character));
         }
-        Some(']') => {
+        Some(']' | '_' | 'P' | '^' | 'X') => {
             characters.find(|character| matches!(character, '\u{7}' | '\\'));
         }
         _ => {}
@@ -53,7 +57,13 @@ mod tests {
 
     #[test]
     fn colours_and_line_ends_go() {
-        let text = "\u{feff}\u{1b}[1;32m[  5]\u{1b}[0m  0.00\r\n\u{1b}]0;title\u{7}$ ls\t-l  \n\u{1b}[";
+        let text = "\u{feff}\u{1b}[1;32m[  5]\u{1b}[0m  0.00\r\n\u{1b}]0;title\u{7}\u{1b}_bk;t=1795600800123\u{7}$ ls\t-l  \n\u{1b}[";
         assert_eq!(lines(text).collect::<Vec<_>>(), ["[  5]  0.00", "$ ls -l", ""]);
+    }
+
+    #[test]
+    fn blanks_and_dashes_of_editors_are_ours() {
+        let text = "\u{200b}[  5]\u{2009}0.00–1.00\u{3000}sec\n— host —\r";
+        assert_eq!(lines(text).collect::<Vec<_>>(), ["[  5] 0.00-1.00 sec", "--- host ---"]);
     }
 }

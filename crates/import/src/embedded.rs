@@ -1,14 +1,17 @@
 //! Outputs inside other JSON: in lists, in objects of other programs (Ansible, Kubernetes, log collectors), in strings.
 
 use super::is_claimed;
-use super::json::Document;
+use super::json::{Document, fingerprint};
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// The outputs found in documents.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// Documents that are read, and how often each stands there.
     pub(super) documents: Vec<(Document, usize)>,
+    /// Where each of them is, by its fingerprint.
+    fingerprints: HashMap<u64, usize>,
     /// Texts in strings, and the line that each stands in.
     pub(super) texts: Vec<(usize, String)>,
     /// The first line of a log of JSON lines, whose text is the last of these.
@@ -24,7 +27,8 @@ impl Found {
         is_line: fn(&Value) -> bool,
     ) -> Found {
         let mut found = Found::default();
-        let logged = logged(&documents);
+        let mut documents = documents;
+        let logged = logged(&mut documents, |value| !is_known(value) && !is_line(value));
         for document in documents {
             let Document { line, value, repaired } = document;
             let kinds = Kinds { is_known, is_line, is_log: logged.is_some() };
@@ -45,9 +49,14 @@ impl Found {
         if (kinds.is_line)(&value) {
             self.documents.push((Document { line, value, repaired }, 1));
         } else if (kinds.is_known)(&value) {
-            match self.documents.iter_mut().find(|(known, _)| known.value == value) {
+            let fingerprint = fingerprint(&value);
+            let known = self.fingerprints.get(&fingerprint).map(|place| &mut self.documents[*place]);
+            match known.filter(|(known, _)| known.value == value) {
                 Some((_, count)) => *count += 1,
-                None => self.documents.push((Document { line, value, repaired }, 1)),
+                None => {
+                    self.fingerprints.insert(fingerprint, self.documents.len());
+                    self.documents.push((Document { line, value, repaired }, 1));
+                }
             }
         } else {
             self.take_apart(line, value, kinds, depth + 1);
@@ -63,9 +72,10 @@ impl Found {
                 let lines: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
                 self.text(line, &lines.join("\n"), kinds, depth);
             }
-            Value::Array(values) => {
-                values.into_iter().for_each(|value| self.take(line, value, false, kinds, depth));
-            }
+            Value::Array(values) => match listed(&values) {
+                Some(text) => self.text(line, &text, kinds, depth),
+                None => values.into_iter().for_each(|value| self.take(line, value, false, kinds, depth)),
+            },
             Value::String(text) => self.text(line, &text, kinds, depth),
             _ => {}
         }
@@ -94,32 +104,74 @@ struct Kinds {
 }
 
 /// The lines of a log in JSON: objects that each hold a line under the same key (`{"log":"…\n","stream":"stdout"}` of Docker,
-/// `{"MESSAGE":"…"}` of journald), and the line of the first.
-fn logged(documents: &[Document]) -> Option<(usize, String)> {
-    let key = KEYS
-        .iter()
-        .find(|key| documents.iter().filter(|document| document.value[**key].is_string()).count() > 1)?;
-    let mut text = String::new();
-    for line in documents.iter().filter_map(|document| document.value[*key].as_str()) {
-        text.push_str(line.trim_end_matches('\n'));
-        text.push('\n');
+/// `{"MESSAGE":"…"}` of journald, `{"result":{"_raw":"…"}}` of Splunk), and the line of the first. They are taken out of the documents.
+fn logged(documents: &mut [Document], is_foreign: impl Fn(&Value) -> bool) -> Option<(usize, String)> {
+    let mut foreign: Vec<&mut Document> = documents.iter_mut().filter(|one| is_foreign(&one.value)).collect();
+    let key = KEYS.into_iter().find(|key| {
+        let lines = || foreign.iter().filter_map(|document| text_under(&document.value, key));
+        lines().count() > 1 && lines().all(is_line_of_text)
+    })?;
+    let first = foreign.iter().find(|document| text_under(&document.value, key).is_some())?.line;
+    let taken = foreign.iter_mut().filter_map(|document| take_under(&mut document.value, key));
+    Some((first, joined(taken)))
+}
+
+fn is_line_of_text(text: &str) -> bool {
+    !text.trim_end().contains('\n')
+}
+
+/// The same of a list: of objects, or of pairs of a time and a line, as Loki has them, which can be in falling order.
+fn listed(values: &[Value]) -> Option<String> {
+    let pair = |value: &Value| match value.as_array()?.as_slice() {
+        [time, line, ..] => Some((time.as_str()?.parse::<u64>().ok()?, line.as_str()?.to_owned())),
+        _ => None,
+    };
+    let pairs: Option<Vec<(u64, String)>> = values.iter().map(pair).collect();
+    if let Some(mut pairs) = pairs.filter(|pairs| pairs.len() > 1) {
+        if pairs.first() > pairs.last() {
+            pairs.reverse();
+        }
+        return Some(joined(pairs.into_iter().map(|(_, line)| line)));
     }
-    let first = documents.iter().find(|document| document.value[*key].is_string())?;
-    Some((first.line, text))
+    let key =
+        KEYS.into_iter().find(|key| values.iter().filter_map(|value| text_under(value, key)).count() > 1)?;
+    let lines: Vec<&str> = values.iter().filter_map(|value| text_under(value, key)).collect();
+    let are_lines = lines.iter().all(|line| is_line_of_text(line) && !line.trim_start().starts_with('{'));
+    are_lines.then(|| joined(lines.into_iter().map(str::to_owned)))
+}
+
+fn joined(lines: impl Iterator<Item = String>) -> String {
+    lines.fold(String::new(), |text, line| text + line.trim_end_matches('\n') + "\n")
+}
+
+/// The text under a key of an object, or of an object in it.
+fn text_under<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    let own = |value: &'a Value| {
+        let fields = value.as_object()?;
+        fields.iter().find(|(name, _)| name.eq_ignore_ascii_case(key))?.1.as_str()
+    };
+    own(value).or_else(|| value.as_object()?.values().find_map(own))
+}
+
+/// The same, taken out of it.
+fn take_under(value: &mut Value, key: &str) -> Option<String> {
+    let fields = value.as_object_mut()?;
+    let own = fields.iter_mut().find(|(name, value)| name.eq_ignore_ascii_case(key) && value.is_string());
+    if let Some((_, Value::String(text))) = own {
+        return Some(std::mem::take(text));
+    }
+    fields.values_mut().filter(|value| value.is_object()).find_map(|value| {
+        let mut own = value.as_object_mut()?.iter_mut();
+        let (_, Value::String(text)) =
+            own.find(|(name, value)| name.eq_ignore_ascii_case(key) && value.is_string())?
+        else {
+            return None;
+        };
+        Some(std::mem::take(text))
+    })
 }
 
 /// Keys under which collectors of logs keep a line.
-const KEYS: [&str; 11] = [
-    "log",
-    "MESSAGE",
-    "message",
-    "@message",
-    "msg",
-    "line",
-    "textPayload",
-    "_raw",
-    "text",
-    "body",
-    "content",
-];
+const KEYS: [&str; 10] =
+    ["log", "message", "@message", "msg", "line", "textPayload", "_raw", "text", "body", "content"];
 const DEEPEST: usize = 24;

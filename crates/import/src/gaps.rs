@@ -35,26 +35,32 @@ fn mostly_unseen(parsed: &mut ParsedRun) {
 
 /// A receiver that saw nothing counted no loss either.
 pub(super) fn all_lost(parsed: &mut ParsedRun) {
-    let sent = |side: &SideResult, row: &StreamResult| {
-        let twin = side.streams.iter().find(|sent| {
-            sent.stream == row.stream && sent.direction == row.direction && sent.role == Role::Sender
-        });
-        twin.and_then(|twin| twin.udp.as_ref()).map_or(0, |udp| udp.datagrams)
-    };
-    let (client, server) = (parsed.at_client.clone(), parsed.at_server.clone());
-    let mut unseen = 0;
-    for (side, other) in [(&mut parsed.at_client, &server), (&mut parsed.at_server, &client)] {
-        for row in side.streams.iter_mut().filter(|row| row.role == Role::Receiver) {
-            let count = sent(other, row);
-            if let Some(udp) = row.udp.as_mut().filter(|udp| udp.datagrams == 0 && udp.lost == 0) {
-                udp.lost = count;
-                unseen += count;
-            }
-        }
-    }
+    let ParsedRun { at_client, at_server, .. } = parsed;
+    let unseen = lose_all(at_client, at_server) + lose_all(at_server, at_client);
     if unseen > 0 {
         parsed.warn("all-lost", format!("The receiver saw no datagram in the counted time and therefore counted no loss: all {unseen} sent count as lost."));
     }
+}
+
+/// Counts as lost what the other end sent to a receiver that saw nothing.
+fn lose_all(side: &mut SideResult, other: &SideResult) -> u64 {
+    let mut unseen = 0;
+    for row in side.streams.iter_mut().filter(|row| row.role == Role::Receiver) {
+        let count = sent(other, row);
+        if let Some(udp) = row.udp.as_mut().filter(|udp| udp.datagrams == 0 && udp.lost == 0) {
+            udp.lost = count;
+            unseen += count;
+        }
+    }
+    unseen
+}
+
+/// The datagrams that an end has sent of the stream of a row.
+fn sent(side: &SideResult, row: &StreamResult) -> u64 {
+    let twin = side.streams.iter().find(|sent| {
+        sent.stream == row.stream && sent.direction == row.direction && sent.role == Role::Sender
+    });
+    twin.and_then(|twin| twin.udp.as_ref()).map_or(0, |udp| udp.datagrams)
 }
 
 /// The rate that was asked for over UDP, where the output does not give it, is taken to be the one that was sent.

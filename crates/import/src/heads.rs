@@ -6,12 +6,15 @@ use super::block::Line;
 use super::{clean, date, iperf2, is_claimed, qperf};
 use model::time::WallTime;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::net::Ipv4Addr;
 
 /// The lines of one source, with those of others empty, so that numbers of lines stay.
 #[derive(Debug)]
 pub(super) struct Part<'a> {
     pub(super) text: Cow<'a, str>,
+    /// The name of the source.
+    pub(super) source: String,
     /// When each line was printed; empty where no head has a time.
     pub(super) stamps: Vec<Option<WallTime>>,
 }
@@ -29,8 +32,23 @@ impl Part<'_> {
 pub(super) struct Heads {
     /// Every shape that was there, and how often.
     observed: Vec<Shape>,
+    /// Heads of words alone, which only their repetition shows to be heads: `alpha ` of GNU parallel's `--tag`.
+    names: Vec<Shape>,
+    /// A number is the whole head, and each of a few numbers is that of a source.
+    are_numbered: bool,
     /// Lines that were looked at.
     looked: usize,
+}
+
+/// A line without its head.
+#[derive(Clone, Debug, Default)]
+struct Beheaded {
+    /// The words of the head beside the time.
+    source: String,
+    /// The number in a head without a time: that of the line, or of its source.
+    number: Option<u32>,
+    rest: String,
+    stamp: Option<WallTime>,
 }
 
 impl Heads {
@@ -39,15 +57,21 @@ impl Heads {
         self.learn(text);
         let shapes = self.shapes();
         if shapes.is_empty() && !text.contains('\u{1b}') {
-            return vec![Part { text: Cow::Borrowed(text), stamps: Vec::new() }];
+            return vec![Part { text: Cow::Borrowed(text), source: String::new(), stamps: Vec::new() }];
         }
-        let lines: Vec<(String, String, Option<WallTime>)> =
-            clean::lines(text).map(|line| behead(&line, &shapes)).collect();
+        let mut lines: Vec<Beheaded> = clean::lines(text).map(|line| behead(&line, &shapes)).collect();
+        self.are_numbered |= are_numbered(&lines);
+        if self.are_numbered {
+            for line in &mut lines {
+                line.source.extend(line.number.iter().map(|number| format!(" {number}")));
+            }
+        }
         let sources = sources(&lines);
         if sources.len() < 2 {
-            let stamps = lines.iter().map(|(_, _, stamp)| *stamp).collect();
-            let lines: Vec<&str> = lines.iter().map(|(_, rest, _)| rest.as_str()).collect();
-            return vec![Part { text: Cow::Owned(lines.join("\n")), stamps }];
+            let stamps = lines.iter().map(|line| line.stamp).collect();
+            let lines: Vec<&str> = lines.iter().map(|line| line.rest.as_str()).collect();
+            let source = sources.into_iter().next().unwrap_or_default();
+            return vec![Part { text: Cow::Owned(lines.join("\n")), source, stamps }];
         }
         sources.iter().map(|source| of_source(&lines, source)).collect()
     }
@@ -61,11 +85,16 @@ impl Heads {
             let weight = if iperf2::is_csv_row(&line[head.len()..]) { FEWEST } else { 1 };
             let blanks = head.len() - head.trim_end().len();
             let text = shape(head);
-            let has_room = self.observed.len() < MOST_SHAPES;
-            match self.observed.iter_mut().find(|known| known.text == text) {
+            let (known, text) = match is_distinct(&text) {
+                true => (&mut self.observed, text),
+                false => (&mut self.names, head.trim().to_owned()),
+            };
+            let has_room = known.len() < MOST_SHAPES;
+            match known.iter_mut().find(|known| known.text == text) {
                 Some(known) => (known.count, known.blanks) = (known.count + weight, known.blanks.min(blanks)),
                 None if has_room => {
-                    self.observed.push(Shape { text, blanks, count: weight });
+                    let is_name = !is_distinct(&shape(head));
+                    known.push(Shape { text, blanks, count: weight, is_name });
                 }
                 None => {}
             }
@@ -77,32 +106,38 @@ impl Heads {
         let bare = |shape: &Shape| {
             let text = shape.text.strip_suffix(' ')?;
             let known = self.observed.iter().find(|other| other.text == text)?;
-            Some(Shape { text: text.to_owned(), blanks: 0, count: shape.count + known.count })
+            Some(Shape { text: text.to_owned(), blanks: 0, count: shape.count + known.count, is_name: false })
         };
         let shapes = self.observed.iter().map(|shape| bare(shape).unwrap_or_else(|| shape.clone()));
-        let mut shapes: Vec<Shape> =
-            shapes.filter(|shape| shape.count >= FEWEST && is_distinct(&shape.text)).collect();
+        let mut shapes: Vec<Shape> = shapes.filter(|shape| shape.count >= FEWEST).collect();
+        shapes.extend(self.names.iter().filter(|name| name.count >= FEWEST_OF_NAME).cloned());
         shapes.sort_by_key(|shape| std::cmp::Reverse(shape.count));
         shapes
     }
 }
 
 /// The lines of one source.
-fn of_source(lines: &[(String, String, Option<WallTime>)], source: &str) -> Part<'static> {
-    let own = |line: &(String, String, Option<WallTime>)| line.0 == source;
-    let texts: Vec<&str> = lines.iter().map(|line| if own(line) { line.1.as_str() } else { "" }).collect();
-    let stamps = lines.iter().map(|line| line.2.filter(|_| own(line))).collect();
-    Part { text: Cow::Owned(texts.join("\n")), stamps }
+fn of_source(lines: &[Beheaded], source: &str) -> Part<'static> {
+    let own = |line: &Beheaded| line.source == source;
+    let texts: Vec<&str> = lines.iter().map(|line| if own(line) { line.rest.as_str() } else { "" }).collect();
+    let stamps = lines.iter().map(|line| line.stamp.filter(|_| own(line))).collect();
+    Part { text: Cow::Owned(texts.join("\n")), source: source.to_owned(), stamps }
+}
+
+/// Numbers of lines are all different; those of sources are few, and each is that of many lines.
+fn are_numbered(lines: &[Beheaded]) -> bool {
+    let numbers = || lines.iter().filter(|line| !line.rest.is_empty()).filter_map(|line| line.number);
+    let different: HashSet<u32> = numbers().collect();
+    different.len() > 1 && numbers().count() >= different.len() * LINES_OF_NUMBER
 }
 
 /// The names of sources that have several lines each, in their order.
-fn sources(lines: &[(String, String, Option<WallTime>)]) -> Vec<String> {
+fn sources(lines: &[Beheaded]) -> Vec<String> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
-    for (source, rest, _) in lines.iter().filter(|(_, rest, _)| !rest.is_empty()) {
-        let _ = rest;
-        let place = *places.entry(source).or_insert_with(|| {
-            counts.push((source, 0));
+    for line in lines.iter().filter(|line| !line.rest.is_empty()) {
+        let place = *places.entry(&line.source).or_insert_with(|| {
+            counts.push((&line.source, 0));
             counts.len() - 1
         });
         counts[place].1 += 1;
@@ -117,6 +152,8 @@ struct Shape {
     text: String,
     blanks: usize,
     count: usize,
+    /// The text is that of the heads themselves.
+    is_name: bool,
 }
 
 /// A word and a blank stand before anything: only digits and marks tell a head.
@@ -137,7 +174,8 @@ fn head(line: &str) -> Option<&str> {
     let mut tried = 0;
     for (at, character) in line.char_indices().take(LONGEST) {
         let separated = before.is_none_or(|last: char| {
-            last.is_whitespace() || matches!(last, '|' | ':' | '>' | ']' | '"' | '\'' | '`')
+            last.is_whitespace()
+                || matches!(last, '|' | ':' | '>' | ']' | '=' | '"' | '\'' | '`' | '│' | '┃' | '║')
         }) || at == 1 && before == Some('+');
         before = Some(character);
         if at == 0 || !separated || character.is_whitespace() {
@@ -157,7 +195,9 @@ fn head(line: &str) -> Option<&str> {
 }
 
 fn is_begin(rest: &str) -> bool {
-    is_claimed(rest)
+    // A log names the program before each of its lines (`logger -t iperf3`), as the program does before an error.
+    let is_tag = |name: &&str| rest.strip_prefix(name).is_some_and(|behind| is_claimed(behind.trim_start()));
+    is_claimed(rest) && !["iperf3: ", "ping: "].iter().any(is_tag)
 }
 
 /// Blanks before a line that its tool prints there: they are of the line, not of its head.
@@ -202,26 +242,52 @@ fn shape(head: &str) -> String {
     shape
 }
 
-/// The name of the source of a line, the line without its head, and when it was printed.
-fn behead(line: &str, shapes: &[Shape]) -> (String, String, Option<WallTime>) {
+/// A line without its head.
+fn behead(line: &str, shapes: &[Shape]) -> Beheaded {
     let goes_on = |rest: &str| is_begin(rest) || is_json(rest.trim_start());
+    let whole = || Beheaded { rest: line.to_owned(), ..Beheaded::default() };
     if is_begin(line) && head_of(line, shapes).is_none_or(|(_, rest)| !goes_on(rest)) {
-        return (String::new(), line.to_owned(), None);
+        return whole();
     }
-    match head_of(line, shapes) {
-        Some((head, rest)) => (source(head), unclosed(head, rest).to_owned(), date::stamp(head)),
-        None => (String::new(), line.to_owned(), None),
+    let Some((head, rest)) = head_of(line, shapes) else { return whole() };
+    let stamp = date::stamp(head);
+    Beheaded {
+        source: source(head),
+        number: number(head).filter(|_| stamp.is_none()),
+        rest: unclosed(head, rest).to_owned(),
+        stamp,
     }
 }
 
-/// The rest of a line without the mark that the head has opened before it: `msg="…"`, `| 1 | `…` |`, `│ … │`.
+/// The number that a head begins with, beside marks: `3 ` and `[3] `.
+fn number(head: &str) -> Option<u32> {
+    let first = head.split_whitespace().next()?.trim_matches(|c: char| !c.is_alphanumeric());
+    first.parse().ok().filter(|_| first.len() <= LONGEST_NUMBER)
+}
+
+/// The rest of a line without the mark that the head has opened before it: `msg="…"`, `| 1 | `…` |`, `│ … │`, `<line>…</line>`,
+/// `[1.5, "o", "…\r\n"]`.
 fn unclosed<'a>(head: &str, rest: &'a str) -> &'a str {
-    let opened = head.trim_end().chars().next_back().filter(|mark| ENCLOSING.contains(mark));
-    let closed = opened.and_then(|mark| {
-        let (line, behind) = rest.rsplit_once(mark)?;
-        behind.chars().all(|c| c.is_whitespace() || c == '|').then(|| line.trim_end())
-    });
-    closed.unwrap_or(rest)
+    let end = match head.trim_end().chars().next_back() {
+        Some('>') => rest.rfind("</").filter(|_| rest.trim_end().ends_with('>')),
+        Some(mark) if ENCLOSING.contains(&mark) => {
+            let mut marks = rest.match_indices(mark);
+            marks.find(|(at, _)| closes(mark, &rest[at + mark.len_utf8()..])).map(|(at, _)| at)
+        }
+        _ => None,
+    };
+    let Some(end) = end else { return rest };
+    rest[..end].trim_end_matches("\\n").trim_end_matches("\\r").trim_end()
+}
+
+/// Whether a mark before these words closes a line: nothing follows, or another field of CSV or of logfmt.
+fn closes(mark: char, behind: &str) -> bool {
+    let is_end = |c: char| c.is_whitespace() || "|])},;".contains(c);
+    let is_field = || {
+        let key = behind.strip_prefix(' ').and_then(|behind| behind.split_once('='));
+        behind.starts_with(',') || key.is_some_and(|(key, _)| key.chars().all(char::is_alphanumeric))
+    };
+    behind.chars().all(is_end) || mark == '"' && is_field()
 }
 
 /// Quotes stand in quotes: a head may stand before another one.
@@ -232,6 +298,11 @@ fn head_of<'a>(line: &'a str, shapes: &[Shape]) -> Option<(&'a str, &'a str)> {
 impl Shape {
     /// The head of this shape and the rest of the line.
     fn split<'a>(&self, line: &'a str) -> Option<(&'a str, &'a str)> {
+        if self.is_name {
+            let blanks = line.len() - line.trim_start().len();
+            let rest = line[blanks..].strip_prefix(&self.text)?;
+            return self.split_blanks(line, line.len() - rest.len());
+        }
         let mut at = 0;
         let wanted: Vec<char> = self.text.chars().collect();
         for (index, want) in wanted.iter().enumerate() {
@@ -267,21 +338,40 @@ impl Shape {
 fn source(head: &str) -> String {
     let is_time = |word: &&str| {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let numeric = bare.chars().filter(|c| c.is_alphabetic()).count() <= 2
+        let is_word_with_number = bare.starts_with(|c: char| c.is_alphabetic()) && !is_dated_level(bare);
+        let numeric = !is_word_with_number
+            && bare.chars().filter(|c| c.is_alphabetic()).count() <= 2
             && bare.contains(|c: char| c.is_ascii_digit())
             && !bare.contains('-')
             || bare.chars().all(|c| c.is_ascii_digit() || ".,:+-TZ/".contains(c));
         let zone = (2..=4).contains(&bare.len()) && bare.chars().all(|c| c.is_ascii_uppercase());
-        numeric || zone || date::is_name(bare) || ["stdout", "stderr", "F", "P", ""].contains(&bare)
+        numeric && bare.parse::<Ipv4Addr>().is_err()
+            || zone
+            || date::is_name(bare)
+            || LEVELS.iter().any(|level| bare.eq_ignore_ascii_case(level))
+            || ["stdout", "stderr", "F", "P", ""].contains(&bare)
     };
     let tokens = head.split(|c: char| c.is_whitespace() || c == '"' || c == ',');
     tokens.filter(|word| !is_time(word)).collect::<Vec<_>>().join(" ")
 }
 
+/// `I1125`: how grave a line is, and month and day (glog).
+fn is_dated_level(word: &str) -> bool {
+    word.strip_prefix(['I', 'W', 'E', 'F']).is_some_and(|date| date.len() == 4 && date.parse::<u32>().is_ok())
+}
+
+/// How grave a line is.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warn", "warning", "error", "trace", "fatal"];
 /// Marks that stand on both sides of a line.
-const ENCLOSING: [char; 5] = ['"', '\'', '`', '│', '┃'];
+const ENCLOSING: [char; 7] = ['"', '\'', '`', '│', '┃', '║', '|'];
 /// Lines that must have a head of one shape, or be of one source.
 const FEWEST: usize = 2;
+/// The same of a head that is a word alone.
+const FEWEST_OF_NAME: usize = 3;
+/// Lines that each number of a source has, on average.
+const LINES_OF_NUMBER: usize = 4;
+/// Digits of the number of a source.
+const LONGEST_NUMBER: usize = 4;
 /// Heads are looked for in so many lines of a text.
 const LOOKED_AT: usize = 5000;
 /// The same of each window behind these.
@@ -302,11 +392,26 @@ mod tests {
         assert_eq!(shape("client-1  | "), "w-d | ");
         assert_eq!(shape("> "), "> ");
         assert_eq!((shape("E       "), shape("Ex "), shape("e ")), ("E ".into(), "w ".into(), "w ".into()));
-        let found = Shape { text: "w-d | ".into(), blanks: 1, count: 2 };
+        let found = Shape { text: "w-d | ".into(), blanks: 1, count: 2, is_name: false };
         assert_eq!(found.split("web-12   |   x"), Some(("web-12   | ", "  x")));
         assert_eq!(found.split("web-12   |"), Some(("web-12   |", "")));
         assert_eq!(found.split("web 12"), None);
+        let named = Shape { text: "alpha".into(), blanks: 1, count: 3, is_name: true };
+        assert_eq!(named.split("alpha   x"), Some(("alpha ", "  x")));
+        assert_eq!(
+            (named.split("alpha"), named.split("alphabet"), named.split("beta x")),
+            (Some(("alpha", "")), None, None)
+        );
         assert_eq!(source("2026-11-25T10:00:00.123Z stdout F "), "");
         assert_eq!(source("Nov 25 10:00:00 host iperf3[123]: "), "host iperf3[123]:");
+        assert_eq!(source("I1125 10:00:00.123456 4711 runner.go:42] "), "runner.go:42]");
+        assert_eq!(
+            (source("10.0.0.1 "), source("h2 | "), source("10:00:00 INFO ")),
+            ("10.0.0.1".into(), "h2".into(), String::new())
+        );
+        assert_eq!(
+            (number("12 "), number("[3] "), number("node-1: "), number("12345 ")),
+            (Some(12), Some(3), None, None)
+        );
     }
 }

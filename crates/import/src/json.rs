@@ -13,6 +13,39 @@ pub(super) struct Document {
     pub(super) repaired: bool,
 }
 
+/// A number that equal documents share, whatever the order of their keys, and others hardly ever.
+pub(super) fn fingerprint(value: &Value) -> u64 {
+    match value {
+        Value::Null => 1,
+        Value::Bool(value) => 2 + u64::from(*value),
+        Value::Number(number) => mixed(number.as_f64().unwrap_or_default().to_bits()),
+        Value::String(text) => of_text(text),
+        Value::Array(values) => {
+            values.iter().fold(values.len() as u64, |all, value| mixed(all ^ fingerprint(value)))
+        }
+        // A sum has no order.
+        Value::Object(fields) => fields.iter().fold(fields.len() as u64, |all, (key, value)| {
+            all.wrapping_add(mixed(of_text(key) ^ mixed(fingerprint(value))))
+        }),
+    }
+}
+
+/// FNV-1a, eight bytes at a time.
+fn of_text(text: &str) -> u64 {
+    text.as_bytes().chunks(8).fold(0xcbf2_9ce4_8422_2325, |all, bytes| {
+        let mut eight = [0; 8];
+        eight[..bytes.len()].copy_from_slice(bytes);
+        (all ^ u64::from_le_bytes(eight)).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
+    })
+}
+
+/// The last step of splitmix64.
+fn mixed(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
 /// The JSON in a text.
 #[derive(Debug, Default)]
 pub(super) struct Split<'a> {
@@ -37,6 +70,12 @@ pub(super) fn split(text: &str, is_whole: bool) -> Split<'_> {
             let candidate = &text[at + from..];
             (at + from, first_object(candidate, line, is_whole))
         });
+        let found = match found {
+            Some((_, Object::None)) | None => {
+                field(&text[at..], &text[at..end], line, is_whole).map(|(from, object)| (at + from, object))
+            }
+            found => found,
+        };
         let found = match found {
             Some((_, Object::None)) | None => {
                 quoted::value_in(&text[at..end]).map(|(value, from, length)| {
@@ -117,6 +156,20 @@ fn first_object(text: &str, line: usize, is_whole: bool) -> Object {
         None => None,
     };
     found.map_or(Object::None, |(document, length)| Object::Whole(document, length))
+}
+
+/// A document in a field of CSV, and where the field begins.
+fn field(text: &str, line_of_text: &str, line: usize, is_whole: bool) -> Option<(usize, Object)> {
+    if !line_of_text.contains('"') {
+        return None;
+    }
+    let (from, inner, length) = quoted::field_in(text, line_of_text)?;
+    let object = match (serde_json::from_str(&inner), length) {
+        (Ok(value), Some(length)) => Object::Whole(Document { line, value, repaired: false }, length),
+        (Err(error), None) if error.is_eof() && !is_whole => Object::Open,
+        _ => Object::None,
+    };
+    Some((from, object))
 }
 
 /// Older versions of iPerf3 print figures that are none: `"jitter_ms":\t-nan`.
@@ -212,6 +265,24 @@ mod tests {
         assert!(documents[0].repaired);
         assert_eq!(split("{\"a\": ", true).documents, []);
         assert_eq!(split("x\n{\"a\": ", false).open, Some(2));
+    }
+
+    #[test]
+    fn fingerprints_are_of_the_content() {
+        let document = json!({"a": [1, 2.5, "text of some length", null], "b": {"c": true, "d": -1}});
+        let same: Value = serde_json::from_str(
+            r#"{"b": {"d": -1, "c": true}, "a": [1, 2.5, "text of some length", null]}"#,
+        )
+        .expect("JSON");
+        assert_eq!((&document, fingerprint(&document)), (&same, fingerprint(&same)));
+        for other in [
+            json!({"a": [2.5, 1, "text of some length", null], "b": {"c": true, "d": -1}}),
+            json!({"a": [1, 2.5, "text of some lengtj", null], "b": {"c": true, "d": -1}}),
+            json!({"a": [1, 2.5, "text of some length", null], "b": {"d": true, "c": -1}}),
+            json!({"a": [1, 2.5, "text of some length"], "b": {"c": true, "d": -1}}),
+        ] {
+            assert_ne!(fingerprint(&document), fingerprint(&other), "{other}");
+        }
     }
 
     #[test]

@@ -70,6 +70,51 @@ pub(super) struct Trip {
     pub(super) rtt: Nanos,
 }
 
+/// Round trips as they come. The memory of any number of them has a bound.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trips {
+    histogram: Histogram,
+    means: BatchMeans,
+    /// The longest, the longest first, and of equally long ones the earlier first.
+    farthest: Vec<Trip>,
+    /// When the last one began.
+    last: Option<Nanos>,
+    count: u64,
+}
+
+impl Trips {
+    pub(super) fn push(&mut self, trip: Trip) {
+        self.histogram.record(trip.rtt.0);
+        self.means.record(trip.rtt.0 as f64);
+        (self.last, self.count) = (Some(trip.at), self.count + 1);
+        let is_full = self.farthest.len() == MOST_OUTLIERS;
+        if !is_full || self.farthest.last().is_some_and(|least| least.rtt < trip.rtt) {
+            let place = self.farthest.partition_point(|other| other.rtt >= trip.rtt);
+            self.farthest.insert(place, trip);
+            self.farthest.truncate(MOST_OUTLIERS);
+        }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.count
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// When the last one began.
+    pub(super) fn last(&self) -> Option<Nanos> {
+        self.last
+    }
+
+    /// Moves the times at which they began.
+    pub(super) fn retime(&mut self, time: impl Fn(Nanos) -> Nanos) {
+        self.farthest.iter_mut().for_each(|trip| trip.at = time(trip.at));
+        self.last = self.last.map(time);
+    }
+}
+
 impl ParsedRun {
     pub(super) fn new(tool: Tool, line: usize, host: Option<&str>) -> ParsedRun {
         let host = host.unwrap_or("the far end").to_owned();
@@ -106,20 +151,15 @@ impl ParsedRun {
     }
 
     /// Everything that single round trips give; nothing of none.
-    pub(super) fn of_round_trips(&mut self, trips: &[Trip]) {
-        let (mut histogram, mut means) = (Histogram::default(), BatchMeans::default());
-        for trip in trips {
-            histogram.record(trip.rtt.0);
-            means.record(trip.rtt.0 as f64);
-        }
+    pub(super) fn of_round_trips(&mut self, trips: &Trips) {
+        let Trips { histogram, means, farthest, .. } = trips;
         self.rtt = histogram.distribution();
-        let dispersion = Dispersion::from_histogram(&histogram);
+        let dispersion = Dispersion::from_histogram(histogram);
         (self.mad, self.iqr) = (dispersion.map(|d| d.mad), dispersion.map(|d| d.iqr));
-        let farthest = farthest(trips);
         let outlier =
-            |trip: &&Trip| Outlier { at: trip.at, rtt: trip.rtt, host: Nanos::ZERO, cause: Cause::Unknown };
+            |trip: &Trip| Outlier { at: trip.at, rtt: trip.rtt, host: Nanos::ZERO, cause: Cause::Unknown };
         self.of_trips = OfTrips {
-            percentiles: percentiles(&histogram, &PERCENTS),
+            percentiles: percentiles(histogram, &PERCENTS),
             mean: means.interval(0, 0.95),
             histogram: (!trips.is_empty()).then(|| histogram.to_v2_base64()),
             outliers: farthest.iter().map(outlier).collect(),
@@ -251,28 +291,14 @@ impl ParsedRun {
     }
 }
 
-/// The longest round trips, the longest first, and of equally long ones the earlier first.
-fn farthest(trips: &[Trip]) -> Vec<&Trip> {
-    let mut farthest: Vec<&Trip> = Vec::with_capacity(MOST_OUTLIERS + 1);
-    for trip in trips {
-        if farthest.len() == MOST_OUTLIERS && farthest.last().is_some_and(|least| least.rtt >= trip.rtt) {
-            continue;
-        }
-        let place = farthest.partition_point(|other| other.rtt >= trip.rtt);
-        farthest.insert(place, trip);
-        farthest.truncate(MOST_OUTLIERS);
-    }
-    farthest
-}
-
 /// Can these be figures of the same times? A mean may be printed more roughly than the extremes.
 fn is_possible(rtt: &Distribution) -> bool {
-    let times = [rtt.min, rtt.p50, rtt.p90, rtt.p99, rtt.p999, rtt.p9999, rtt.max];
+    let PartialDistribution { count, min, mean, p50, p90, p99, p999, p9999, max, .. } = (*rtt).into();
     let roughly = |time: Nanos| time.0 / 50;
-    rtt.count == 0
-        || (times.is_sorted()
-            && rtt.mean.0 >= rtt.min.0 - roughly(rtt.min)
-            && rtt.mean.0 <= rtt.max.0.saturating_add(roughly(rtt.max)))
+    count == 0
+        || [min, p50, p90, p99, p999, p9999, max].into_iter().flatten().is_sorted()
+            && min.is_none_or(|min| mean.0 >= min.0 - roughly(min))
+            && max.is_none_or(|max| mean.0 <= max.0.saturating_add(roughly(max)))
 }
 
 /// An address that no output told.

@@ -46,6 +46,7 @@ use model::run::Run;
 use model::units::BitRate;
 use std::fmt;
 use thiserror::Error;
+use units::Window;
 
 /// A run read from a tool's output.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,7 +140,8 @@ pub fn read(name: &str, text: &str, known: Known) -> Result<Vec<Imported>, Unrea
 
 /// Everything in a text that is none of a page.
 fn read_whole(name: &str, text: &str, known: Known, depth: usize) -> Vec<Item> {
-    let taken = units::take_apart(text, 0, true, &mut Heads::default(), depth);
+    let window = Window { text, lines: 0, is_whole: true, running: None };
+    let taken = units::take_apart(window, &mut Heads::default(), depth);
     items(&taken.units, name, known)
 }
 
@@ -172,10 +174,8 @@ impl Item {
 impl Imported {
     /// The same, with the times of the heads of its lines where it has none of its own.
     fn stamped(mut self, block: &Block) -> Imported {
-        let mut stamps = block.stamps.iter().flatten().filter(|stamp| stamp.0 > YEAR_2000);
-        if let (None, Some(first)) = (self.run.started, stamps.next()) {
-            self.run.started = Some(*first);
-            self.run.finished = Some(stamps.next_back().copied().unwrap_or(*first));
+        if let (None, Some([first, last])) = (self.run.started, block.span) {
+            (self.run.started, self.run.finished) = (Some(first), Some(last));
         }
         self
     }
@@ -200,9 +200,6 @@ fn is_claimed(line: &str) -> bool {
         || netperf::is_part(line)
         || qperf::is_part(line)
 }
-
-/// Earlier times are those of a day without a date.
-const YEAR_2000: u64 = 946_684_800_000_000_000;
 
 /// The way to read one tool's text.
 struct Reader {

@@ -62,7 +62,12 @@ static TOOLS: &[Unread] = &[
     },
     Unread {
         name: "the output of mtr",
-        is: |text| text.contains("Loss%") && text.contains("Wrst") || text.contains("\"mtr\":"),
+        is: |text| {
+            text.contains("Loss%") && text.contains("Wrst")
+                || text.contains("\"mtr\":")
+                || text.contains("<MTR ")
+                || is_raw_mtr(text)
+        },
         nearest: PING,
     },
     Unread {
@@ -94,6 +99,24 @@ static TOOLS: &[Unread] = &[
         is: |text| text.contains("Success rate is ") && text.contains(" percent ("),
         nearest: PING,
     },
+    Unread {
+        name: "ping of MikroTik's RouterOS",
+        is: |text| text.contains("packet-loss=") && text.contains("sent="),
+        nearest: PING,
+    },
+    Unread {
+        name: "the output of a ping over TCP (tcping, paping, psping)",
+        is: |text| {
+            ["Probing ", "paping v", "PsPing v", "TCPing "].iter().any(|start| text.starts_with(start))
+                || text.contains("/tcp - Port is ")
+        },
+        nearest: PING,
+    },
+    Unread {
+        name: "the output of irtt",
+        is: |text| text.contains("\"irtt\"") || text.contains("rtt=") && text.contains(" ipdv="),
+        nearest: PING,
+    },
     Unread { name: "the output of arping", is: |text| text.starts_with("ARPING "), nearest: PING },
     Unread {
         name: "JSON of Ookla's speedtest",
@@ -112,20 +135,74 @@ static TOOLS: &[Unread] = &[
     },
     Unread {
         name: "the output of ntttcp",
-        is: |text| text.to_ascii_lowercase().contains("ntttcp"),
+        is: |text| {
+            text.to_ascii_lowercase().contains("ntttcp") || text.contains("Throughput(KB/s) Avg B / Compl")
+        },
         nearest: IPERF,
     },
     Unread { name: "the output of ethr", is: |text| text.starts_with("Ethr: "), nearest: IPERF },
-    Unread { name: "data of flent", is: |text| text.contains("\"SERIES_META\""), nearest: "that of netperf" },
+    Unread {
+        name: "data of flent",
+        is: |text| {
+            text.contains("\"SERIES_META\"")
+                || text.starts_with("Summary of ") && text.contains(" test run from ")
+        },
+        nearest: "that of netperf",
+    },
+    Unread {
+        name: "the output of qperf's tests of RDMA",
+        is: |text| {
+            let is_test = |line: &str| RDMA.iter().any(|test| line.strip_suffix(':') == Some(test));
+            text.lines().any(|line| is_test(line.trim_end()))
+        },
+        nearest: "that of its tests `tcp_bw`, `udp_bw`, `tcp_lat` and `udp_lat`",
+    },
+    Unread {
+        name: "the output of uperf",
+        is: |text| text.contains(" running profile:") && text.contains("Txn"),
+        nearest: IPERF,
+    },
     Unread {
         name: "the output of owping or twping",
         is: |text| text.contains("--- owping statistics") || text.contains("--- twping statistics"),
         nearest: PING,
     },
     Unread {
-        name: "the output of wrk, ab or hey",
+        name: "the output of wrk, ab, hey or oha",
         is: |text| text.contains("Requests/sec") || text.contains("This is ApacheBench"),
         nearest: "",
+    },
+    Unread {
+        name: "the progress of curl or wget",
+        is: |text| text.contains("% Xferd") || text.starts_with("--") && text.contains("--  http"),
+        nearest: "",
+    },
+    Unread {
+        name: "the output of tshark",
+        is: |text| text.contains(" → ") && (text.contains(" TCP ") || text.contains(" UDP ")),
+        nearest: "",
+    },
+    Unread {
+        name: "counters of sar",
+        is: |text| text.contains("IFACE") && text.contains("rxpck/s"),
+        nearest: "",
+    },
+    Unread {
+        name: "the settings of an interface (ethtool)",
+        is: |text| text.starts_with("Settings for "),
+        nearest: "",
+    },
+    Unread {
+        name: "counters of a traffic generator (TRex, pktgen)",
+        is: |text| {
+            text.contains("Per port stats") || text.starts_with("Result: OK: ") && text.contains("pps ")
+        },
+        nearest: IPERF,
+    },
+    Unread {
+        name: "the state of sockets (`ss`)",
+        is: |text| text.contains(" cwnd:") && text.contains(" rtt:"),
+        nearest: IPERF,
     },
     Unread {
         name: "netperf's figures without their heading (`-P 0`); run it without that option",
@@ -162,6 +239,18 @@ fn fping(text: &str) -> bool {
     first.starts_with("fping: ") || is_state(first) || text.lines().any(is_row)
 }
 
+/// `h 0 10.0.0.1`, `p 0 412 33000`: hosts and replies.
+fn is_raw_mtr(text: &str) -> bool {
+    let is_row = |line: &str| {
+        let mut tokens = line.split_whitespace();
+        let kind = tokens.next().is_some_and(|kind| ["h", "p", "x", "d"].contains(&kind));
+        kind && tokens.next().is_some_and(|hop| hop.parse::<u8>().is_ok())
+    };
+    text.starts_with("x 0 ") || text.starts_with("h 0 ") && text.lines().take(4).all(is_row)
+}
+
+/// Tests of qperf that need an adapter for RDMA.
+const RDMA: [&str; 8] = ["rc_bw", "rc_lat", "uc_bw", "uc_lat", "ud_bw", "ud_lat", "rds_bw", "sctp_bw"];
 const PING: &str = "that of ping (iputils, BusyBox, BSD, Windows)";
 const IPERF: &str = "that of iPerf3 or iPerf2";
 const LONGEST: usize = 40;

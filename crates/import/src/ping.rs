@@ -1,18 +1,22 @@
 //! The output of ping: of iputils (also with `-M do`, `-D`, `-q`, `-f`), BusyBox, BSD, macOS and Windows.
 
 mod lines;
+mod silence;
+mod tally;
 mod words;
 
 use super::block::{Block, Mark};
 use super::latency::ParsedRun;
 use super::{Imported, Known, Tool};
-use lines::{Output, TooLarge};
+pub(super) use lines::Output;
+use lines::TooLarge;
 use model::latency::Counted;
 use model::path::{
     Bound, Discovery, HopSource, LimitingHop, PathDirection, PathMethod, PathResult, SizeProbe, TooBig,
 };
 use model::stats::distribution::{Distribution, PartialDistribution};
 use model::units::{Nanos, count};
+use words::Refusal;
 
 /// The role of a line in an output of ping.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
@@ -43,7 +47,14 @@ pub(super) fn is_part(line: &str) -> bool {
 
 /// The run of a block; `None` of a heading alone.
 pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported> {
-    let output = Output::from_lines(&block.lines, &block.stamps);
+    read_on(name, block, &Output::default())
+}
+
+/// The same of a block whose first lines are not kept: `before` has their facts.
+pub(super) fn read_on(name: &str, block: &Block, before: &Output) -> Option<Imported> {
+    let mut output = before.clone();
+    output.take_lines(&block.lines, &block.stamps);
+    output.pace();
     let is_empty = output.trips.is_empty() && output.transmitted.is_none() && output.refused.is_empty();
     if is_empty && output.refusals.is_empty() && output.failure.is_none() && output.untimed == 0 {
         return None;
@@ -53,8 +64,7 @@ pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported>
     parsed.remote = output.address.map(|address| (address, 0).into());
     parsed.local = output.from.map(|address| (address, 0).into());
     parsed.started = output.started;
-    parsed.elapsed =
-        output.elapsed.unwrap_or_else(|| output.trips.last().map_or(Nanos::ZERO, |trip| trip.at));
+    parsed.elapsed = output.elapsed.or(output.trips.last()).unwrap_or_default();
     parsed.counted = counted(&output);
     parsed.of_round_trips(&output.trips);
     parsed.silence = output.silence();
@@ -80,7 +90,7 @@ pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported>
 
 /// Packets that this host refused to send were not sent, though ping counts them as transmitted.
 fn counted(output: &Output) -> Counted {
-    let local = output.refused.iter().filter(|refused| refused.from.is_none()).count() as u64;
+    let local = output.refused.count_of(|refused| refused.from.is_none());
     let received = output.replies();
     let sent = output.transmitted.unwrap_or_else(|| output.numbered_count());
     let sent = sent.saturating_sub(local).max(received);
@@ -91,7 +101,7 @@ fn counted(output: &Output) -> Counted {
 /// More replies than packets, or more of them listed than counted. Windows counts those of routers otherwise.
 fn contradiction(parsed: &mut ParsedRun, output: &Output) {
     let (Some(sent), Some(received)) = (output.transmitted, output.received) else { return };
-    let listed = (output.trips.len() as u64).saturating_add(output.untimed);
+    let listed = output.trips.len().saturating_add(output.untimed);
     let text = match () {
         () if received > sent => format!("{received} of {sent} packets were answered"),
         () if listed > received && !output.windows => {
@@ -144,20 +154,13 @@ fn remarks(parsed: &mut ParsedRun, output: &Output) {
             format!("The output has no time of {answers}, or one that cannot be since the clock was set back: answers without a time count as received."),
         );
     }
-    let mut said: Vec<(String, u64)> = Vec::new();
-    for refusal in &output.refusals {
+    let objection = |(refusal, count): &(Refusal, u64)| {
         let by = refusal.from.map_or_else(|| "this host".into(), |from| from.to_string());
-        let text = format!("{by} says \"{}\"", refusal.what);
-        match said.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, count)) => *count += 1,
-            None => said.push((text, 1)),
-        }
-    }
-    if !said.is_empty() {
-        let times = |(text, count): &(String, u64)| {
-            if *count == 1 { text.clone() } else { format!("{text} ({count} times)") }
-        };
-        let text = said.iter().take(MOST_SAYINGS).map(times).collect::<Vec<_>>().join("; ");
+        let times = if *count == 1 { String::new() } else { format!(" ({count} times)") };
+        format!("{by} says \"{}\"{times}", refusal.what)
+    };
+    if !output.refusals.is_empty() {
+        let text = output.refusals.kinds().take(MOST_SAYINGS).map(objection).collect::<Vec<_>>().join("; ");
         parsed.warn("icmp-errors", format!("{text}."));
     }
 }
@@ -219,10 +222,11 @@ fn refused_size(direction: &mut PathDirection, output: &Output, refused: TooLarg
     let found_by = if refused.from.is_some() { HopSource::TooBig } else { HopSource::Sender };
     let ttl = refused.from.is_none().then_some(0);
     direction.limiting_hop = Some(LimitingHop { address: refused.from, ttl, found_by });
-    let routers: Vec<&TooLarge> = output.refused.iter().filter(|one| one.from.is_some()).collect();
-    if let Some(first) = routers.first() {
+    let mut routers = output.refused.kinds().map(|(one, _)| one).filter(|one| one.from.is_some());
+    if let Some(first) = routers.next() {
         direction.discovery = Discovery::Works;
-        let count = u32::try_from(routers.len()).unwrap_or(u32::MAX);
+        let count = output.refused.count_of(|one| one.from.is_some());
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
         direction.too_big =
             vec![TooBig { size, mtu: first.mtu.unwrap_or_default(), from: first.from, count }];
     }

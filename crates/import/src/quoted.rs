@@ -6,17 +6,56 @@ use serde_json::Value;
 /// A text of several lines between quotation marks in a line, or a list or a dictionary of Python: its value, where in the line it
 /// begins, and its length.
 pub(super) fn value_in(line: &str) -> Option<(Value, usize, usize)> {
-    let has_lines = line.contains("\\n");
+    let (has_lines, has_json) = (line.contains("\\n"), line.contains("{\\\""));
     let starts = line.char_indices().filter(|(at, c)| match c {
-        '"' | '\'' => has_lines && may_begin(&line[..*at]),
+        '"' | '\'' => (has_lines || has_json && is_json(&line[at + 1..])) && may_begin(&line[..*at]),
         '{' | '[' => line[at + 1..].starts_with(['\'', '{', '[', '"']),
         _ => false,
     });
-    starts.take(MOST_STARTS).find_map(|(at, _)| {
-        let (value, length) = value(&line[at..])?;
-        let is_text = value.as_str().is_none_or(|text| text.contains('\n'));
-        is_text.then_some((value, at, length))
-    })
+    starts
+        .take(MOST_STARTS)
+        .find_map(|(at, _)| {
+            let (value, length) = value(&line[at..])?;
+            let is_text = value.as_str().is_none_or(|text| text.contains('\n') || is_json(text));
+            is_text.then_some((value, at, length))
+        })
+        .or_else(|| unquoted(line))
+}
+
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+}
+
+/// A line that is a text with escaped ends of lines, without quotation marks around it.
+fn unquoted(line: &str) -> Option<(Value, usize, usize)> {
+    let line = line.trim_end_matches(['\n', '\r']);
+    if line.matches("\\n").count() < FEWEST_ENDS {
+        return None;
+    }
+    let text = line.replace("\\r", "").replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"");
+    Some((Value::String(text), 0, line.len()))
+}
+
+/// A document of JSON in a field of CSV, whose quotation marks are doubled: where in the text, of which this is the first line, the field
+/// begins, the document's text, and the length of the field where it ends.
+pub(super) fn field_in(text: &str, line: &str) -> Option<(usize, String, Option<usize>)> {
+    let begins = |at: &usize| {
+        let is_field = line[..*at].is_empty() || line[..*at].ends_with([',', ';', '\t', '|']);
+        is_field && text[at + 2..].trim_start_matches(['[', '{']).trim_start().starts_with("\"\"")
+    };
+    let starts = ["\"{", "\"["].into_iter().flat_map(|start| line.match_indices(start).map(|(at, _)| at));
+    let start = starts.filter(begins).min()?;
+    let (mut inner, mut at) = (String::new(), start + 1);
+    while let Some(quote) = text[at..].find('"') {
+        inner.push_str(&text[at..at + quote]);
+        at += quote + 1;
+        if !text[at..].starts_with('"') {
+            return Some((start, inner, Some(at - start)));
+        }
+        inner.push('"');
+        at += 1;
+    }
+    Some((start, inner, None))
 }
 
 /// Whether a text may have something that [`value_in`] finds and that is no JSON.
@@ -108,6 +147,8 @@ fn coded(characters: &mut impl Iterator<Item = (usize, char)>, digits: usize) ->
     Some(char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
+/// Ends of lines that a line without quotation marks must have.
+const FEWEST_ENDS: usize = 3;
 /// Places of a line at which a value is looked for.
 const MOST_STARTS: usize = 16;
 

@@ -1,13 +1,13 @@
 //! A text that is read in windows, so that a log of any length takes the memory of its longest output and no more.
 //!
 //! A window ends where an output begins: everything before is whole. What is not whole yet stays for the next window, and a window
-//! in which nothing is whole grows.
+//! in which nothing is whole grows. An output of ping, which can be of days, goes on from window to window, and its lines are not kept.
 
 use super::heads::Heads;
-use super::units::{self, Taken, Unit};
+use super::json::fingerprint;
+use super::units::{self, Running, Taken, Unit, Window};
 use super::{Item, Known, Source, items, looks, page};
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{ErrorKind, Read};
 
 /// The outputs of a text, a batch at a time.
@@ -26,7 +26,9 @@ pub struct Outputs {
     damage: Option<String>,
     begun: bool,
     heads: Heads,
-    /// Documents of iPerf3 that were there.
+    /// The output that the windows before end in.
+    running: Option<Running>,
+    /// Fingerprints of the documents of iPerf3 that were there.
     documents: HashSet<u64>,
     repeated: usize,
     waiting: Vec<Batch>,
@@ -67,6 +69,7 @@ impl Outputs {
             damage: None,
             begun: false,
             heads: Heads::default(),
+            running: None,
             documents: HashSet::new(),
             repeated: 0,
             waiting: Vec::new(),
@@ -90,20 +93,35 @@ impl Outputs {
     fn next_window(&mut self) -> Vec<Batch> {
         loop {
             self.fill();
-            if self.has_ended && self.text.is_empty() {
+            if self.has_ended && self.text.is_empty() && self.running.is_none() {
                 return Vec::new();
             }
             let end =
                 if self.has_ended { self.text.len() } else { self.text.rfind('\n').map_or(0, |at| at + 1) };
             let shown = page::text_of_window(&self.text[..end], !self.begun);
-            let Taken { units, open } =
-                units::take_apart(&shown, self.lines, self.has_ended, &mut self.heads, 0);
+            let window = Window {
+                text: &shown,
+                lines: self.lines,
+                is_whole: self.has_ended,
+                running: self.running.as_ref(),
+            };
+            let Taken { units, open, running } = units::take_apart(window, &mut self.heads, 0);
             let cut = open.filter(|_| !self.has_ended).map_or(end, |line| offset_of(&self.text, line));
             drop(shown);
-            if cut == 0 {
-                self.window = self.window.saturating_mul(2);
-                continue;
-            }
+            let cut = match running.filter(|_| cut == 0 && end > 0) {
+                Some(running) => {
+                    self.run_on(running);
+                    end
+                }
+                None if cut == 0 && !self.has_ended => {
+                    self.window = self.window.saturating_mul(2);
+                    continue;
+                }
+                None => {
+                    self.running = None;
+                    cut
+                }
+            };
             self.begun = true;
             self.window = self.usual_window;
             self.lines += self.text[..cut].matches('\n').count();
@@ -116,17 +134,20 @@ impl Outputs {
         }
     }
 
+    /// Goes on with an output in the next window.
+    fn run_on(&mut self, mut running: Running) {
+        self.running = None;
+        running.digest();
+        self.running = Some(running);
+    }
+
     fn without_repeated(&mut self, mut units: Vec<Unit>) -> Vec<Unit> {
         if self.has_ended && self.documents.is_empty() {
             return units;
         }
         let before = units.len();
         units.retain(|unit| match unit {
-            Unit::Iperf3(document, _) => {
-                let mut hasher = DefaultHasher::new();
-                document.value.hash(&mut hasher);
-                self.documents.insert(hasher.finish())
-            }
+            Unit::Iperf3(document, _) => self.documents.insert(fingerprint(&document.value)),
             _ => true,
         });
         self.repeated += before - units.len();
@@ -230,3 +251,39 @@ const CHUNK: usize = 128 << 10;
 const PARTS: usize = 8;
 /// Bytes of a text that say what it looks like.
 const BEGIN: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write as _;
+    use std::io::Cursor;
+
+    #[test]
+    fn a_ping_of_days_takes_no_more_than_windows() {
+        let mut text = String::from("PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.\n");
+        for sequence in 1..=40_000 {
+            let _ = writeln!(
+                text,
+                "64 bytes from 192.0.2.1: icmp_seq={sequence} ttl=57 time=10.{} ms",
+                sequence % 10
+            );
+        }
+        for head in ["", "ping-1  | "] {
+            let text: String = text.lines().map(|line| format!("{head}{line}\n")).collect();
+            let mut outputs = Outputs::with_window(Box::new(Cursor::new(text.into_bytes())), 8 << 10);
+            let mut batches = Vec::new();
+            let mut largest = 0;
+            while let Some(batch) = outputs.next() {
+                largest = largest.max(outputs.text.capacity()).max(outputs.window);
+                batches.push(batch.expect("a text"));
+            }
+            assert_eq!((batches.len(), outputs.window), (1, 8 << 10), "{head}");
+            assert!(largest <= 2 * CHUNK + (8 << 10), "{largest}");
+            let items = batches[0].read("file", Known::default());
+            let [Item { what: super::super::What::Run(one), .. }] = items.as_slice() else {
+                panic!("{items:?}")
+            };
+            assert_eq!(one.run.summary.egress_paths[0].counted.received, 40_000);
+        }
+    }
+}

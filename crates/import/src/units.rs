@@ -1,19 +1,20 @@
 //! A text taken apart into what is read as a whole: outputs of tools, line by line, and documents of JSON.
 
-use super::block::{Block, Line, MOST_FOREIGN, Mark};
+use super::block::{Block, Line, Lines, MOST_FOREIGN, Mark};
 use super::command::Command;
 use super::embedded::Found;
 use super::heads::{Heads, Part};
 use super::json::{self, Document, Split};
-use super::{Item, Known, READERS, What, iperf3, mixed, own, read_whole, reader};
+use super::{Item, Known, READERS, Tool, What, iperf3, mixed, own, ping, read_whole, reader};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// One output, or one document.
 #[derive(Debug)]
 pub(super) enum Unit {
-    /// The lines of an output.
-    Block(Block),
+    /// The lines of an output, and the facts of those before them.
+    Block(Block, Before),
     /// A document of iPerf3, and how often it stands here.
     Iperf3(Document, usize),
     /// A document of ours.
@@ -28,15 +29,38 @@ pub(super) enum Unit {
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) units: Vec<Unit>,
-    /// The first line, counted from 1 in this text, of what the text ends in and more of it may follow.
+    /// The first line, counted from 1 in this text, of what the text ends in and more of it may follow; 0: it began above the text.
     pub(super) open: Option<usize>,
+    /// The only output that the text holds, and ends in.
+    pub(super) running: Option<Running>,
+}
+
+/// The facts of an output of ping whose lines are not kept.
+type Before = Option<Arc<ping::Output>>;
+
+/// An output of ping that more lines may follow than are held at once.
+#[derive(Clone, Debug)]
+pub(super) struct Running {
+    /// The source whose lines it has.
+    source: String,
+    block: Block,
+    before: Before,
+}
+
+impl Running {
+    /// Keeps the facts of the lines, and no line.
+    pub(super) fn digest(&mut self) {
+        let Block { lines, stamps, begin, .. } = &mut self.block;
+        Arc::make_mut(self.before.get_or_insert_default()).take_lines(lines, stamps);
+        (*lines, *stamps, *begin) = (Lines::default(), Vec::new(), 0);
+    }
 }
 
 impl Unit {
     /// The line that it begins in.
     pub(super) fn line(&self) -> usize {
         match self {
-            Unit::Block(block) => block.line,
+            Unit::Block(block, _) => block.line,
             Unit::Iperf3(document, _) | Unit::Own(document) => document.line,
             Unit::Events(documents) => documents.first().map_or(1, |document| document.line),
             Unit::Text { line, .. } => *line,
@@ -53,7 +77,7 @@ impl Unit {
     /// The first line that it needs.
     fn begin(&self) -> usize {
         match self {
-            Unit::Block(block) => block.begin,
+            Unit::Block(block, _) => block.begin,
             other => other.line(),
         }
     }
@@ -61,7 +85,8 @@ impl Unit {
     /// The same of a text that `lines` stand above.
     fn below(mut self, lines: usize) -> Unit {
         match &mut self {
-            Unit::Block(block) => (block.line, block.begin) = (block.line + lines, block.begin + lines),
+            Unit::Block(block, _) if block.begin == 0 => {}
+            Unit::Block(block, _) => (block.line, block.begin) = (block.line + lines, block.begin + lines),
             Unit::Iperf3(document, _) | Unit::Own(document) => document.line += lines,
             Unit::Events(documents) => documents.iter_mut().for_each(|document| document.line += lines),
             Unit::Text { line, .. } => *line += lines,
@@ -72,7 +97,11 @@ impl Unit {
     /// Everything that it holds.
     pub(super) fn read(&self, name: &str, known: Known) -> Vec<Item> {
         match self {
-            Unit::Block(block) => {
+            Unit::Block(block, Some(before)) => {
+                let run = ping::read_on(name, block, before);
+                run.map(|one| Item::of_run(one.stamped(block))).into_iter().collect()
+            }
+            Unit::Block(block, None) => {
                 let reader = reader(block.tool);
                 let runs = reader.into_iter().flat_map(|reader| mixed::read(name, block, known, reader.read));
                 runs.map(|one| Item::of_run(one.stamped(block))).collect()
@@ -99,29 +128,52 @@ impl Unit {
     }
 }
 
-/// Takes a text apart that `lines` stand above. `is_whole`: nothing follows it.
-pub(super) fn take_apart(text: &str, lines: usize, is_whole: bool, heads: &mut Heads, depth: usize) -> Taken {
+/// A part of a text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window<'a> {
+    pub(super) text: &'a str,
+    /// The number of lines above it.
+    pub(super) lines: usize,
+    /// Nothing follows it.
+    pub(super) is_whole: bool,
+    /// The output that the lines above end in.
+    pub(super) running: Option<&'a Running>,
+}
+
+/// Takes a window apart.
+pub(super) fn take_apart(window: Window<'_>, heads: &mut Heads, depth: usize) -> Taken {
     let mut all = Taken::default();
-    for part in heads.parts(text) {
-        let mut taken = of_part(&part, is_whole, depth);
-        if let Some(open) = taken.open {
+    let parts = heads.parts(window.text);
+    let is_alone = parts.len() == 1;
+    let is_its = |part: &Part<'_>| window.running.is_some_and(|running| running.source == part.source);
+    let going_on = parts.iter().position(is_its).unwrap_or_default();
+    for (place, part) in parts.iter().enumerate() {
+        let running = window.running.filter(|_| place == going_on);
+        let mut taken = of_part(part, window.is_whole, depth, running);
+        let is_running = is_alone && taken.running.as_ref().is_some_and(|running| running.block.begin < 2);
+        if let Some(open) = taken.open.filter(|_| !is_running) {
             taken.units.retain(|unit| unit.begin() < open);
-            all.open = Some(all.open.map_or(open, |other| other.min(open)));
         }
+        all.open = all.open.into_iter().chain(taken.open).min();
+        all.running = taken.running.filter(|_| is_running);
         all.units.extend(taken.units);
     }
     // Where one source is not finished, those of others that begin behind it wait with it.
-    if let Some(open) = all.open {
+    if let Some(open) = all.open.filter(|_| all.running.is_none()) {
         all.units.retain(|unit| unit.begin() < open);
     }
-    all.units = all.units.into_iter().map(|unit| unit.below(lines)).collect();
+    all.units = all.units.into_iter().map(|unit| unit.below(window.lines)).collect();
     all.units.sort_by_key(Unit::line);
+    if let Some(Running { block, .. }) = all.running.as_mut().filter(|running| running.block.begin > 0) {
+        block.line += window.lines;
+    }
     all
 }
 
-fn of_part(part: &Part<'_>, is_whole: bool, depth: usize) -> Taken {
+/// `above`: the output that the lines above the part end in.
+fn of_part(part: &Part<'_>, is_whole: bool, depth: usize, above: Option<&Running>) -> Taken {
     let Split { documents, rest, open } = json::split(&part.text, is_whole);
-    let mut taken = Taken { units: Vec::new(), open };
+    let mut taken = Taken { open, ..Taken::default() };
     let is_line = |value: &Value| iperf3::json::is_line(value) || own::is_event(value);
     let found = Found::from_documents(documents, is_document, is_line);
     if !is_whole {
@@ -131,12 +183,22 @@ fn of_part(part: &Part<'_>, is_whole: bool, depth: usize) -> Taken {
     taken.documents(found.documents);
     let texts = found.texts.into_iter().filter(|_| depth < DEEPEST);
     taken.units.extend(texts.map(|(line, text)| Unit::Text { line, text, depth: depth + 1 }));
-    let (blocks, command) = blocks(part.lines(&rest));
-    if !is_whole {
-        let last = blocks.last().filter(|block| !block.is_over()).map(|block| block.begin);
-        taken.keep_open(last.or(command));
+    let (mut blocks, command) = blocks(part.lines(&rest), above.map(|running| running.block.clone()));
+    let before =
+        |block: &Block| above.filter(|_| block.begin == 0).and_then(|running| running.before.clone());
+    if !is_whole && let Some(last) = blocks.pop_if(|block| !block.is_over()) {
+        let can_run = last.tool == Tool::Ping && command.is_none() && taken.open.is_none();
+        taken.keep_open(Some(last.begin));
+        taken.running =
+            can_run.then(|| Running { source: part.source.clone(), before: before(&last), block: last });
+    } else if !is_whole {
+        taken.keep_open(command);
     }
-    taken.units.extend(blocks.into_iter().map(Unit::Block));
+    let whole = blocks.into_iter().map(|block| {
+        let before = before(&block);
+        Unit::Block(block, before)
+    });
+    taken.units.extend(whole);
     taken
 }
 
@@ -182,9 +244,9 @@ fn last_begin(documents: &[(Document, usize)]) -> Option<usize> {
 }
 
 /// Cuts a text where an output begins. A line that no tool claims belongs to the output before it. With the line of a command whose
-/// output is still to come.
-fn blocks<'a>(lines: impl Iterator<Item = Line<'a>>) -> (Vec<Block>, Option<usize>) {
-    let mut blocks: Vec<Block> = Vec::new();
+/// output is still to come. `above`: the output that the lines above end in.
+fn blocks<'a>(lines: impl Iterator<Item = Line<'a>>, above: Option<Block>) -> (Vec<Block>, Option<usize>) {
+    let mut blocks: Vec<Block> = above.into_iter().collect();
     let mut command: Option<(usize, Command)> = None;
     for (line, number) in lines.map(from_heading).zip(1..) {
         let own = blocks

@@ -9,7 +9,7 @@ use super::super::build::{ParsedRun, add_sample, total};
 use super::super::number::{Printed, seconds};
 use super::super::{Known, Tool, gaps};
 use model::event::Outcome;
-use model::plan::{Direction, End, ProtocolName, TestSpec, Transport};
+use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
 use model::sample::{Role, Side, StreamResult, StreamSample, TcpCounters, UdpCounters};
 use model::time::WallTime;
 use model::units::{Bytes, Nanos};
@@ -58,6 +58,10 @@ pub(super) fn begins_anew(line: &str, before: &Lines) -> bool {
     if same.first().is_some_and(|last| is_report(&row, last)) {
         return false;
     }
+    let goes_back = || before.first().and_then(self::row).is_some_and(|first| is_back(&row, &first));
+    if same.iter().all(|one| one.ends != row.ends) && goes_back() {
+        return false;
+    }
     let reported = same.len() > 1 && is_report(&same[0], &same[1]);
     let ended = same.len() > 1 && same[0].span.0 == Nanos::ZERO;
     let elsewhere = same.first().is_some_and(|last| last.ends != row.ends);
@@ -74,6 +78,15 @@ fn is_report(row: &Line, sent: &Line) -> bool {
         && row.ends[0].is_some()
 }
 
+/// A stream back from the server (`-d`, `-r`): between the same hosts, and connected to the port that servers use at the other one.
+fn is_back(row: &Line, first: &Line) -> bool {
+    let ([Some(own), Some(far)], [Some(one), Some(two)]) = (first.ends, row.ends) else { return false };
+    let service = own.port().min(far.port());
+    let (serves, called) = if far.port() == service { (one, two) } else { (two, one) };
+    let same_hosts = own.ip() == one.ip() && far.ip() == two.ip();
+    same_hosts && serves.port() == service && called.port() != service
+}
+
 /// The run of a block's rows; `None` without any.
 pub(super) fn parse_rows(block: &Block, known: Known) -> Option<ParsedRun> {
     let all: Vec<Line> = block.lines.iter().filter_map(row).collect();
@@ -88,10 +101,14 @@ pub(super) fn parse_rows(block: &Block, known: Known) -> Option<ParsedRun> {
     }
     let mut parsed =
         ParsedRun::new(Tool::Iperf2, block.line, ProtocolName::Foreign, TestSpec::new(transport), known);
-    let role = if reports.is_empty() { role(&lines) } else { Role::Sender };
-    (parsed.client, parsed.server) = ends(first, &lines, !reports.is_empty());
-    let ids = ids(&lines);
+    let (back, forth): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|line| is_back(line, first));
+    let role = if reports.is_empty() { role(&forth) } else { Role::Sender };
+    (parsed.client, parsed.server) = ends(first, &forth, !reports.is_empty());
+    let ids = ids(&forth);
     parsed.test.streams = ids.len() as u32;
+    if !back.is_empty() {
+        parsed.test.directions = Directions::Both;
+    }
     parsed.test.end = End::Time(lines.iter().map(|line| line.span.1).max().unwrap_or_default());
     parsed.test.length = length(&lines, &reports);
     parsed.resent_known = lines.iter().any(|line| line.tcp.is_some());
@@ -104,7 +121,9 @@ pub(super) fn parse_rows(block: &Block, known: Known) -> Option<ParsedRun> {
     }
     let counts = |line: &&&Line| line.udp.is_some_and(|udp| udp.disorder >= 0);
     parsed.disorder_known = lines.iter().chain(&reports).any(|line| counts(&line));
-    take(&mut parsed, &lines, &ids, role);
+    let side = if role == Role::Sender { Side::Local } else { Side::Peer };
+    take(&mut parsed, &forth, side, Direction::Up);
+    take(&mut parsed, &back, side, Direction::Down);
     take_reports(&mut parsed, &reports, &ids);
     gaps::all_lost(&mut parsed);
     parsed.senders_unseen();
@@ -188,14 +207,17 @@ fn length(lines: &[&Line], reports: &[&Line]) -> u32 {
     lines.iter().chain(reports).find_map(whole).or_else(|| reports.iter().find_map(sent)).unwrap_or_default()
 }
 
-fn take(parsed: &mut ParsedRun, lines: &[&Line], ids: &[i64], role: Role) {
-    let side = if role == Role::Sender { Side::Local } else { Side::Peer };
-    for (stream, id) in (0_u32..).zip(ids) {
+/// Takes the rows that an end printed of a direction.
+fn take(parsed: &mut ParsedRun, lines: &[&Line], side: Side, direction: Direction) {
+    let sends = (direction == Direction::Up) == (side == Side::Local);
+    let role = if sends { Role::Sender } else { Role::Receiver };
+    let first = parsed.test.stream_numbers(direction).start;
+    for (stream, id) in (first..).zip(&ids(lines)) {
         let own: Vec<&&Line> = lines.iter().filter(|line| line.id == *id).collect();
         let mut whole = None;
         for (index, line) in own.iter().enumerate() {
             let is_whole = line.span.0 == Nanos::ZERO && (own.len() == 1 || index > 0);
-            let result = result(parsed, line, stream, role, is_whole);
+            let result = StreamResult { direction, ..result(parsed, line, stream, role, is_whole) };
             if is_whole {
                 whole = Some(result);
             } else {
@@ -210,7 +232,7 @@ fn take(parsed: &mut ParsedRun, lines: &[&Line], ids: &[i64], role: Role) {
                 "The output ends before its summary: the totals are sums of its intervals.",
             );
             parsed.outcome = Outcome::Interrupted;
-            whole = total(&parsed.samples, side, stream, Direction::Up);
+            whole = total(&parsed.samples, side, stream, direction);
         }
         let end = if side == Side::Local { &mut parsed.at_client } else { &mut parsed.at_server };
         end.streams.extend(whole);

@@ -94,6 +94,14 @@ pub(super) fn failure(line: &str) -> Option<String> {
     call.or_else(|| unresolved(line).map(|_| "unable to connect: the name of the host is not known".into()))
 }
 
+/// Why a connection broke: `write failed: Broken pipe`, `write1 failed: Broken pipe` and `recv failed: Connection refused` of a test.
+fn broken(line: &str) -> Option<String> {
+    let (call, reason) = line.trim().split_once(" failed: ")?;
+    let call = call.rsplit(' ').next()?;
+    let is_call = ["write", "read", "recv", "send"].iter().any(|name| call.starts_with(name));
+    is_call.then(|| format!("{call} failed: {}", reason.trim()))
+}
+
 /// A line that belongs to an output and to nothing else.
 pub(super) fn is_part(line: &str) -> bool {
     let starts = [
@@ -107,10 +115,12 @@ pub(super) fn is_part(line: &str) -> bool {
         "[ ID]",
         "-----",
         "WARNING: did not receive ack",
+        "WARNING: ack of last datagram failed",
         "[FD",
     ];
     starts.iter().any(|start| line.starts_with(start))
         || failure(line).is_some()
+        || broken(line).is_some()
         || line.contains(" datagrams received out-of-order")
         || stream(line).is_some()
         || line.starts_with('[')
@@ -177,9 +187,9 @@ impl<'a> Output<'a> {
         } else if let Some(reason) = failure(line) {
             self.failed = Some(reason);
             self.host = self.host.take().or_else(|| unresolved(line)?.map(str::to_owned));
-        } else if line.contains("write failed: ") {
-            self.failed = Some(line.trim().to_owned());
-        } else if line.contains("did not receive ack") {
+        } else if let Some(reason) = broken(line) {
+            self.failed = Some(reason);
+        } else if line.contains("did not receive ack") || line.contains("ack of last datagram failed") {
             self.unacknowledged = true;
         }
     }

@@ -26,6 +26,9 @@ pub(super) fn parse_ends(output: &Output<'_>, block: &Block, known: Known) -> Op
     parsed.host.clone_from(&output.host);
     segments(&mut parsed, output, block);
     parsed.resent_known = output.resent;
+    if let Some(protocol) = &output.protocol {
+        parsed.other_protocol(protocol);
+    }
     addresses(&mut parsed, output);
     parsed.test = spec(output, transport);
     parsed.interval = first_interval(output);
@@ -103,7 +106,13 @@ fn counted(output: &Output<'_>) -> Vec<(Printed, u64)> {
         };
         Some((row.bytes, u64::try_from(count?).ok()?))
     };
-    output.client.intervals.iter().chain(&output.server.intervals).filter_map(of_row).collect()
+    // A row of both ends has the amount of the sender, which prints how many datagrams it was.
+    let both = match (output.client.finals.as_slice(), output.client.sent) {
+        ([row], Some(sent)) if row.sender.is_none() => u64::try_from(sent).ok().map(|sent| (row.bytes, sent)),
+        _ => None,
+    };
+    let intervals = output.client.intervals.iter().chain(&output.server.intervals);
+    intervals.filter_map(of_row).chain(both).collect()
 }
 
 fn directions(output: &Output<'_>) -> Directions {
@@ -371,7 +380,13 @@ impl Speaker<'_> {
         }
         if let Some((datagrams, lost)) = receiver.filter(|_| !server_has_it) {
             let udp = UdpCounters { datagrams, lost, jitter: losses.jitter, ..UdpCounters::default() };
-            self.put(row_of(Role::Receiver, Bytes(datagrams.saturating_mul(size)), udp), Role::Receiver);
+            // Where no size of datagrams fits the amount, those that arrived have their share of it.
+            let share = datagrams as f64 / datagrams.saturating_add(lost).max(1) as f64;
+            let bytes = match size {
+                0 => Bytes((printed.bytes.0 as f64 * share).round() as u64),
+                size => Bytes(datagrams.saturating_mul(size)),
+            };
+            self.put(row_of(Role::Receiver, bytes, udp), Role::Receiver);
         }
     }
 

@@ -80,7 +80,7 @@ pub(in super::super) fn parse_document(document: &Document, known: Known) -> Par
     parsed.resent_known = transport == Transport::Tcp && has_retransmits(value);
     disorder(&mut parsed, &value["end"]);
     if !matches!(protocol, "TCP" | "UDP") {
-        other_protocol(&mut parsed, protocol);
+        parsed.other_protocol(protocol);
     }
     let side = if start.get("accepted_connection").is_some() { Side::Peer } else { Side::Local };
     addresses(&mut parsed, start, side);
@@ -128,15 +128,6 @@ fn has_retransmits(value: &Value) -> bool {
     let of_streams = list(&end["streams"]).any(|stream| counts(&stream["sender"]));
     let mut intervals = list(&value["intervals"]).flat_map(|interval| list(&interval["streams"]));
     summed || of_streams || intervals.any(counts)
-}
-
-/// A protocol that has no place in our results: its bytes and rates stand, as of a byte stream.
-fn other_protocol(parsed: &mut ParsedRun, protocol: &str) {
-    (parsed.mss, parsed.timestamps, parsed.resent_known) = (None, None, false);
-    parsed.warn(
-        "other-protocol",
-        format!("The test ran over {protocol}, not over TCP: its bytes and rates are as printed; segments, frames and retransmits of it are not known."),
-    );
 }
 
 fn spec(start: &Value, transport: Transport) -> TestSpec {
@@ -212,11 +203,26 @@ impl Speaker<'_> {
                 self.tcp(stream);
             }
         }
-        if list(&value["end"]["streams"]).next().is_none() {
+        if list(&value["end"]["streams"]).next().is_none() && !self.sums(&value["end"]) {
             self.of_intervals();
         }
         self.unseen(&value["end"]);
         self.ends(&value["end"]);
+    }
+
+    /// Sums stand for the streams of a document that lacks these; false: there are none.
+    fn sums(&mut self, end: &Value) -> bool {
+        let is_udp = self.parsed.test.transport == Transport::Udp;
+        if is_udp && end["sum"]["packets"].is_number() {
+            self.udp(&end["sum"]);
+            return true;
+        }
+        let pairs = [("sum_sent", "sum_received"), ("sum_sent_bidir_reverse", "sum_received_bidir_reverse")];
+        let pairs = pairs.into_iter().filter(|(sent, _)| !is_udp && end[*sent]["bytes"].is_number());
+        let rows: Vec<Value> =
+            pairs.map(|(sent, received)| json!({"sender": end[sent], "receiver": end[received]})).collect();
+        rows.iter().for_each(|row| self.tcp(row));
+        !rows.is_empty()
     }
 
     /// The rows of streams have the sender's datagrams. A receiver knows of those up to the highest number that it has read:

@@ -24,6 +24,8 @@ pub(super) struct Output<'a> {
     pub(super) client: Part<'a>,
     pub(super) server: Part<'a>,
     pub(super) failed: Option<Outcome>,
+    /// A protocol that is neither TCP nor UDP.
+    pub(super) protocol: Option<String>,
     /// `iperf Done.` was there: the client has the server's results.
     pub(super) done: bool,
     /// Datagrams that arrived after later ones: as the summary says, else as many lines as tell of one.
@@ -112,7 +114,7 @@ impl<'a> Output<'a> {
             return;
         }
         if is_header(line) {
-            place.finals |= place.ruled && place.rows;
+            place.finals |= place.ruled;
             self.resent |= line.contains("Retr");
             if line.contains("Datagrams") {
                 self.transport = Some(Transport::Udp);
@@ -168,6 +170,8 @@ impl<'a> Output<'a> {
 
     /// `UDP, 1 streams, 1460 byte blocks, omitting 0 seconds, 10 second test, tos 0`.
     fn starting(&mut self, rest: &str) {
+        self.protocol =
+            rest.split(',').next().filter(|name| !["TCP", "UDP"].contains(name)).map(str::to_owned);
         self.transport = Some(if rest.starts_with("UDP") { Transport::Udp } else { Transport::Tcp });
         for part in rest.split(", ") {
             let number = part.split_whitespace().find_map(|word| word.parse::<u64>().ok());
@@ -189,7 +193,6 @@ impl<'a> Output<'a> {
             self.transport = Some(Transport::Udp);
         }
         let part = if place.server { &mut self.server } else { &mut self.client };
-        place.rows = true;
         place.ruled = false;
         if row.sender.is_some() || place.finals {
             part.finals.push(row);
@@ -272,8 +275,6 @@ struct Place {
     server: bool,
     /// The line before was a rule.
     ruled: bool,
-    /// Rows were there.
-    rows: bool,
     /// Rows are final from here on.
     finals: bool,
     /// Rows are of the end that sent (true) or received, from here on.

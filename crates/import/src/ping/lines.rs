@@ -1,7 +1,9 @@
 //! The lines of ping, in order.
 
 use super::super::block::Lines;
-use super::super::latency::Trip;
+use super::super::latency::{Trip, Trips};
+use super::silence::{Answer, Packets, Replies, SECOND};
+use super::tally::Tally;
 use super::words::{self, Refusal, Reply};
 use model::sample::Silence;
 use model::time::WallTime;
@@ -10,24 +12,23 @@ use std::net::IpAddr;
 
 /// The facts in the lines.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Output {
+pub(in super::super) struct Output {
     pub(super) host: Option<String>,
     pub(super) address: Option<IpAddr>,
     /// Source address of `-I`.
     pub(super) from: Option<IpAddr>,
     /// Whole packet.
     pub(super) packet: Option<u32>,
-    pub(super) trips: Vec<Trip>,
-    /// The number of each trip.
-    sequences: Vec<u64>,
+    pub(super) trips: Trips,
+    replies: Replies,
     /// Replies without a time, or with one that cannot be.
     pub(super) untimed: u64,
     /// The first and the last number of a packet that is known of.
     numbers: Option<(u64, u64)>,
     /// Packets that were too large.
-    pub(super) refused: Vec<TooLarge>,
+    pub(super) refused: Tally<TooLarge>,
     /// The errors about other packets.
-    pub(super) refusals: Vec<Refusal>,
+    pub(super) refusals: Tally<Refusal>,
     pub(super) failure: Option<String>,
     /// Windows' packets that timed out.
     timed_out: u64,
@@ -82,13 +83,10 @@ pub(super) fn is_rest(line: &str) -> bool {
 
 impl Output {
     /// `stamps`: when each line was printed, where its head has a time.
-    pub(super) fn from_lines(lines: &Lines, stamps: &[Option<WallTime>]) -> Output {
-        let mut output = Output::default();
+    pub(in super::super) fn take_lines(&mut self, lines: &Lines, stamps: &[Option<WallTime>]) {
         for (index, line) in lines.iter().enumerate() {
-            output.take(line, stamps.get(index).copied().flatten());
+            self.take(line, stamps.get(index).copied().flatten());
         }
-        output.pace();
-        output
     }
 
     fn take(&mut self, line: &str, stamp: Option<WallTime>) {
@@ -128,6 +126,8 @@ impl Output {
             }
             self.counts = line.to_owned();
         }
+        self.transmitted = words::count_of(line, "transmitted").or(self.transmitted);
+        self.received = words::count_of(line, "received").or(self.received);
         self.warped |= line.contains("time of day goes back");
         let silent = line.starts_with("no answer yet for") || line.starts_with("Request timeout for");
         self.numbered(words::sequence(line).filter(|_| silent));
@@ -135,6 +135,9 @@ impl Output {
         let is_sentence = line.trim_end().ends_with(['.', '。']) && !line.contains(['=', '%']);
         if self.windows && self.transmitted.is_none() && is_sentence {
             match words::windows_refusal(line) {
+                _ if words::is_too_large_of_windows(line) => {
+                    self.refused.push(TooLarge { from: words::address_in(line), mtu: None });
+                }
                 Some(refusal) => self.refusals.push(refusal),
                 None => self.timed_out += 1,
             }
@@ -151,6 +154,7 @@ impl Output {
             let named =
                 named.filter(|(_, next)| next.starts_with('[')).map(|(name, _)| name.to_owned()).next();
             self.host = named.or_else(|| self.address.map(|address| address.to_string()));
+            self.packet = words::size_of_windows(line).and_then(|size| size.checked_add(self.headers()));
             return;
         }
         if let Some((sizes, ends)) = line.strip_prefix("PING6(").and_then(|rest| rest.split_once(") ")) {
@@ -182,9 +186,13 @@ impl Output {
             .map(|(before, _)| before.rsplit([' ', ':']).next().unwrap_or_default());
         let Some(size) = size.or_else(sizes) else { return };
         let (payload, packet) = size.split_once('(').unwrap_or((size, ""));
-        let headers = if self.address.is_some_and(|address| address.is_ipv6()) { 48 } else { 28 };
         let parsed = packet.trim_end_matches(')').parse().ok();
-        self.packet = parsed.or_else(|| payload.parse::<u32>().ok()?.checked_add(headers));
+        self.packet = parsed.or_else(|| payload.parse::<u32>().ok()?.checked_add(self.headers()));
+    }
+
+    /// Bytes of a packet before its payload.
+    fn headers(&self) -> u32 {
+        if self.address.is_some_and(|address| address.is_ipv6()) { 48 } else { 28 }
     }
 
     /// Numbers have 16 bits: one that is far below the last has come round.
@@ -209,7 +217,7 @@ impl Output {
     }
 
     fn reply(&mut self, reply: Reply, stamp: Option<WallTime>, again: bool) {
-        let by_place = (self.trips.len() as u64).saturating_add(self.untimed).saturating_add(self.timed_out);
+        let by_place = self.trips.len().saturating_add(self.untimed).saturating_add(self.timed_out);
         let sequence = self.unwrapped(reply.sequence.unwrap_or(by_place));
         if reply.sequence.is_some() {
             self.numbered(Some(sequence));
@@ -235,35 +243,37 @@ impl Output {
         let by_number = Nanos::from_secs(since.min(u64::from(u32::MAX)));
         let at = stamped.map_or(by_number, |stamp| stamp.saturating_sub(first));
         self.trips.push(Trip { at, rtt });
-        self.sequences.push(sequence);
+        self.replies.push(Answer { sequence, at });
     }
 
     /// Packets without times (`-D`) are as far apart as their number and the time of all of them say.
-    fn pace(&mut self) {
-        let gaps = self.transmitted.map(|sent| sent.saturating_sub(1)).filter(|gaps| *gaps > 0);
-        let (Some(elapsed), Some(gaps), Some(Nanos(0))) = (self.elapsed, gaps, self.first) else { return };
-        let interval = u128::from(elapsed.0 / gaps);
-        for trip in &mut self.trips {
-            let at = u128::from(trip.at.0) * interval / u128::from(SECOND.0);
-            trip.at = Nanos(u64::try_from(at).unwrap_or(u64::MAX));
+    pub(super) fn pace(&mut self) {
+        if let Some(interval) = self.interval() {
+            self.trips.retime(|at| paced(at, interval));
         }
+    }
+
+    /// The time between packets, where the replies have no times.
+    fn interval(&self) -> Option<Nanos> {
+        let gaps = self.transmitted.map(|sent| sent.saturating_sub(1)).filter(|gaps| *gaps > 0)?;
+        (self.first == Some(Nanos::ZERO)).then_some(Nanos(self.elapsed?.0 / gaps))
     }
 
     /// Packets that are known to have been sent, where no summary says it.
     pub(super) fn numbered_count(&self) -> u64 {
         let base = |first: u64| if self.headed { first.min(1) } else { first };
         let by_number = self.numbers.map_or(0, |(first, last)| last - base(first) + 1);
-        let replies = (self.trips.len() as u64).saturating_add(self.untimed);
-        let refused = if self.windows { self.refusals.len() as u64 } else { 0 };
+        let replies = self.trips.len().saturating_add(self.untimed);
+        let refused = if self.windows { self.refusals.len() } else { 0 };
         by_number.max(replies.saturating_add(self.timed_out).saturating_add(refused))
     }
 
     /// Replies to packets, of which Windows counts those of routers too.
     pub(super) fn replies(&self) -> u64 {
-        let listed = (self.trips.len() as u64).saturating_add(self.untimed);
+        let listed = self.trips.len().saturating_add(self.untimed);
         match self.received {
             Some(received) if self.windows && listed > 0 => received.min(listed),
-            Some(received) if self.windows => received.saturating_sub(self.refusals.len() as u64),
+            Some(received) if self.windows => received.saturating_sub(self.refusals.len()),
             Some(received) => received,
             None => listed,
         }
@@ -271,35 +281,17 @@ impl Output {
 
     /// The longest time in which packets in a row have no reply, where replies are listed.
     pub(super) fn silence(&self) -> Option<Silence> {
-        let mut order: Vec<(u64, Nanos)> =
-            self.sequences.iter().copied().zip(self.trips.iter().map(|trip| trip.at)).collect();
-        order.sort_unstable();
-        let (first, last) = (*order.first()?, *order.last()?);
-        let (_, known) = self.numbers?;
-        let interval = last.1.saturating_sub(first.1).0.checked_div(last.0 - first.0).unwrap_or(SECOND.0);
-        let gap = |pair: &[(u64, Nanos)]| {
-            let missing = (pair[1].0 - pair[0].0).checked_sub(1).filter(|missing| *missing > 0)?;
-            let at = pair[0].1 + Nanos(pair[1].1.saturating_sub(pair[0].1).0 / (missing + 1));
-            Some(Silence { at, length: pair[1].1.saturating_sub(at), ended: true, missing: Some(missing) })
-        };
-        let base = first.0.min(1);
-        let all = self.transmitted.map_or(known, |sent| known.max((sent + base).saturating_sub(1)));
-        let tail = (all > last.0).then(|| {
-            let missing = all - last.0;
-            let length = Nanos(missing.saturating_mul(interval));
-            Silence { at: last.1 + Nanos(interval), length, ended: false, missing: Some(missing) }
-        });
-        let head = (self.headed && first.0 > base).then(|| {
-            let missing = first.0 - base;
-            Silence {
-                at: Nanos::ZERO,
-                length: Nanos(missing.saturating_mul(interval)),
-                ended: true,
-                missing: Some(missing),
-            }
-        });
-        order.windows(2).filter_map(gap).chain(tail).chain(head).max_by_key(|silence| silence.length)
+        let (_, highest) = self.numbers?;
+        let packets = Packets { highest, transmitted: self.transmitted, headed: self.headed };
+        let interval = self.interval().unwrap_or(SECOND);
+        self.replies.silence(packets, |at| paced(at, interval))
     }
+}
+
+/// The time of a packet of which one second stands for the interval.
+fn paced(at: Nanos, interval: Nanos) -> Nanos {
+    let at = u128::from(at.0) * u128::from(interval.0) / u128::from(SECOND.0);
+    Nanos(u64::try_from(at).unwrap_or(u64::MAX))
 }
 
 fn too_large(line: &str) -> Option<TooLarge> {
@@ -322,8 +314,6 @@ fn too_large(line: &str) -> Option<TooLarge> {
     parsed.then_some(TooLarge { from, mtu }).filter(|refused| refused.from.is_some())
 }
 
-/// The time that ping waits between packets, by default.
-const SECOND: Nanos = Nanos::from_secs(1);
 /// Numbers of packets begin anew after so many.
 const ROUND: u64 = 65_536;
 /// Earlier times count from another begin than that of wall clocks.

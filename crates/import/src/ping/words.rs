@@ -9,7 +9,9 @@ use std::net::IpAddr;
 /// of data:`.
 pub(super) fn begins(line: &str) -> bool {
     let unix = line.starts_with("PING ") && (line.contains(" data") || has_sizes(line));
-    unix || line.starts_with("PING6(") && line.contains(" --> ") || is_windows_heading(line)
+    // Android's toybox and routers (H3C) print it so.
+    let small = line.starts_with("Ping ") && (has_sizes(line) || line.contains(" data bytes"));
+    unix || small || line.starts_with("PING6(") && line.contains(" --> ") || is_windows_heading(line)
 }
 
 /// `56(84)`, in the heading of every language.
@@ -25,13 +27,17 @@ fn has_sizes(line: &str) -> bool {
 /// ours translate the name of ping, too.
 pub(super) fn is_windows_heading(line: &str) -> bool {
     let line = line.trim();
-    let mut behind = line.split_whitespace().skip_while(|word| address_in(word).is_none()).skip(1);
     line.ends_with(':')
         && (!line.is_ascii() || HEADINGS.iter().any(|word| line.to_ascii_lowercase().contains(word)))
         && !line.starts_with("PING")
         && !line.contains('=')
-        // Korean joins the unit to the size: `32바이트`.
-        && behind.any(|word| word.trim_end_matches(|c: char| !c.is_ascii()).parse::<u32>().is_ok())
+        && size_of_windows(line).is_some()
+}
+
+/// The size behind the address of a heading. Korean joins the unit to it: `32바이트`.
+pub(super) fn size_of_windows(heading: &str) -> Option<u32> {
+    let mut behind = heading.split_whitespace().skip_while(|word| address_in(word).is_none()).skip(1);
+    behind.find_map(|word| word.trim_end_matches(|c: char| !c.is_ascii()).parse().ok())
 }
 
 /// Words of the heading in small letters; Portuguese and Polish do not name ping.
@@ -96,7 +102,8 @@ fn leading_digits(text: &str) -> &str {
 
 fn any_reply(stamp: Option<Nanos>, rest: &str) -> Option<Reply> {
     let sequence = sequence(rest);
-    let is_unix = sequence.is_some() && starts_with_size(rest);
+    let is_router = sequence.is_some() && rest.contains("Sequence=") && is_from_address(rest);
+    let is_unix = sequence.is_some() && starts_with_size(rest) || is_router;
     let is_windows = sequence.is_none() && rest.contains("TTL=") && is_from_address(rest);
     // IPv6 replies of Windows have no TTL.
     let is_windows = is_windows
@@ -127,20 +134,23 @@ fn starts_with_size(rest: &str) -> bool {
 
 /// `Reply from 1.2.3.4: …`: an address and words of a language, and no other figure, as the head of a line would have.
 fn is_from_address(rest: &str) -> bool {
-    let Some((from, _)) = rest.split_once(": ") else { return false };
     let has_figure = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
-    from.split_whitespace().filter(has_figure).count() == 1 && address_in(from).is_some()
+    // In Greek a colon stands before the address, too.
+    rest.match_indices(": ")
+        .map(|(at, _)| &rest[..at])
+        .any(|from| from.split_whitespace().filter(has_figure).count() == 1 && address_in(from).is_some())
 }
 
 fn ends_with_time(rest: &str) -> bool {
     MILLISECONDS.iter().any(|unit| rest.trim_end().ends_with(unit)) && rest.contains(['=', '<'])
 }
 
-/// `icmp_seq=7`, `icmp_req=7` of older versions, `seq=7` of BusyBox.
+/// `icmp_seq=7`, `icmp_req=7` of older versions, `seq=7` of BusyBox, `Sequence=7` of routers (VRP).
 pub(super) fn sequence(rest: &str) -> Option<u64> {
     let (_, number) = rest
         .split_once("seq=")
         .or_else(|| rest.split_once("req="))
+        .or_else(|| rest.split_once("Sequence="))
         .or_else(|| rest.split_once("icmp_seq "))?;
     number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
@@ -216,6 +226,17 @@ fn is_duplicates(part: &str) -> bool {
     ["dup", "dop", "zdup"].iter().any(|word| lower.contains(word))
 }
 
+/// A count in a line of its own, as routers print it: `5 packet(s) transmitted`.
+pub(super) fn count_of(line: &str, what: &str) -> Option<u64> {
+    line.trim().strip_suffix(what)?.trim_end().strip_suffix("packet(s)")?.trim_end().parse().ok()
+}
+
+/// In every language but Russian the flag has its English name: `Packet needs to be fragmented but DF set.`
+pub(super) fn is_too_large_of_windows(sentence: &str) -> bool {
+    sentence.split(|c: char| !c.is_alphanumeric()).any(|word| word == "DF")
+        || sentence.contains("Требуется фрагментация")
+}
+
 fn leading_number(text: &str) -> Option<u64> {
     text.trim_start().split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
@@ -254,7 +275,8 @@ pub(super) fn extremes(line: &str) -> Option<[Nanos; 4]> {
 /// `--- host ping statistics ---`, in any language: the host is the word that is no word of the language.
 pub(super) fn statistics_heading(line: &str) -> Option<&str> {
     let inside = line.strip_prefix("--- ")?.strip_suffix(" ---")?;
-    inside.to_ascii_lowercase().contains("ping").then_some(inside)
+    let lower = inside.to_ascii_lowercase();
+    (lower.contains("ping") && !lower.contains("hping")).then_some(inside)
 }
 
 /// An objection of a router, a host or this host to a packet, and whom it is from.

@@ -1,7 +1,7 @@
 //! The rows of SockPerf's full log: `12, 12438.271673065, 12438.271823331, 75.133`.
 
 use super::super::block::Lines;
-use super::super::latency::Trip;
+use super::super::latency::{Trip, Trips};
 use super::super::number::{Printed, seconds};
 use model::units::Nanos;
 
@@ -11,11 +11,12 @@ pub(super) fn is_row(line: &str) -> bool {
 }
 
 /// Every round trip, from its two times: the printed latency may be half of it and is cut to a nanosecond.
-pub(super) fn round_trips(lines: &Lines) -> Vec<Trip> {
+pub(super) fn round_trips(lines: &Lines) -> Trips {
     let rows: Vec<(Nanos, Nanos)> = lines.iter().filter_map(row).collect();
     let first = rows.iter().map(|(sent, _)| *sent).min().unwrap_or_default();
-    let trip = |&(sent, received): &(Nanos, Nanos)| Trip { at: sent - first, rtt: received - sent };
-    rows.iter().map(trip).collect()
+    let mut trips = Trips::default();
+    rows.iter().for_each(|&(sent, received)| trips.push(Trip { at: sent - first, rtt: received - sent }));
+    trips
 }
 
 fn row(line: &str) -> Option<(Nanos, Nanos)> {

@@ -10,6 +10,7 @@ mod earlier;
 mod iperf2;
 mod iperf3;
 mod json;
+mod kinds;
 mod languages;
 mod live;
 mod mixed;

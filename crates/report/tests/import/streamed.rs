@@ -85,3 +85,51 @@ fn lines_of_others_do_not_make_a_window_grow() {
     let first = lines(&whole(&output))[0];
     assert_eq!(lines(&streamed(&log, 4000)), [first, output.matches('\n').count() + 60_000 + first]);
 }
+
+/// A ping of many windows, with replies that are missing, late and doubled: nothing of it depends on where the windows end.
+#[test]
+fn a_long_ping_is_the_same_in_windows() {
+    let reply = |sequence: u32| {
+        let (host, rtt) = ("192.0.2.9", 10.0 + f64::from(sequence * 7919 % 100) / 10.0);
+        format!("64 bytes from {host}: icmp_seq={sequence} ttl=57 time={rtt:.1} ms\n")
+    };
+    let mut rows = String::new();
+    for sequence in (1..=4000).filter(|sequence| !(1200..1260).contains(sequence) && sequence % 97 != 0) {
+        // One in a hundred comes behind the next two.
+        let order = if sequence % 100 == 50 { None } else { Some(sequence) };
+        order.iter().for_each(|sequence| rows += &reply(*sequence));
+        if sequence % 100 == 52 {
+            rows += &reply(sequence - 2);
+        }
+        if sequence % 500 == 3 {
+            rows += &reply(sequence).replace(" ms", " ms (DUP!)");
+        }
+        if sequence % 700 == 5 {
+            rows += &format!("From 198.51.100.7 icmp_seq={sequence} Destination Host Unreachable\n");
+        }
+    }
+    let head = "PING 192.0.2.9 (192.0.2.9) 56(84) bytes of data.\n";
+    let end = "\n--- 192.0.2.9 ping statistics ---\n\
+        4000 packets transmitted, 3901 received, +8 duplicates, +6 errors, 2% packet loss, time 4003999ms\n\
+        rtt min/avg/max/mdev = 10.000/14.950/19.900/2.887 ms\n";
+    let prefixed = |text: &str| text.lines().map(|line| format!("ping-1  | {line}\n")).collect::<String>();
+    let iperf = fixture("iperf3-tcp-p20-summary.txt");
+    let whole = format!("{head}{rows}{end}");
+    for (name, text) in [
+        ("a whole one", whole.clone()),
+        ("one that is cut off", format!("{head}{rows}")),
+        ("one without a heading", format!("{rows}{end}")),
+        ("one with heads", prefixed(&whole)),
+        ("two, and another tool's", format!("{iperf}{whole}{iperf}{head}{rows}{end}")),
+        (
+            "one with lines of others",
+            whole
+                .replace("icmp_seq=7 ", "icmp_seq=7 \u{1b}[0m")
+                .replace("icmp_seq=777 ", "\nnoise\n{\"a\": 1}\nicmp_seq=777 "),
+        ),
+    ] {
+        for window in [700, 5000, 60_000] {
+            alike(name, &text, window);
+        }
+    }
+}
