@@ -51,7 +51,7 @@ impl Quantity {
             Quantity::Time => text.parse::<Nanos>().ok().map(|time| time.0 as f64),
             Quantity::Verdict => Status::named(text).map(|status| f64::from(status as u8)),
             Quantity::Limit => {
-                LimitKind::ALL.iter().position(|kind| kind.word() == text).map(|place| place as f64)
+                LimitKind::ALL.iter().position(|kind| kind.to_string() == text).map(|place| place as f64)
             }
             Quantity::Confidence => SURE.iter().position(|word| *word == text).map(|place| place as f64),
         }
@@ -72,7 +72,7 @@ impl Quantity {
                 Status::ALL.get(whole as usize).map_or("unknown", |status| status.word()).into()
             }
             Quantity::Limit => {
-                LimitKind::ALL.get(whole as usize).map_or("unknown", |kind| kind.word()).into()
+                LimitKind::ALL.get(whole as usize).map_or_else(|| "unknown".into(), LimitKind::to_string)
             }
             Quantity::Confidence => SURE.get(whole as usize).copied().unwrap_or("unknown").into(),
         }

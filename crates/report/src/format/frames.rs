@@ -190,7 +190,7 @@ fn short(limit: &Limit) -> String {
         LimitKind::LineRate => "line rate".into(),
         LimitKind::SenderCpu => "sender CPU".into(),
         LimitKind::ReceiverCpu => "receiver CPU".into(),
-        kind => kind.word().replace('-', " "),
+        kind => kind.to_string().replace('-', " "),
     };
     let figure = match (limit.packets, limit.rate) {
         (Some(packets), _) => format!(" {packets}"),
