@@ -92,6 +92,12 @@ impl Quantity {
         units.iter().find(|(_, size)| most >= *size).or(units.last()).copied().unwrap_or(("", 1.0))
     }
 
+    /// The same for these values.
+    #[must_use]
+    pub fn axis(self, values: impl Iterator<Item = f64>) -> (&'static str, f64) {
+        self.axis_unit(values.fold(0.0, f64::max))
+    }
+
     /// The end of a name in Prometheus, and how many of ours its unit is; figures of JSON have the same unit.
     #[must_use]
     pub fn base_unit(self) -> (&'static str, f64) {
