@@ -48,6 +48,18 @@ impl Part {
     pub fn gap() -> Part {
         Part::Lines(vec![Line::default()])
     }
+
+    /// The blocks in it, for formats that have all of them.
+    #[must_use]
+    pub fn blocks(self) -> Vec<Block> {
+        match self {
+            Part::Block(block) => vec![block],
+            Part::Full(parts) => parts.into_iter().flat_map(Part::blocks).collect(),
+            Part::Fitting(choices) => choices.into_iter().next().unwrap_or_default(),
+            Part::Small(sentences) => vec![Block::Sentences(sentences)],
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// The answer of a run. A screen without room leaves out spare rows of the table, sections, and the full texts of remarks.

@@ -190,7 +190,7 @@ fn limit_of_path(rows: &[FrameRow]) -> Option<String> {
 }
 
 /// Notes that a reader must know: of the whole sweep, and of each row.
-pub(super) fn notes(run: &Run) -> Vec<String> {
+fn notes(run: &Run) -> Vec<String> {
     let warnings = run.summary.warnings.iter().map(|warning| warning.text.clone());
     warnings.chain(limit_of_path(&run.summary.rows)).chain(notes_of_rows(&run.summary.rows)).collect()
 }
@@ -228,6 +228,6 @@ fn bars(title: &str, rows: &[FrameRow], value: Value, limit: Value) -> Part {
 }
 
 /// The meaning of the columns.
-pub(super) const LEGEND: &str = "Bytes: payload of a packet. Mpps: packets that arrived; Device: frames that this host's \
+const LEGEND: &str = "Bytes: payload of a packet. Mpps: packets that arrived; Device: frames that this host's \
      interface counted; Line: at line rate. Share: of the link, preambles and gaps included. CPU: the busiest of the \
      sender's and of the receiver's host, percent.";

@@ -2,6 +2,8 @@
 
 mod chart;
 
+pub(super) use chart::charts;
+
 use super::table::whole;
 use crate::document::{Block, Cell, Part, Table};
 use model::hops::{
@@ -16,19 +18,7 @@ pub(super) fn title(run: &Run) -> String {
     format!("Hops{}", host.unwrap_or_default())
 }
 
-/// The table, the flows, and what the words in it mean.
-pub(super) fn blocks(run: &Run) -> Vec<Block> {
-    let Some(found) = run.summary.hops.as_deref() else { return Vec::new() };
-    let plan = run.hops.as_ref().map(|plan| Block::Paragraph(format!("{}.", subject(plan))));
-    let back = found.back.as_deref().and_then(|back| table(back, BACK));
-    let tables = table(found, "").into_iter().chain(flows(found)).chain(back).map(Block::Table);
-    let mut blocks: Vec<Block> = plan.into_iter().chain(tables).collect();
-    blocks.push(Block::list(legend(found)));
-    blocks.extend(chart::charts(run, found));
-    blocks
-}
-
-/// The same for a screen, with the time it took.
+/// The table, the flows, what the words in it mean, and the time it took.
 pub(super) fn parts(run: &Run) -> Vec<Part> {
     let Some(found) = run.summary.hops.as_deref() else { return Vec::new() };
     let mut parts = vec![Part::Fitting(narrower(found))];

@@ -18,12 +18,13 @@ pub(super) fn run_blocks(run: &Run) -> Vec<Block> {
     blocks.extend(match run.subject() {
         Subject::Latency => of_latency(run),
         Subject::Path => of_path(run),
-        Subject::Hops => hops::blocks(run),
+        Subject::Hops => of_hops(run),
         Subject::Transfer => of_transfers(run),
         Subject::Frames => of_frames(run),
         Subject::Throughput => of_throughput(run),
     });
-    blocks.extend(run.summary.packets.iter().flat_map(|observed| packets::blocks(observed)));
+    let packets = run.summary.packets.as_deref().map(packets::sections).unwrap_or_default();
+    blocks.extend(packets.into_iter().flat_map(all));
     blocks.push(advice(run));
     blocks.push(Block::Findings(run.findings.clone()));
     blocks.push(Block::Conclusion(Conclusion::of_run(run)));
@@ -81,33 +82,37 @@ fn path_facts(run: &Run) -> Vec<(String, String)> {
 
 /// Tests of throughput: one, several pairs, or those of a `measure` run. The intervals stay in JSON and CSV.
 fn of_throughput(run: &Run) -> Vec<Block> {
-    let several = run.summary.pairs.as_deref();
-    let facts = path_facts(run)
-        .into_iter()
-        .chain(several.into_iter().flat_map(pairs::facts).map(|(name, value)| (name.to_owned(), value)));
     let limits = brief::limits(run).into_iter();
     let observed =
         brief::observed(run).into_iter().map(|(host, sentence)| (format!("Observed {host}"), sentence));
     let limits = limits.map(|(direction, limit)| (format!("Limit {direction}"), limit)).chain(observed);
-    let table = match several {
-        Some(_) => Block::Table(pairs::table(run)),
-        None => Block::Figures(brief::throughput_table(run)),
-    };
-    let mut blocks = vec![Block::facts(facts), table, Block::facts(limits)];
+    let mut blocks = vec![Block::facts(path_facts(run))];
+    match run.summary.pairs {
+        Some(_) => blocks.extend(all(pairs::parts(run))),
+        None => blocks.push(Block::Figures(brief::throughput_table(run))),
+    }
+    blocks.push(Block::facts(limits));
     blocks.extend(charts::totals(run));
     blocks.extend(charts::rates(run));
     blocks.extend(run.summary.path.iter().flat_map(charts::packet_sizes));
     blocks
 }
 
-/// A sweep over frame sizes: its table, notes and chart.
+/// The blocks of a section of the screen.
+fn all(section: Vec<Part>) -> impl Iterator<Item = Block> {
+    section.into_iter().flat_map(Part::blocks)
+}
+
+/// The link, the table of frame sizes, its notes and chart.
 fn of_frames(run: &Run) -> Vec<Block> {
-    vec![
-        Block::Paragraph(format!("{}. {}", frames::subtitle(run), frames::LEGEND)),
-        Block::Table(frames::table(&run.summary.rows)),
-        charts::frames(run),
-        Block::list(frames::notes(run)),
-    ]
+    let subtitle = Block::Paragraph(format!("{}.", frames::subtitle(run)));
+    [subtitle].into_iter().chain(all(frames::parts(run))).chain([charts::frames(run)]).collect()
+}
+
+/// The hops of a path, and their charts.
+fn of_hops(run: &Run) -> Vec<Block> {
+    let charts = run.summary.hops.iter().flat_map(|found| hops::charts(run, found));
+    all(hops::parts(run)).chain(charts).collect()
 }
 
 /// A latency run: the way or the table of ways, and the load.
@@ -116,23 +121,12 @@ fn of_latency(run: &Run) -> Vec<Block> {
     let mut blocks = match egress_paths {
         [] => Vec::new(),
         [egress] => one_way(run, egress),
-        several => {
-            let unit = latency::compare_unit(several);
-            let rows = latency::compare_rows(several, unit, latency::More::ALL);
-            let columns = latency::compare_columns(several, latency::More::ALL);
-            let mut blocks = vec![
-                Block::Paragraph(format!("Round trips in {}.", unit.name)),
-                Block::Table(Table::new(columns, rows)),
-            ];
-            blocks.extend(latency::compare_note(several).map(Block::Paragraph));
-            blocks.push(Block::list(latency::sentences(run)));
-            blocks
-        }
+        _ => latency::paths_sections(run).into_iter().flat_map(all).collect(),
     };
     blocks.extend(charts::round_trips_over_time(run));
     blocks.extend(charts::round_trips(egress_paths));
     if let Some(loaded) = &run.summary.loaded {
-        blocks.push(Block::Table(Table::new(latency::load_columns(), latency::load_rows(loaded))));
+        blocks.extend(latency::load_sections(loaded).into_iter().flat_map(all));
         blocks.extend(charts::loaded(loaded));
         let responsiveness = latency::responsiveness(loaded).into_iter();
         let line = |(load, sentence)| Block::list([format!("Responsiveness, {load}: {sentence}")]);
@@ -145,7 +139,7 @@ fn of_latency(run: &Run) -> Vec<Block> {
 fn of_transfers(run: &Run) -> Vec<Block> {
     let mut blocks = vec![files(run)];
     if let Some(result) = &run.summary.transfer {
-        blocks.extend(transfer::tables(&result.rows).map(Block::Table));
+        blocks.extend(transfer::sections(run).into_iter().flat_map(all));
         blocks.extend(charts::transfers(run, result));
     }
     let warnings = run.summary.warnings.iter().map(|warning| format!("{}: {}", warning.id, warning.text));

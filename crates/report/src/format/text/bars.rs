@@ -31,13 +31,17 @@ pub(super) fn chart(chart: &BarChart, style: &Style) -> String {
     };
     let panels = chart.panels.iter().map(|panel| {
         let title = if panel.title.is_empty() { &chart.title } else { &panel.title };
-        bars(title, &panel.rows.iter().flat_map(bars_of).collect::<Vec<_>>(), style)
+        let rows: Vec<TextBar> = panel.rows.iter().flat_map(bars_of).collect();
+        if rows.is_empty() {
+            return String::new();
+        }
+        format!("\n  {}\n{}", style.paint(Paint::Dim, title), bars(&rows, style))
     });
     panels.collect()
 }
 
-/// Bars below a title, each beside its name and its value.
-pub(super) fn bars(title: &str, rows: &[TextBar], style: &Style) -> String {
+/// Bars, each beside its name and its value.
+pub(super) fn bars(rows: &[TextBar], style: &Style) -> String {
     let names = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let width = style.width.saturating_sub(names + VALUE + 8).clamp(10, 60);
     let line = |row: &TextBar| {
@@ -51,11 +55,7 @@ pub(super) fn bars(title: &str, rows: &[TextBar], style: &Style) -> String {
         let drawn = style.paint(Paint::Good, drawn.trim_end());
         format!("  {:<names$}  {:>VALUE$}  {drawn}\n", row.name, row.value)
     };
-    let title = match (rows, title) {
-        ([], _) | (_, "") => String::new(),
-        _ => format!("\n  {}\n", style.paint(Paint::Dim, title)),
-    };
-    title + &rows.iter().map(line).collect::<String>()
+    rows.iter().map(line).collect()
 }
 
 /// Bars between the least value of each and its count.

@@ -11,18 +11,13 @@ mod percentiles;
 mod tables;
 mod times;
 
-pub(in crate::format) use compare::{
-    More, columns as compare_columns, note as compare_note, rows as compare_rows, sections as paths_sections,
-    sentences, unit as compare_unit,
-};
+pub(in crate::format) use compare::{sections as paths_sections, unit as compare_unit};
 pub(in crate::format) use counts::counted;
 pub(in crate::format) use egress::facts;
 pub(super) use heading::started;
 pub(in crate::format) use heading::{ends_line, phrase, title, waits};
 pub(super) use intervals::{header, row};
-pub(in crate::format) use loaded::{
-    columns as load_columns, responsiveness, rows as load_rows, sections as load_sections,
-};
+pub(in crate::format) use loaded::{responsiveness, sections as load_sections};
 pub(in crate::format) use percentiles::{Given, given, missing, reservation};
 pub(in crate::format) use tables::{histogram_rows, slowest};
 pub(in crate::format) use times::Unit;

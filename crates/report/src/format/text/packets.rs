@@ -18,14 +18,6 @@ pub(in crate::format) fn sections(packets: &PacketResult) -> Vec<Vec<Part>> {
     [totals].into_iter().chain(sizes).chain([flows]).collect()
 }
 
-/// The same as blocks.
-pub(in crate::format) fn blocks(packets: &PacketResult) -> Vec<Block> {
-    let totals =
-        [Block::Paragraph(format!("Packets on `{}`:", packets.interface)), Block::facts(facts(packets))];
-    let sizes = directions(packets).map(|(direction, one_way)| size_table(direction, size_rows(one_way)));
-    totals.into_iter().chain(sizes).chain(flows(packets)).collect()
-}
-
 fn size_table(direction: Direction, rows: Vec<Vec<String>>) -> Block {
     let first = Column::right(format!("Size {direction}"));
     let columns =

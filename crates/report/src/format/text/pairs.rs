@@ -14,7 +14,7 @@ pub(in crate::format) fn parts(run: &Run) -> Vec<Part> {
 }
 
 /// A row for each pair.
-pub(in crate::format) fn table(run: &Run) -> Table {
+fn table(run: &Run) -> Table {
     let columns = [
         Column::left("Pair"),
         Column::left("To"),
@@ -27,7 +27,7 @@ pub(in crate::format) fn table(run: &Run) -> Table {
 }
 
 /// The sum by name: over which time, how much, and what was tried.
-pub(in crate::format) fn facts(pairs: &Pairs) -> Vec<(&'static str, String)> {
+fn facts(pairs: &Pairs) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let Some(sum) = &pairs.together {
         let directions = [("up", sum.up), ("down", sum.down)];

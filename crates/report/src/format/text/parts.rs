@@ -3,7 +3,7 @@
 use super::super::Style;
 use super::super::table::whole;
 use super::blocks::{block_text, blocks, gap};
-use super::lines::{foot, lines, small};
+use super::lines::{foot, heading, lines, small};
 use super::{bars, entries, findings, remarks, screen};
 use crate::document::{Block, Conclusion, Document, Part};
 use insight::answer::first_sentence;
@@ -94,7 +94,8 @@ fn part_text(part: &Part, style: &Style) -> String {
             let line = |[whole, short]: &[String; 2]| if has_room(whole) { whole } else { short }.clone();
             prose.list(&lines.iter().map(line).collect::<Vec<_>>(), mark)
         }
-        Part::Bars(title, rows) => bars::bars(title, rows, prose),
+        Part::Bars(_, rows) if rows.is_empty() => String::new(),
+        Part::Bars(title, rows) => heading(title, prose) + &bars::bars(rows, prose),
         Part::Histogram(rows) => bars::histogram(rows, prose),
         Part::OverTime(title, rows) => bars::over_time(title, rows, prose),
         Part::Foot(whence, more) => format!("\n{}", foot(whence, more, prose)),

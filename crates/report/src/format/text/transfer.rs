@@ -130,7 +130,7 @@ pub(in crate::format) fn sections(run: &Run) -> Vec<Vec<Part>> {
 }
 
 /// The rows by what was measured, and their changes against the baseline.
-pub(in crate::format) fn tables(rows: &[TransferRow]) -> [Table; 2] {
+fn tables(rows: &[TransferRow]) -> [Table; 2] {
     let (columns, changes) = table::changes(rows);
     [Table::new(table::columns(rows), table::rows(rows)), Table::new(columns, changes)]
 }
@@ -155,8 +155,7 @@ fn bars(rows: &[TransferRow]) -> Vec<Part> {
         share: (median - from) / (most - from).max(1.0),
         limit: None,
     };
-    let title = Block::Heading(format!("Median rate{axis}"));
-    vec![title.into(), Part::Bars(String::new(), medians.into_iter().map(bar).collect())]
+    vec![Part::Bars(format!("Median rate{axis}"), medians.into_iter().map(bar).collect())]
 }
 
 /// The figures of a capture of a row's transfers.

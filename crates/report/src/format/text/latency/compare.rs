@@ -58,7 +58,7 @@ pub(in crate::format) fn unit(egress_paths: &[EgressResult]) -> Unit {
 
 /// Further columns of a table where there is room.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::format) struct More {
+struct More {
     /// The address that the far end sees, where it is another.
     observed: bool,
     /// The median on the wire, and what this host adds to it, where these were timed.
@@ -67,7 +67,7 @@ pub(in crate::format) struct More {
 
 impl More {
     /// Everything.
-    pub(in crate::format) const ALL: More = More { observed: true, host: true };
+    const ALL: More = More { observed: true, host: true };
     const NONE: More = More { observed: false, host: false };
 
     /// The columns that have a value.
@@ -80,7 +80,7 @@ impl More {
 }
 
 /// The columns.
-pub(in crate::format) fn columns(egress_paths: &[EgressResult], more: More) -> Vec<Column> {
+fn columns(egress_paths: &[EgressResult], more: More) -> Vec<Column> {
     let more = more.among(egress_paths);
     let mut columns = vec![Column::left("Path")];
     columns.extend(["Min", "Mean", "Median", "p99", "Max", "Count", "Std dev"].map(Column::right));
@@ -97,7 +97,7 @@ pub(in crate::format) fn columns(egress_paths: &[EgressResult], more: More) -> V
 }
 
 /// A row for each path.
-pub(in crate::format) fn rows(egress_paths: &[EgressResult], unit: Unit, more: More) -> Vec<Vec<String>> {
+fn rows(egress_paths: &[EgressResult], unit: Unit, more: More) -> Vec<Vec<String>> {
     let more = more.among(egress_paths);
     let lost = egress_paths.iter().any(|egress| egress.counted.lost > 0);
     let row = |egress: &EgressResult| {
@@ -132,14 +132,14 @@ pub(in crate::format) fn rows(egress_paths: &[EgressResult], unit: Unit, more: M
 }
 
 /// Why a p99 is missing.
-pub(in crate::format) fn note(egress_paths: &[EgressResult]) -> Option<String> {
+fn note(egress_paths: &[EgressResult]) -> Option<String> {
     let needed = samples_needed(99.0)?;
     let least = egress_paths.iter().filter_map(|egress| egress.rtt).map(|rtt| rtt.count).min()?;
     (least < needed).then(|| format!("p99 takes {needed} round trips, {} more", needed - least))
 }
 
 /// A sentence for each path, the one with the shortest median being the measure; where none is known, that with the shortest mean.
-pub(in crate::format) fn sentences(run: &Run) -> Vec<String> {
+fn sentences(run: &Run) -> Vec<String> {
     let egress_paths = &run.summary.egress_paths;
     let shortest = |time: fn(&Distribution) -> Option<Nanos>| {
         let known = egress_paths.iter().filter_map(|egress| Some((time(egress.rtt.as_ref()?)?, egress)));

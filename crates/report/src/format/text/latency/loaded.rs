@@ -57,14 +57,14 @@ fn responsive(figure: &Responsiveness) -> String {
 }
 
 /// The columns of the phases.
-pub(in crate::format) fn columns() -> Vec<Column> {
+fn columns() -> Vec<Column> {
     let mut columns = vec![Column::left("Load")];
     columns.extend(["p50", "p99", "Added", "Lost", "Up", "Down", "RPM"].map(Column::right));
     columns
 }
 
 /// A row for each phase.
-pub(in crate::format) fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
+fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
     let idle = loaded.phases.iter().find(|phase| phase.load.is_none()).and_then(|phase| phase.rtt);
     let row = |phase: &LoadPhase| {
         let rtt = phase.rtt.filter(|rtt| rtt.count > 0);
