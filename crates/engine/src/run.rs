@@ -36,8 +36,8 @@ use crate::session::connect::Security;
 use crate::work::client;
 use linux::clock::wall_now;
 use linux::nic::Nic;
-use model::dut::DutReport;
 use model::event::{Event, Probe};
+use model::history::Kept;
 use model::path::PathPlan;
 use model::plan::{LocalOptions, Target};
 use model::run::Run;
@@ -114,21 +114,11 @@ pub struct Options {
     pub drop_intervals: bool,
 }
 
-/// The document of a measurement.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Document {
-    /// A run over a path.
-    Run(Box<Run>),
-    /// A report on devices.
-    Device(Box<DutReport>),
-}
-
 /// A plan that was carried out, whole or in part.
 #[derive(Debug)]
 pub struct Ended {
     /// The document of the run.
-    pub document: Document,
+    pub document: Kept,
     /// Why it ended early, if an error did it. Absent when it was stopped on request.
     pub error: Option<Error>,
 }
@@ -137,10 +127,7 @@ impl Ended {
     /// The run, where it is one of a path.
     #[must_use]
     pub fn run(&self) -> Option<&Run> {
-        match &self.document {
-            Document::Run(run) => Some(run),
-            Document::Device(_) => None,
-        }
+        self.document.run()
     }
 }
 
@@ -153,7 +140,7 @@ struct Measured {
 
 impl From<Measured> for Ended {
     fn from(measured: Measured) -> Ended {
-        Ended { document: Document::Run(Box::new(measured.run)), error: measured.error }
+        Ended { document: Kept::Run(Box::new(measured.run)), error: measured.error }
     }
 }
 

@@ -12,10 +12,11 @@ use engine::error::{Result, sentence};
 use engine::host;
 use engine::host::interrupt::Interrupt;
 use engine::request::{Host, resolve};
-use engine::run::{self as engine_run, Document};
+use engine::run as engine_run;
 use linux::clock::{mono_now, wall_now};
 use model::event::Event;
 use model::experiment::{Experiment, SCHEMA};
+use model::history::Kept;
 use model::run::Run;
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
@@ -226,7 +227,7 @@ impl<'a> PlanExecution<'a> {
             Err(error) => return Ok(Came::failed(&error)),
             Ok(ended) => ended,
         };
-        let Document::Run(mut run) = ended.document else {
+        let Kept::Run(mut run) = ended.document else {
             return Ok(Came::Failed("it made another document than a run".into()));
         };
         let error = ended.error.map(|error| sentence(&error));

@@ -1,5 +1,6 @@
 //! A run in one line: what was found, and what to do about it. The verdict's sentences say the same at length.
 
+use crate::figure::{Figure, Key, fastest, stream_figure};
 pub use crate::finding::first_sentence;
 use crate::finding::{limit, rule_named, significant};
 use model::event::Outcome;
@@ -10,8 +11,7 @@ use model::path::{Bound, PathDirection};
 use model::plan::{Direction, Directions, Transport};
 use model::run::{Run, Subject};
 use model::stats::percentile::Standing;
-use model::summary::Summary;
-use model::units::BitRate;
+use model::summary::{DirectionSummary, Summary};
 
 /// The one-line answer of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,44 +111,34 @@ fn figures(run: &Run) -> String {
         Subject::Throughput | Subject::Hops if !rates.is_empty() => {}
         _ => return one_sentence(&run.verdict.text),
     }
-    let rtt = run.summary.rtt.filter(|rtt| rtt.count > 0).map(|rtt| format!("RTT {}", rtt.p50));
+    let rtt = Key::named("rtt.p50").and_then(|key| {
+        let Figure { label, quantity, .. } = key.figure;
+        Some(format!("{label} {}", quantity.print(key.measured(run)?)))
+    });
     let parts = [Some(rates), rtt];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// `TCP 29.4 Gbit/s up, 26.9 Gbit/s down`: the first transport that was measured, in its best test in each direction.
+/// `TCP 29.4 Gbit/s up, 26.9 Gbit/s down`: the first transport that was measured, in its best test in each direction, as the table of
+/// figures has it.
 fn rates(run: &Run) -> String {
     let sum = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref());
-    let summaries: Vec<&Summary> = match run.tests.as_slice() {
-        [] => vec![&run.summary],
-        tests => tests.iter().map(|test| &test.summary).collect(),
-    };
-    let all = || summaries.iter().flat_map(|one| [one.up.as_ref(), one.down.as_ref()]).flatten();
-    let Some(transport) = all().map(|one_way| one_way.transport).min_by_key(|of| *of != Transport::Tcp)
-    else {
+    let is_measured = |of: &Transport| Direction::BOTH.iter().any(|one| fastest(run, *of, *one).is_some());
+    let Some(transport) = [Transport::Tcp, Transport::Udp].into_iter().find(is_measured) else {
         return String::new();
     };
+    let goodput = stream_figure("goodput");
     let rate = |direction: Direction| {
-        let unknown = summaries
-            .iter()
-            .filter_map(|one| one.direction(direction))
-            .find(|one_way| one_way.receiver_unknown && one_way.transport == Transport::Udp);
-        if let Some(one_way) = unknown {
-            let sent = BitRate::from_bytes(one_way.sent.bytes, one_way.elapsed);
+        let is_unknown = |streams: &&DirectionSummary| streams.receiver_unknown;
+        if let Some(sent) = fastest(run, Transport::Udp, direction).filter(is_unknown) {
+            let sent = stream_figure("offered").text_in(sent)?;
             return Some(format!("{sent} sent {direction}, what arrived is not known"));
         }
         let together = sum.and_then(|sum| if direction == Direction::Up { sum.up } else { sum.down });
-        let directions = summaries.iter().filter_map(|one| one.direction(direction));
-        let best =
-            directions.filter(|one_way| one_way.transport == transport).map(|one_way| one_way.goodput).max();
-        let rate = together.map(|one_way| one_way.goodput).or(best)?;
-        // The limit of one test counts; where several agree on a rate, that of TCP.
-        let mut limits = summaries.iter().filter_map(|one| one.direction(direction)?.limit.as_deref());
-        let limit = limits
-            .next_back()
-            .and_then(|found| Some((limit::brief(found)?, found.confidence)))
-            .filter(|_| transport == Transport::Tcp && sum.is_none());
-        Some(match limit {
+        let together = together.map(|streams| goodput.quantity.print(streams.goodput.0 as f64));
+        let best = fastest(run, transport, direction).and_then(|streams| goodput.text_in(streams));
+        let rate = together.or(best)?;
+        Some(match limit_of(run, direction).filter(|_| transport == Transport::Tcp && sum.is_none()) {
             Some((limit, Confidence::Low)) => format!("{rate} {direction}: perhaps {limit}"),
             Some((limit, _)) => format!("{rate} {direction}: {limit}"),
             None => format!("{rate} {direction}"),
@@ -157,6 +147,14 @@ fn rates(run: &Run) -> String {
     let rates: Vec<String> = Direction::BOTH.into_iter().filter_map(rate).collect();
     let between = if rates.iter().any(|rate| rate.contains(": ")) { "; " } else { ", " };
     format!("{transport} {}", rates.join(between))
+}
+
+/// The limit of one test counts; where several agree on a rate, that of TCP.
+fn limit_of(run: &Run, direction: Direction) -> Option<(String, Confidence)> {
+    let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests };
+    let mut limits = tests.iter().filter_map(|test| test.summary.direction(direction)?.limit.as_deref());
+    let found = limits.next_back()?;
+    Some((limit::brief(found)?, found.confidence))
 }
 
 /// `path MTU 1500, UDP payload 1472`, both directions where they differ.

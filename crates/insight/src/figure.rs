@@ -17,6 +17,7 @@ pub use device::{DEVICE_FIGURES, device_figure, device_headlines, row_scope};
 pub use key::{Key, Part, full_names, names_like};
 pub use numbers::{Numbers, device_numbers, numbers, words};
 pub use quantity::Quantity;
+pub use streams::fastest;
 
 use model::dut::{DeviceReport, StreamReport};
 use model::latency::{EgressResult, LoadPhase};
@@ -147,6 +148,12 @@ impl Figure {
         }
     }
 
+    /// Its value in a direction in words.
+    #[must_use]
+    pub fn text_in(&self, direction: &DirectionSummary) -> Option<String> {
+        self.in_direction(direction).map(|value| self.quantity.print(value))
+    }
+
     const fn listed(self, place: u8) -> Figure {
         Figure { place: Some(place), ..self }
     }
@@ -217,6 +224,15 @@ pub fn run_figures() -> impl Iterator<Item = &'static Figure> {
 /// The figures of streams that tables show, in the order of their rows.
 pub fn table_figures() -> impl Iterator<Item = &'static Figure> {
     streams::STREAMS.iter().filter(|figure| figure.level != Level::Data)
+}
+
+/// The figure of streams with this name.
+///
+/// # Panics
+/// When there is none.
+#[must_use]
+pub fn stream_figure(name: &str) -> &'static Figure {
+    streams::STREAMS.iter().find(|figure| figure.name == name).expect("a figure of the table")
 }
 
 /// The figure of a run or of a row of a device's report that has this full name.

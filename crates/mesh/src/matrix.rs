@@ -140,8 +140,8 @@ fn limit_of(job: &MeshJob, run: &Run) -> Option<CellLimit> {
         kind: limit.kind,
         rate: limit.rate,
         text: match limit.rate {
-            Some(rate) => format!("{} at {rate}", limit.kind.word()),
-            None => limit.kind.word().to_owned(),
+            Some(rate) => format!("{} at {rate}", limit.kind),
+            None => limit.kind.to_string(),
         },
     })
 }

@@ -336,33 +336,18 @@ impl LatencySpec {
 
 impl std::fmt::Display for LatencyProtocol {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            LatencyProtocol::Native => "native",
-            LatencyProtocol::Sockperf => "sockperf",
-            LatencyProtocol::Stamp => "stamp",
-            LatencyProtocol::Twamp => "twamp",
-            LatencyProtocol::Iperf2 => "iperf2",
-        })
+        self.serialize(f)
     }
 }
 
 impl std::fmt::Display for LatencyMode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            LatencyMode::PingPong => "ping-pong",
-            LatencyMode::UnderLoad => "under-load",
-            LatencyMode::Throughput => "throughput",
-            LatencyMode::Playback => "playback",
-        })
+        self.serialize(f)
     }
 }
 
 impl std::fmt::Display for WaitMode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            WaitMode::Spin => "spin",
-            WaitMode::Hybrid => "hybrid",
-            WaitMode::Block => "block",
-        })
+        self.serialize(f)
     }
 }

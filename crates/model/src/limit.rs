@@ -15,6 +15,7 @@ use crate::units::{BitRate, Bytes, Nanos, PacketRate};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt::{Display, Formatter};
 
 /// The limit of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -193,45 +194,10 @@ impl LimitKind {
         LimitKind::ForwarderCpu,
     ];
 
-    /// The name in documents.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            LimitKind::Application => "application",
-            LimitKind::LineRate => "line-rate",
-            LimitKind::SenderCpu => "sender-cpu",
-            LimitKind::ReceiverCpu => "receiver-cpu",
-            LimitKind::SenderBuffer => "sender-buffer",
-            LimitKind::ReceiverWindow => "receiver-window",
-            LimitKind::HostDrop => "host-drop",
-            LimitKind::Shaper => "shaper",
-            LimitKind::Policer => "policer",
-            LimitKind::PacketRate => "packet-rate",
-            LimitKind::Aqm => "aqm",
-            LimitKind::Competing => "competing",
-            LimitKind::VariableRate => "variable-rate",
-            LimitKind::Loss => "loss",
-            LimitKind::AckPath => "ack-path",
-            LimitKind::RampUp => "ramp-up",
-            LimitKind::NotKnown => "not-known",
-            LimitKind::HostQueue => "host-queue",
-            LimitKind::Link => "link",
-            LimitKind::Pause => "pause",
-            LimitKind::Bus => "bus",
-            LimitKind::Tunnel => "tunnel",
-            LimitKind::Offload => "offload",
-            LimitKind::Mtu => "mtu",
-            LimitKind::Treatment => "treatment",
-            LimitKind::Wifi => "wifi",
-            LimitKind::Reordering => "reordering",
-            LimitKind::ForwarderCpu => "forwarder-cpu",
-        }
-    }
-
     /// The one with this word.
     #[must_use]
     pub fn named(word: &str) -> Option<LimitKind> {
-        LimitKind::ALL.into_iter().find(|kind| kind.word() == word)
+        LimitKind::ALL.into_iter().find(|kind| kind.to_string() == word)
     }
 
     /// Whether the place lies between the hosts.
@@ -254,15 +220,17 @@ impl LimitKind {
     }
 }
 
-impl Confidence {
+impl Display for LimitKind {
     /// The name in documents.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Confidence::Low => "low",
-            Confidence::Medium => "medium",
-            Confidence::High => "high",
-        }
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl Display for Confidence {
+    /// The name in documents.
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -282,8 +250,8 @@ mod tests {
     fn kinds_are_written_as_documents_have_them() {
         for kind in LimitKind::ALL {
             let written = serde_json::to_value(kind).expect("a word");
-            assert_eq!(written, kind.word());
-            assert_eq!(LimitKind::named(kind.word()), Some(kind));
+            assert_eq!(written, kind.to_string());
+            assert_eq!(LimitKind::named(&kind.to_string()), Some(kind));
         }
         assert_eq!(LimitKind::named("wlan"), None);
     }

@@ -244,10 +244,7 @@ impl Direction {
 
 impl std::fmt::Display for Direction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Direction::Up => "up",
-            Direction::Down => "down",
-        })
+        self.serialize(f)
     }
 }
 

@@ -8,6 +8,7 @@ mod csv;
 mod failure;
 mod figures;
 mod published;
+mod screen;
 mod style;
 mod table;
 
@@ -16,6 +17,7 @@ pub use csv::Csv;
 pub use failure::{ErrorBody, ErrorDocument};
 pub use figures::{FigureRow, FigureTable};
 pub use published::{Published, PublishedEvent, PublishedPlan, UNITS, with_units};
+pub use screen::{Line, NamedLines, Part, Remark, Screen, Spark, TextBar};
 pub use style::{Paint, Style};
 pub(crate) use table::Cell;
 pub use table::{Column, Table};
@@ -74,10 +76,17 @@ pub trait Document {
         Vec::new()
     }
 
-    /// Its text for people where blocks cannot lay it out: a run's is the one that is shown live.
-    fn own_text(&self, _style: &Style) -> Option<String> {
-        None
+    /// Its text on a terminal: the verdicts and the title come first.
+    fn parts(&self) -> Vec<Part> {
+        parts_of_blocks(&self.head().title, self.blocks())
     }
+}
+
+/// Blocks as text, the verdicts and the title first.
+pub(crate) fn parts_of_blocks(title: &str, blocks: Vec<Block>) -> Vec<Part> {
+    let is_verdict = |block: &Block| matches!(block, Block::Conclusion(_));
+    let (verdicts, rest): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(is_verdict);
+    verdicts.into_iter().chain([Block::Heading(title.into())]).chain(rest).map(Part::from).collect()
 }
 
 /// The drawings among blocks.

@@ -5,7 +5,7 @@ mod journal;
 
 pub use journal::Journal;
 
-use super::{Document, Ended, Options, run_id};
+use super::{Ended, Options, run_id};
 use crate::error::{Error, Failure, Kind, Result, sentence, too_early};
 use crate::host;
 use crate::host::interrupt::Interrupt;
@@ -18,6 +18,7 @@ use model::dut::{
     Action, BenchmarkPlan, DeviceReport, DutReport, Order, SCHEMA, Setup, SetupError, Suite, Test,
 };
 use model::event::{DeviceProgress, Event, Progress};
+use model::history::Kept;
 use model::units::Nanos;
 use serde::{Serialize, Serializer};
 use std::sync::{MutexGuard, PoisonError};
@@ -97,7 +98,7 @@ pub(super) fn run(plan: &DevicePlan, options: &Options, sink: &mut dyn FnMut(&Ev
         expectations: Vec::new(),
     };
     let error = broke.filter(|_| !interrupt.is_raised());
-    Ok(Ended { document: Document::Device(Box::new(report)), error })
+    Ok(Ended { document: Kept::Device(Box::new(report)), error })
 }
 
 /// One device, with its own setup. `later`: what the devices after it take at most.

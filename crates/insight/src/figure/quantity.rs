@@ -51,7 +51,7 @@ impl Quantity {
             Quantity::Time => text.parse::<Nanos>().ok().map(|time| time.0 as f64),
             Quantity::Verdict => Status::named(text).map(|status| f64::from(status as u8)),
             Quantity::Limit => {
-                LimitKind::ALL.iter().position(|kind| kind.word() == text).map(|place| place as f64)
+                LimitKind::ALL.iter().position(|kind| kind.to_string() == text).map(|place| place as f64)
             }
             Quantity::Confidence => SURE.iter().position(|word| *word == text).map(|place| place as f64),
         }
@@ -72,7 +72,7 @@ impl Quantity {
                 Status::ALL.get(whole as usize).map_or("unknown", |status| status.word()).into()
             }
             Quantity::Limit => {
-                LimitKind::ALL.get(whole as usize).map_or("unknown", |kind| kind.word()).into()
+                LimitKind::ALL.get(whole as usize).map_or_else(|| "unknown".into(), LimitKind::to_string)
             }
             Quantity::Confidence => SURE.get(whole as usize).copied().unwrap_or("unknown").into(),
         }
@@ -90,6 +90,12 @@ impl Quantity {
             Quantity::Count | Quantity::Verdict | Quantity::Limit | Quantity::Confidence => &[("", 1.0)],
         };
         units.iter().find(|(_, size)| most >= *size).or(units.last()).copied().unwrap_or(("", 1.0))
+    }
+
+    /// The same for these values.
+    #[must_use]
+    pub fn axis(self, values: impl Iterator<Item = f64>) -> (&'static str, f64) {
+        self.axis_unit(values.fold(0.0, f64::max))
     }
 
     /// The end of a name in Prometheus, and how many of ours its unit is; figures of JSON have the same unit.

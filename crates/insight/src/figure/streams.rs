@@ -4,7 +4,8 @@ use super::Level::{AboveZero, Detail, OneTest, Table};
 use super::Quantity::{self, Confidence, Count, Limit, Packets, Rate, Share, Size, Time};
 use super::{Figure, Get, Names, Note, Scope, Source, figure, nanos};
 use model::limit::LimitKind;
-use model::plan::Transport;
+use model::plan::{Direction, Transport};
+use model::run::Run;
 use model::sample::CpuUse;
 use model::stats::distribution::Distribution;
 use model::summary::DirectionSummary;
@@ -105,6 +106,14 @@ pub(super) static STREAMS: &[Figure] = &[
     stream(("cpu.receiver.softirq", "softirq, receiver"), Share, |d| softirq(&d.cpu.receiver),
         "CPUs that software interrupts of its whole host used").lower().shown(Detail),
 ];
+
+/// The streams of a run in a direction over a transport; of those of several tests the fastest.
+#[must_use]
+pub fn fastest(run: &Run, transport: Transport, direction: Direction) -> Option<&DirectionSummary> {
+    let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests };
+    let all = tests.iter().filter_map(|test| test.summary.direction(direction));
+    all.filter(|streams| streams.transport == transport).max_by_key(|streams| streams.goodput)
+}
 
 /// The datagrams that were sent; none where nothing was.
 fn offered(direction: &DirectionSummary) -> Option<f64> {

@@ -54,8 +54,8 @@ pub(super) fn host_limited(run: &Run) -> Vec<Finding> {
         );
         let finding = Finding::new("host-limited", Severity::Warning, one_way.direction, title)
             .with("goodput_bps", goodput.0)
-            .with("limit_name", limit.kind.word())
-            .with("confidence_name", limit.confidence.word());
+            .with("limit_name", limit.kind.to_string())
+            .with("confidence_name", limit.confidence.to_string());
         Some(finding.advise(format!("{}.", capital(fix))))
     };
     measured_directions(run).filter_map(found).collect()
@@ -112,7 +112,7 @@ fn finding(one_way: &MeasuredDirection<'_>, id: &str, limit: &Limit) -> Finding 
     let finding = Finding::new(id, Severity::Warning, one_way.direction, title)
         .with("goodput_bps", one_way.figures.goodput.0)
         .with(name, share.min(1.0))
-        .with("confidence_name", limit.confidence.word());
+        .with("confidence_name", limit.confidence.to_string());
     match limit.rate {
         Some(rate) => finding.with("limit_bps", rate.0),
         None => finding,

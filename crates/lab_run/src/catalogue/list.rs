@@ -5,7 +5,9 @@ use engine::error::{Result, fault};
 use lab::feature::{Host, Lack};
 use lab::shipped::SHIPPED;
 use lab::state::{Directory, HeldLab};
-use report::document::{Block, Column, Csv, Document, Head, Paint, Style, Table, json_line, json_value};
+use report::document::{
+    Block, Column, Csv, Document, Head, Line, NamedLines, Paint, Part, Table, json_line, json_value,
+};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -65,8 +67,15 @@ impl Document for Topologies {
         self.0.iter().map(json_line).collect()
     }
 
-    fn own_text(&self, style: &Style) -> Option<String> {
-        Some(text(&self.0, style))
+    fn parts(&self) -> Vec<Part> {
+        let shipped = &self.0[..SHIPPED.len()];
+        let here = shipped.iter().filter(|row| row.lacks.is_empty()).count();
+        let next = format!(
+            "{here} of {} run here. `pathmeter lab show NAME` draws one, `pathmeter lab run NAME` measures it.",
+            shipped.len()
+        );
+        let gap = Part::gap();
+        vec![Part::Named(self.0.iter().map(TopologyRow::entry).collect()), gap, Block::Paragraph(next).into()]
     }
 }
 
@@ -122,6 +131,14 @@ impl TopologyRow {
             lacks => lacking(lacks.iter().map(|lack| (lack.needs.as_str(), lack.in_vm))),
         }
     }
+
+    fn entry(&self) -> NamedLines {
+        let up = (!self.up.is_empty()).then(|| Line::new(Paint::Good, format!("up: {}", self.up.join(", "))));
+        let lacks = (!self.lacks.is_empty()).then(|| Line::new(Paint::Warning, self.here()));
+        let title = Line::new(Paint::Plain, &self.title);
+        let lines = [title].into_iter().chain(up).chain(lacks).collect();
+        NamedLines { name: Line::new(Paint::Bold, &self.name), lines, ..NamedLines::default() }
+    }
 }
 
 /// `not here: needs …`, and whether a virtual machine would do. `lacks`: what is needed, and whether a machine has it.
@@ -131,41 +148,10 @@ pub fn lacking<'a>(lacks: impl Iterator<Item = (&'a str, bool)> + Clone) -> Stri
     format!("not here: needs {}{advice}", needs.join(", and "))
 }
 
-fn text(rows: &[TopologyRow], style: &Style) -> String {
-    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
-    let mut text = String::new();
-    for row in rows {
-        for (index, line) in style.wrap(&row.title, width + 2).iter().enumerate() {
-            let name = if index == 0 { row.name.as_str() } else { "" };
-            text.push_str(&format!("{}  {line}\n", style.paint(Paint::Bold, &format!("{name:<width$}"))));
-        }
-        if !row.up.is_empty() {
-            text.push_str(&format!(
-                "{:width$}  {}\n",
-                "",
-                style.paint(Paint::Good, &format!("up: {}", row.up.join(", ")))
-            ));
-        }
-        if !row.lacks.is_empty() {
-            for line in style.wrap(&row.here(), width + 2) {
-                text.push_str(&format!("{:width$}  {}\n", "", style.paint(Paint::Warning, &line)));
-            }
-        }
-    }
-    let shipped = &rows[..SHIPPED.len()];
-    let here = shipped.iter().filter(|row| row.lacks.is_empty()).count();
-    let all = shipped.len();
-    let next = format!(
-        "{here} of {all} run here. `pathmeter lab show NAME` draws one, `pathmeter lab run NAME` measures it."
-    );
-    text.push('\n');
-    text.push_str(&style.list(&[next], ""));
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use report::format::{Style, by_name, render};
 
     #[test]
     fn a_list_fits_a_narrow_screen() {
@@ -176,7 +162,8 @@ mod tests {
             up: Vec::new(),
         };
         let rows: Vec<TopologyRow> = ["conntrack-reassembly"; SHIPPED.len()].iter().map(row).collect();
-        let text = text(&rows, &Style { width: 60, ..Style::default() });
+        let style = Style { width: 60, ..Style::default() };
+        let text = render(&Topologies(rows), by_name("text").expect("text"), &style);
         assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         assert!(text.contains("conntrack-reassembly  A home router between one address and\n"), "{text}");
     }

@@ -9,8 +9,9 @@ use crate::signals;
 use cli::Common;
 use engine::error::{Result, fault};
 use engine::request::ENDLESS;
-use engine::run::{self, Document, Ended, Options, Plan};
+use engine::run::{self, Ended, Options, Plan};
 use model::event::{Event, Progress};
+use model::history::Kept;
 use model::latency::LatencyPlan;
 use model::plan::End;
 use model::sample::{IntervalSample, Role, Side};
@@ -60,7 +61,7 @@ pub(crate) fn carry_out(plan: &Plan, options: Options, keep: &mut Keep, global: 
     };
     live.end();
     match document {
-        Document::Run(run) => Ok(Measured { run: keep.named(*run), error }),
+        Kept::Run(run) => Ok(Measured { run: keep.named(*run), error }),
         _ => Err(fault("a plan of a path made another document than a run")),
     }
 }

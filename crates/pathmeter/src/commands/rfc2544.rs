@@ -14,10 +14,10 @@ use cli::files;
 use cli::request::{self, parse_expectations};
 use cli::{Common, Rfc2544Args};
 use engine::error::{Failure, Result, fault};
-use engine::run::{DevicePlan, Document, Ended, Journal, Options, Plan};
+use engine::run::{DevicePlan, Ended, Journal, Options, Plan};
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use model::dut::{DutReport, compare_devices, compare_with};
-use model::history::Measured;
+use model::history::{Kept, Measured};
 use progress::Live;
 use report::format::rfc2544 as format;
 use std::path::Path;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     let ended = engine::run::run(&plan, &options, &mut |event| live.event(event));
     drop(live);
     let Ended { document, error } = ended?;
-    let Document::Device(mut report) = document else { return Err(fault("devices made another document")) };
+    let Kept::Device(mut report) = document else { return Err(fault("devices made another document")) };
     report.id = keep.id().map(str::to_owned).unwrap_or(report.id);
     report.comparisons = match &reference {
         Some(reference) => compare_with(reference, &report),

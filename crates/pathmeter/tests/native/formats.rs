@@ -150,7 +150,7 @@ fn a_chart_shows_what_the_text_does_not_and_takes_nothing_from_it() {
     let ended = server.throughput(&argv).code(0);
     assert!(ended.stdout.contains("bit/s") && !ended.stdout.contains("<svg"), "{}", ended.stdout);
     let drawn = std::fs::read_to_string(&svg).unwrap();
-    for part in ["<polyline", "RTT under load", "Retransmits per interval", "--chart", "at both ends"] {
+    for part in ["<polyline", "RTT loaded", "Retransmits per interval", "--chart", "at both ends"] {
         assert!(drawn.contains(part), "{part}: {drawn}");
     }
     assert!(std::fs::read(&png).unwrap().starts_with(b"\x89PNG"));

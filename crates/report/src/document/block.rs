@@ -140,12 +140,17 @@ impl Conclusion {
     /// The status in capitals, and how it is painted.
     #[must_use]
     pub fn word(&self) -> (String, Paint) {
-        let paint = match self.status {
+        Conclusion::word_of(self.status)
+    }
+
+    /// The same of a status alone.
+    pub(crate) fn word_of(status: Status) -> (String, Paint) {
+        let paint = match status {
             Status::Ok => Paint::Good,
             Status::Degraded => Paint::Warning,
             Status::Broken | Status::Problem | Status::Void => Paint::Problem,
         };
-        (self.status.word().to_uppercase(), paint)
+        (status.word().to_uppercase(), paint)
     }
 }
 

@@ -26,6 +26,8 @@ pub struct FigureRow {
     pub detail: bool,
     /// Whether it is left out where a screen has no room for all rows.
     pub spare: bool,
+    /// Whether its cells are bars of block characters, for screens that draw these.
+    pub drawn: bool,
 }
 
 impl FigureTable {
@@ -40,7 +42,8 @@ impl FigureTable {
     #[must_use]
     pub fn plain(&self) -> Table {
         let heads = self.heads.iter().map(|head| Column::right(head.clone()));
-        let has_notes = self.rows.iter().any(|row| !row.note.is_empty());
+        let rows = || self.rows.iter().filter(|row| !row.drawn);
+        let has_notes = rows().any(|row| !row.note.is_empty());
         let note = has_notes.then(|| Column::left("Note"));
         let columns = std::iter::once(Column::left("Figure")).chain(heads).chain(note).collect();
         let row = |row: &FigureRow| {
@@ -48,7 +51,7 @@ impl FigureTable {
             let note = has_notes.then(|| row.note.clone());
             std::iter::once(name).chain(row.cells.iter().cloned()).chain(note).collect()
         };
-        Table::new(columns, self.rows.iter().map(row).collect())
+        Table::new(columns, rows().map(row).collect())
     }
 }
 

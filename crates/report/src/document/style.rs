@@ -14,8 +14,11 @@ pub struct Style {
 }
 
 /// A role that colour plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paint {
+    /// As all other text.
+    #[default]
+    Plain,
     /// A heading.
     Bold,
     /// Less important text.
@@ -44,10 +47,11 @@ impl Style {
 
     /// The text in its colour, or as it is.
     pub fn paint(&self, paint: Paint, text: &str) -> String {
-        if !self.colour || text.is_empty() {
+        if !self.colour || text.is_empty() || paint == Paint::Plain {
             return text.to_owned();
         }
         let code = match paint {
+            Paint::Plain => "0",
             Paint::Bold => "1",
             Paint::Dim => "2",
             Paint::Good => "32",

@@ -79,7 +79,7 @@ fn limits(measured: Measured<'_>) -> Vec<Fact> {
         let limit = tcp_limit(run, direction)?;
         let rate = limit.rate.filter(|_| limit.kind.is_of_the_path());
         let rate = rate.map(|rate| format!(" of {}", BitRate(two_digits(rate.0)))).unwrap_or_default();
-        Some(Fact { name: format!("limit {direction}"), value: format!("{}{rate}", limit.kind.word()) })
+        Some(Fact { name: format!("limit {direction}"), value: format!("{}{rate}", limit.kind) })
     };
     Direction::BOTH.into_iter().filter_map(of).collect()
 }

@@ -1,7 +1,8 @@
 //! How the doctor's checks are shown.
 
 use crate::document::{
-    Block, Column, Conclusion, Csv, Document, Head, Paint, Style, Table, json_line, json_value,
+    Block, Column, Conclusion, Csv, Document, Head, Line, NamedLines, Paint, Part, Table, json_line,
+    json_value,
 };
 use model::doctor::{Check, Status};
 use model::finding::{self, Finding, Severity};
@@ -44,8 +45,14 @@ impl Document for Checks<'_> {
         self.0.iter().map(json_line).collect()
     }
 
-    fn own_text(&self, style: &Style) -> Option<String> {
-        Some(text(self.0, style))
+    /// The worst first, each fix once.
+    fn parts(&self) -> Vec<Part> {
+        let checks = sorted(self.0);
+        let entry = |(index, check): (usize, &&Check)| {
+            let same = |other: &&&Check| other.status != Status::Ok && other.fix == check.fix;
+            entry(check, checks[..index].iter().find(same).copied())
+        };
+        vec![Part::Named(checks.iter().enumerate().map(entry).collect())]
     }
 }
 
@@ -87,58 +94,24 @@ fn finding(check: &Check) -> Option<Finding> {
     })
 }
 
-/// For people: what is wrong first, with its mend.
-fn text(checks: &[Check], style: &Style) -> String {
-    // Prose beyond this is hard to read; a command may be as long as it is.
-    let prose = style.prose();
-    let mut text = String::new();
-    let mut said: Vec<(&str, &str)> = Vec::new();
-    for check in sorted(checks) {
-        let (paint, word) = match check.status {
-            Status::Ok => (Paint::Good, "ok"),
-            Status::Warn => (Paint::Warning, "warn"),
-            Status::Fail => (Paint::Problem, "FAIL"),
-        };
-        let word = style.paint(paint, &format!("{word:<5}"));
-        for (index, line) in prose.wrap(&check.found, FOUND).iter().enumerate() {
-            match index {
-                0 => text.push_str(&format!("{word} {:<18} {line}\n", check.name)),
-                _ => text.push_str(&format!("{:FOUND$}{line}\n", "")),
-            }
-        }
-        if check.status == Status::Ok {
-            continue;
-        }
-        for line in prose.wrap(check.why_it_matters, INDENT.len()) {
-            text.push_str(&format!("{INDENT}{line}\n"));
-        }
-        if let Some(fix) = &check.fix {
-            match said.iter().find(|(_, known)| known == fix) {
-                Some((name, _)) => text.push_str(&format!("{INDENT}the command of {name} is the fix\n")),
-                None => text.push_str(&command(fix, style)),
-            }
-            said.push((check.name, fix));
-        }
-    }
-    text
-}
-
-/// A command as a shell takes it: one that is too long goes on below after each `&&`.
-fn command(fix: &str, style: &Style) -> String {
-    let whole = format!("$ {fix}");
-    let is_long = INDENT.len() + whole.chars().count() > style.width;
-    let lines: Vec<&str> = if is_long { whole.split(" && ").collect() } else { vec![&whole] };
-    let last = lines.len() - 1;
-    let line = |(index, line): (usize, &&str)| {
-        let (more, on) = (if index > 0 { "    " } else { "" }, if index < last { " && \\" } else { "" });
-        format!("{INDENT}{}\n", style.paint(Paint::Bold, &format!("{more}{line}{on}")))
+/// A check; `before`: another with the same fix, which stands above.
+fn entry(check: &Check, before: Option<&Check>) -> NamedLines {
+    let (paint, word) = match check.status {
+        Status::Ok => (Paint::Good, "ok"),
+        Status::Warn => (Paint::Warning, "warn"),
+        Status::Fail => (Paint::Problem, "FAIL"),
     };
-    lines.iter().enumerate().map(line).collect()
+    let plain = |text: &str| Line::new(Paint::Plain, text);
+    let mut lines = vec![plain(&check.found)];
+    if check.status != Status::Ok {
+        let fix = check.fix.as_ref().map(|fix| match before {
+            Some(before) => plain(&format!("the command of {} is the fix", before.name)),
+            None => Line::command(Paint::Bold, format!("$ {fix}")),
+        });
+        lines.extend([plain(check.why_it_matters)].into_iter().chain(fix));
+    }
+    NamedLines { mark: Line::new(paint, word), name: plain(check.name), lines }
 }
-
-const INDENT: &str = "      ";
-/// Columns before what was found.
-const FOUND: usize = 25;
 
 #[cfg(test)]
 mod tests {
@@ -157,13 +130,15 @@ mod tests {
             why_it_matters: "it matters",
             fix: Some(fix.into()),
         };
-        let text = super::text(&[check("rights"), check("capture")], &Style::default());
+        let text =
+            |checks: &[Check], style: &Style| render(&Checks(checks), by_name("text").expect("text"), style);
+        let wide = text(&[check("rights")], &Style { width: 200, ..Style::default() });
+        assert!(wide.contains(fix), "{wide}");
+        let text = text(&[check("rights"), check("capture")], &Style::default());
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert_eq!(text.matches("sudo install").count(), 1, "{text}");
         assert!(text.contains("privileged && \\\n          sudo setcap"), "{text}");
         assert!(text.contains("the command of rights is the fix"), "{text}");
-        let wide = super::text(&[check("rights")], &Style { width: 200, ..Style::default() });
-        assert!(wide.contains(fix), "{wide}");
     }
 
     #[test]

@@ -1,9 +1,6 @@
 //! A sweep over frame sizes: its table, its notes, its bars, and its chart.
 
-use super::table::plain;
-use super::text::latency::bar;
-use super::{Paint, Style};
-use crate::document::Column;
+use crate::document::{Block, Column, Part, Table, TextBar};
 use crate::plot::{Across, Line, LineChart, LinePanel};
 use model::frames::FrameRow;
 use model::limit::{Limit, LimitKind};
@@ -36,12 +33,7 @@ pub fn chart(run: &Run) -> LineChart {
             values: over(rows, &sizes, protocol, value),
             limit: over(rows, &sizes, protocol, limit),
         };
-        LinePanel {
-            title: title.into(),
-            unit: unit.into(),
-            lines: protocols(rows).into_iter().map(line).collect(),
-            ..LinePanel::default()
-        }
+        LinePanel::new(title, unit, protocols(rows).into_iter().map(line).collect())
     };
     let known = rows.iter().any(|row| row.line_rate_pps.is_some());
     LineChart {
@@ -103,43 +95,33 @@ pub(super) fn subtitle(run: &Run) -> String {
     encap.map_or(link.clone(), |encap| format!("{link}, frames carried in {encap}"))
 }
 
-/// The table and its notes, between the heading and the findings; with details legend and bars.
-pub(super) fn text(run: &Run, style: &Style) -> String {
+/// The table and its notes; with details legend and bars, of which the table has the figures, too.
+pub(super) fn parts(run: &Run) -> Vec<Part> {
     let rows = &run.summary.rows;
-    let mut text = format!("\n{}", plain(&columns(), &cells(rows), style));
-    if style.detail {
-        text.push('\n');
-        let legend = style.wrap(LEGEND, 2);
-        text.extend(legend.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))));
-    }
-    let reply = notes(run);
-    if !reply.is_empty() {
-        text.push('\n');
-        let lines = reply.iter().flat_map(|note| style.wrap(note, 4));
-        text.extend(lines.map(|line| format!("  {line}\n")));
-    }
-    // The table has these figures, too.
-    if style.detail {
-        text.push_str(&bars("Goodput, Gbit/s", rows, goodput, goodput_limit, style));
-        text.push_str(&bars("Packets, Mpps", rows, packets, packets_limit, style));
-    }
-    text
+    let legend = Part::Small(vec![LEGEND.into()]);
+    let goodputs = bars("Goodput, Gbit/s", rows, goodput, goodput_limit);
+    let packets = bars("Packets, Mpps", rows, packets, packets_limit);
+    vec![
+        Block::Table(table(rows)).into(),
+        Block::list(notes(run)).into(),
+        Part::Full(vec![Part::gap(), legend, goodputs, packets]),
+    ]
+}
+
+/// A row for each size and transport.
+pub(super) fn table(rows: &[FrameRow]) -> Table {
+    Table::new(columns(), rows.iter().map(cell).collect())
 }
 
 /// Columns that a narrow screen has no room for, the first ones first.
 const SPARE: [&str; 4] = ["Device", "CPU", "Bytes", "Line"];
 
 /// The head of the table.
-pub(super) fn columns() -> Vec<Column> {
+fn columns() -> Vec<Column> {
     let right = ["Bytes", "Gbit/s", "Mpps", "Device", "Line", "Share", "CPU"].map(Column::right);
     let left = [Column::right("Frame"), Column::left("Test")];
     let columns = left.into_iter().chain(right).chain([Column::left("Limit")]).collect();
     Column::with_spare(columns, &SPARE)
-}
-
-/// A row for each size and transport.
-pub(super) fn cells(rows: &[FrameRow]) -> Vec<Vec<String>> {
-    rows.iter().map(cell).collect()
 }
 
 fn cell(row: &FrameRow) -> Vec<String> {
@@ -190,7 +172,7 @@ fn short(limit: &Limit) -> String {
         LimitKind::LineRate => "line rate".into(),
         LimitKind::SenderCpu => "sender CPU".into(),
         LimitKind::ReceiverCpu => "receiver CPU".into(),
-        kind => kind.word().replace('-', " "),
+        kind => kind.to_string().replace('-', " "),
     };
     let figure = match (limit.packets, limit.rate) {
         (Some(packets), _) => format!(" {packets}"),
@@ -208,7 +190,7 @@ fn limit_of_path(rows: &[FrameRow]) -> Option<String> {
 }
 
 /// Notes that a reader must know: of the whole sweep, and of each row.
-pub(super) fn notes(run: &Run) -> Vec<String> {
+fn notes(run: &Run) -> Vec<String> {
     let warnings = run.summary.warnings.iter().map(|warning| warning.text.clone());
     warnings.chain(limit_of_path(&run.summary.rows)).chain(notes_of_rows(&run.summary.rows)).collect()
 }
@@ -229,33 +211,23 @@ pub(super) fn notes_of_rows(rows: &[FrameRow]) -> Vec<String> {
 }
 
 /// Bars as long as the largest of values and limits; a stroke stands where line rate is.
-fn bars(title: &str, rows: &[FrameRow], value: Value, limit: Value, style: &Style) -> String {
+fn bars(title: &str, rows: &[FrameRow], value: Value, limit: Value) -> Part {
     let known: Vec<(&FrameRow, f64, Option<f64>)> =
         rows.iter().filter_map(|row| Some((row, value(row)?, limit(row)))).collect();
-    if known.is_empty() {
-        return String::new();
-    }
     let most = known.iter().map(|(_, value, limit)| limit.unwrap_or(0.0).max(*value)).fold(0.0, f64::max);
     let most = if most > 0.0 { most } else { 1.0 };
-    let width = style.width.saturating_sub(26).clamp(10, 60);
     let marked = known.iter().any(|(.., limit)| limit.is_some());
     let title = if marked { format!("{title} (| line rate)") } else { title.to_owned() };
-    let mut text = format!("\n  {}\n", style.paint(Paint::Dim, &title));
-    for (row, value, limit) in known {
-        let mut drawn: Vec<char> = bar(value / most, width).chars().collect();
-        if let Some(limit) = limit {
-            let place = ((limit / most * width as f64).round() as usize).min(width);
-            drawn.resize(drawn.len().max(place + 1), ' ');
-            drawn[place] = '|';
-        }
-        let drawn: String = drawn.into_iter().collect();
-        let (frame, test) = (row.frame, row.protocol.to_string());
-        text.push_str(&format!("  {frame:>6} {test}  {:>8}  {}\n", significant(value), drawn.trim_end()));
-    }
-    text
+    let bar = |(row, value, limit): (&FrameRow, f64, Option<f64>)| TextBar {
+        name: format!("{:>6} {}", row.frame, row.protocol),
+        value: significant(value),
+        share: value / most,
+        limit: limit.map(|limit| limit / most),
+    };
+    Part::Bars(title, known.into_iter().map(bar).collect())
 }
 
 /// The meaning of the columns.
-pub(super) const LEGEND: &str = "Bytes: payload of a packet. Mpps: packets that arrived; Device: frames that this host's \
+const LEGEND: &str = "Bytes: payload of a packet. Mpps: packets that arrived; Device: frames that this host's \
      interface counted; Line: at line rate. Share: of the link, preambles and gaps included. CPU: the busiest of the \
      sender's and of the receiver's host, percent.";

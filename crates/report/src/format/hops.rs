@@ -2,9 +2,10 @@
 
 mod chart;
 
+pub(super) use chart::charts;
+
 use super::table::whole;
-use super::{Paint, Style};
-use crate::document::{Block, Cell, Table};
+use crate::document::{Block, Cell, Part, Table};
 use model::hops::{
     Counted, Hop, HopFlow, HopProtocol, HopRouter, HopSample, HopsPlan, HopsResult, HopsSample, Missing,
 };
@@ -17,40 +18,18 @@ pub(super) fn title(run: &Run) -> String {
     format!("Hops{}", host.unwrap_or_default())
 }
 
-/// The table, the flows, and what the words in it mean.
-pub(super) fn blocks(run: &Run) -> Vec<Block> {
+/// The table, the flows, what the words in it mean, and the time it took.
+pub(super) fn parts(run: &Run) -> Vec<Part> {
     let Some(found) = run.summary.hops.as_deref() else { return Vec::new() };
-    let plan = run.hops.as_ref().map(|plan| Block::Paragraph(format!("{}.", subject(plan))));
-    let back = found.back.as_deref().and_then(|back| table(back, BACK));
-    let tables = table(found, "").into_iter().chain(flows(found)).chain(back).map(Block::Table);
-    let mut blocks: Vec<Block> = plan.into_iter().chain(tables).collect();
-    blocks.push(Block::list(legend(found)));
-    blocks.extend(chart::charts(run, found));
-    blocks
-}
-
-/// The measurement as text: the table, the flows, the meaning of the words, and the time it took.
-pub(super) fn body(run: &Run, style: &Style) -> String {
-    let Some(found) = run.summary.hops.as_deref() else { return String::new() };
-    let mut text = String::new();
-    let (narrow, mut aside) = fitted(found, style.width);
-    for table in narrow.into_iter().chain(flows(found)) {
-        text.push_str(&format!("\n{}", whole(&table.columns, &table.rows)));
-    }
+    let mut parts = vec![Part::Fitting(narrower(found))];
+    parts.extend(flows(found).map(|table| Block::Table(table).into()));
     if let Some(back) = &found.back {
-        let (narrow, more) = fitted(back, style.width);
-        let table = narrow.map(|table| whole(&table.columns, &table.rows)).unwrap_or_default();
-        text.push_str(&format!("\n{}\n{table}", style.paint(Paint::Bold, BACK)));
-        aside.extend(more);
+        parts.extend([Block::Heading(BACK.into()).into(), Part::Fitting(narrower(back))]);
     }
     let effort = format!("{} in {}", count(found.packets, "packet"), found.elapsed);
-    let plan = run.hops.as_ref().map(subject);
-    let subject: Vec<String> = plan.into_iter().chain([effort]).collect();
-    let lines = aside.into_iter().chain(legend(found)).chain([subject.join(", ")]);
-    for line in lines.flat_map(|line| style.wrap(&line, 2)) {
-        text.push_str(&format!("  {}\n", style.paint(Paint::Dim, &line)));
-    }
-    text
+    let subject: Vec<String> = run.hops.as_ref().map(subject).into_iter().chain([effort]).collect();
+    parts.push(Part::Small(legend(found).into_iter().chain([subject.join(", ")]).collect()));
+    parts
 }
 
 fn subject(plan: &HopsPlan) -> String {
@@ -152,16 +131,12 @@ fn table(found: &HopsResult, heading: &str) -> Option<Table> {
 /// Headings of times.
 const TIMES: [&str; 4] = ["Best", "Median", "p90", "Jitter"];
 
-/// The table without the columns that the screen has no room for, and what stood in those that hold words.
-fn fitted(found: &HopsResult, width: usize) -> (Option<Table>, Vec<String>) {
-    let Some(mut table) = table(found, "") else { return (None, Vec::new()) };
-    let fits =
-        |table: &Table| whole(&table.columns, &table.rows).lines().all(|line| line.chars().count() <= width);
+/// The table, and the same without more and more columns, with the words that stood in these below.
+fn narrower(found: &HopsResult) -> Vec<Vec<Block>> {
+    let Some(mut table) = table(found, "") else { return Vec::new() };
     let mut aside: Vec<Vec<String>> = vec![Vec::new(); table.rows.len()];
+    let mut tables = vec![vec![Block::Table(table.clone())]];
     for heading in DISPENSABLE {
-        if fits(&table) {
-            break;
-        }
         let Some(at) = table.columns.iter().position(|column| column.heading == *heading) else { continue };
         let phrases = !table.columns.remove(at).right;
         for (row, aside) in table.rows.iter_mut().zip(&mut aside) {
@@ -170,10 +145,11 @@ fn fitted(found: &HopsResult, width: usize) -> (Option<Table>, Vec<String>) {
                 aside.insert(0, if *heading == "AS" { format!("AS {cell}") } else { cell });
             }
         }
+        let said = table.rows.iter().zip(&aside).filter(|(_, aside)| !aside.is_empty());
+        table.notes = said.map(|(row, aside)| format!("{}: {}", row[1], aside.join(", "))).collect();
+        tables.push(vec![Block::Table(table.clone())]);
     }
-    let said = table.rows.iter().zip(aside).filter(|(_, aside)| !aside.is_empty());
-    let aside = said.map(|(row, aside)| format!("{}: {}", row[1], aside.join(", "))).collect();
-    (Some(table), aside)
+    tables
 }
 
 /// Loss of the path at a hop, not the hop's missing answers.

@@ -4,7 +4,8 @@
 //! through [`escaped`], and a policy in the head keeps the page from loading or running anything even so.
 
 use super::Style;
-use super::text::{evidence, phrases};
+use super::text::findings::evidence;
+use super::text::phrases;
 use crate::document::{Block, Chart, Conclusion, Document, Expectation, Item, Judgement, Table};
 use crate::xml::escaped;
 use model::finding::{Finding, Severity, Status};

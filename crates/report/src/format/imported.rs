@@ -1,7 +1,7 @@
 //! The document of a run that was read from another tool's output.
 
-use super::{RunDocument, Style};
-use crate::document::{Block, Csv, Document, Head};
+use super::RunDocument;
+use crate::document::{Block, Csv, Document, Head, Line, Paint, Part};
 use crate::import::Imported;
 use serde_json::Value;
 
@@ -27,10 +27,12 @@ impl Document for Imported {
     }
 
     /// The name of the tool stands above its output: a file may hold many.
-    fn own_text(&self, style: &Style) -> Option<String> {
+    fn parts(&self) -> Vec<Part> {
         let tool = self.tool.to_string();
         let tool = self.version.iter().fold(tool, |tool, version| format!("{tool} {version}"));
-        let text = RunDocument::from_run(&self.run).own_text(style)?;
-        Some(format!("--- {}: {tool}\n{text}\n", self.run.id))
+        let title = Line::new(Paint::Plain, format!("--- {}: {tool}", self.run.id));
+        let run = RunDocument::from_run(&self.run).parts();
+        let [first, last] = [title, Line::default()].map(|line| Part::Lines(vec![line]));
+        [first].into_iter().chain(run).chain([last]).collect()
     }
 }

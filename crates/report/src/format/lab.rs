@@ -11,10 +11,9 @@ pub use chart::chart;
 
 pub use sweeps::sweeps;
 
-use super::table::plain;
-use super::{Paint, Style};
 use crate::document::{
-    Block, Chart, Conclusion, Csv, Document, Expectation, Head, Item, Judgement, Published, Table,
+    Block, Chart, Conclusion, Csv, Document, Expectation, Head, Item, Judgement, Part, Published,
+    parts_of_blocks,
 };
 use crate::plot::BarChart;
 use model::finding::{Status, Verdict};
@@ -41,8 +40,7 @@ impl Document for LabReport {
         if !self.notes.is_empty() {
             blocks.extend([Block::Heading("Notes".into()), Block::list(self.notes.iter().cloned())]);
         }
-        let (status, text) = (status(self), sentences::verdict(self));
-        blocks.push(Block::Conclusion(Conclusion::from_verdict(&Verdict { status, text })));
+        blocks.push(conclusion(self));
         blocks
     }
 
@@ -69,8 +67,9 @@ impl Document for LabReport {
     }
 
     /// One screen; the details are its blocks.
-    fn own_text(&self, style: &Style) -> Option<String> {
-        (!style.detail).then(|| brief::brief_text(self, style))
+    fn parts(&self) -> Vec<Part> {
+        let full = parts_of_blocks(&self.head().title, self.blocks());
+        vec![Part::Brief(brief::parts(self)), Part::Full(full)]
     }
 }
 
@@ -116,12 +115,9 @@ fn status(report: &LabReport) -> Status {
     }
 }
 
-/// The verdict's word and sentences.
-fn verdict(report: &LabReport, style: &Style) -> String {
-    let verdict = Verdict { status: status(report), text: String::new() };
-    let (word, paint) = Conclusion::from_verdict(&verdict).word();
-    let lines = style.list(&[sentences::verdict(report)], &format!("{word}  "));
-    lines.replacen(&word, &style.paint(paint, &word), 1)
+fn conclusion(report: &LabReport) -> Block {
+    let (status, text) = (status(report), sentences::verdict(report));
+    Block::Conclusion(Conclusion::from_verdict(&Verdict { status, text }))
 }
 
 /// Whether it was measured, and no expectation is broken; one about a test that was not requested is not.
@@ -129,15 +125,4 @@ fn is_not_broken(variant: &Variant) -> bool {
     let was_measured = !variant.series.is_empty() || !variant.sweeps.is_empty();
     let broken = |one| expectation(variant, one).judgement == Judgement::Broken;
     was_measured && sentences::not_measured(variant).is_empty() && !variant.expectations.iter().any(broken)
-}
-
-fn tables(sections: &[Table], style: &Style) -> String {
-    let table = |section: &Table| {
-        let title = match section.title.as_str() {
-            "" => String::new(),
-            title => format!("  {}\n", style.paint(Paint::Dim, title)),
-        };
-        format!("\n{title}{}", plain(&section.columns, &section.rows, style))
-    };
-    sections.iter().map(table).collect()
 }

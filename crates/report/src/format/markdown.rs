@@ -23,10 +23,10 @@ fn document_markdown(document: &dyn Document) -> String {
     let (verdicts, rest): (Vec<Block>, Vec<Block>) =
         blocks.partition(|block| matches!(block, Block::Conclusion(_)));
     for verdict in &verdicts {
-        text.push_str(&format!("\n{}", shown(verdict)));
+        text.push_str(&format!("\n{}", shown(verdict, head.depth + 1)));
     }
     for block in rest {
-        let shown = shown(&block);
+        let shown = shown(&block, head.depth + 1);
         if shown.is_empty() {
             continue;
         }
@@ -41,9 +41,9 @@ fn document_markdown(document: &dyn Document) -> String {
     text + &expectations(&document.expectations())
 }
 
-fn shown(block: &Block) -> String {
+fn shown(block: &Block, level: usize) -> String {
     match block {
-        Block::Heading(heading) => format!("## {}\n", escaped(heading)),
+        Block::Heading(heading) => format!("{} {}\n", "#".repeat(level), escaped(heading)),
         Block::Paragraph(sentence) => format!("{}\n", escaped(sentence)),
         Block::Facts(facts) => {
             facts.iter().map(|(name, value)| format!("- {}: {}\n", escaped(name), escaped(value))).collect()

@@ -18,9 +18,9 @@ pub use chart::chart;
 
 pub use read::{ReadError, read};
 
-use super::Style;
 use crate::document::{
-    Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Published, Table, json_line,
+    Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Part, Published, Table, json_line,
+    parts_of_blocks,
 };
 use crate::expect::entry;
 use model::dut::{DeviceReport, DutReport, Setup, StreamReport};
@@ -72,8 +72,10 @@ impl Document for DeviceDocument<'_> {
         blocks
     }
 
-    fn own_text(&self, style: &Style) -> Option<String> {
-        (!style.detail).then(|| brief::brief_text(self.report, style))
+    /// One screen; the details are its blocks.
+    fn parts(&self) -> Vec<Part> {
+        let full = parts_of_blocks(&self.head().title, self.blocks());
+        vec![Part::Brief(brief::parts(self.report)), Part::Full(full)]
     }
 
     fn provenance(&self) -> String {
@@ -132,9 +134,14 @@ fn part(device: &DeviceReport, report: &DutReport) -> Vec<Block> {
     blocks.extend(latency.map(|drawn| Block::Details("Latency of every frame size".into(), vec![drawn])));
     blocks.push(Block::list(sentences::remarks(device)));
     blocks.push(Block::Findings(device.findings.clone()));
-    let of = if report.devices.len() > 1 { device.name.clone() } else { String::new() };
-    blocks.push(Block::Conclusion(Conclusion { of, ..Conclusion::from_verdict(&device.verdict) }));
+    blocks.push(conclusion(device, report));
     blocks
+}
+
+/// The verdict, with the name of the device where there are several.
+fn conclusion(device: &DeviceReport, report: &DutReport) -> Block {
+    let of = if report.devices.len() > 1 { device.name.clone() } else { String::new() };
+    Block::Conclusion(Conclusion { of, ..Conclusion::from_verdict(&device.verdict) })
 }
 
 /// The promises of the provider of a service, as the exit code judges them.

@@ -8,13 +8,14 @@ mod details;
 mod method;
 mod series;
 
-pub(super) use blocks::{behind, title};
+pub(super) use blocks::title;
 
 pub use series::{LivePoint, Series, SeriesLine, SeriesMark, live_points, series, test_title};
 
-use super::brief::provenance;
-use super::{Style, ndjson, text};
-use crate::document::{Block, Csv, Document, ErrorBody, Expectation, Head, Judgement, Published};
+use super::brief::{provenance, screen};
+use super::ndjson;
+use super::text::rows::rows;
+use crate::document::{Block, Csv, Document, ErrorBody, Expectation, Head, Judgement, Part, Published};
 use crate::expect::{Checked, entry};
 use model::history::{Entry, Measured};
 use model::run::Run;
@@ -91,9 +92,12 @@ impl Document for RunDocument<'_> {
         }
     }
 
-    /// The rows that are shown live, and what follows them.
-    fn own_text(&self, style: &Style) -> Option<String> {
-        Some(if self.shown { text::result(self.run, style) } else { text::document(self.run, style) })
+    /// One screen; the details begin with the rows that are shown live.
+    fn parts(&self) -> Vec<Part> {
+        let rows = [Block::Heading(blocks::title(self.run)).into(), rows(self.run)];
+        let rows = rows.into_iter().filter(|_| !self.shown);
+        let details = rows.chain(blocks::behind(self.run)).collect();
+        vec![Part::Screen(Box::new(screen(self.run))), Part::Full(details)]
     }
 }
 

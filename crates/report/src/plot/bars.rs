@@ -104,6 +104,13 @@ pub struct Bar {
     pub mark: Option<f64>,
 }
 
+impl BarRow {
+    /// A row of these bars.
+    pub fn new(name: impl Into<String>, bars: Vec<Option<Bar>>, missing: impl Into<String>) -> BarRow {
+        BarRow { name: name.into(), bars, missing: missing.into() }
+    }
+}
+
 impl BarChart {
     /// The chart as an SVG document.
     #[must_use]

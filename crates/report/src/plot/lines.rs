@@ -37,7 +37,19 @@ pub struct LinePanel {
     pub passed: usize,
 }
 
+impl Line {
+    /// A line without a limit.
+    pub fn new(name: impl Into<String>, values: Vec<Option<f64>>) -> Line {
+        Line { name: name.into(), values, limit: Vec::new() }
+    }
+}
+
 impl LinePanel {
+    /// A panel over the axis of its chart.
+    pub fn new(title: impl Into<String>, unit: impl Into<String>, lines: Vec<Line>) -> LinePanel {
+        LinePanel { title: title.into(), unit: unit.into(), lines, ..LinePanel::default() }
+    }
+
     fn colour(&self, index: usize) -> &'static str {
         colour(index + self.passed)
     }

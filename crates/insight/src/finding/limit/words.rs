@@ -94,6 +94,6 @@ pub fn sentence(limit: &Limit) -> String {
     parts.extend(limit.cause.clone());
     parts.extend(limit.fix.as_ref().map(|fix| format!("to repair it: {fix}")));
     parts.extend(limit.also.as_deref().and_then(brief).map(|next| format!("next {next}")));
-    parts.push(format!("confidence {}", limit.confidence.word()));
+    parts.push(format!("confidence {}", limit.confidence));
     parts.join(", ")
 }

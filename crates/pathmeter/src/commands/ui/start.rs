@@ -10,11 +10,11 @@ use engine::host::interrupt::Interrupt;
 use engine::request::{
     FarEnd, Hops, Host, Latency, LatencyLoad, Measure, Origin, Path, Request, Sockets, Throughput, resolve,
 };
-use engine::run::{Document, Ended, Options, Plan, run, run_id};
+use engine::run::{Ended, Options, Plan, run, run_id};
 use engine::session::connect::Security;
 use insight::run_of_failure;
 use linux::clock::wall_now;
-use model::history::Measured;
+use model::history::{Kept, Measured};
 use model::marks::Dscp;
 use model::plan::{End, Transport};
 use model::run::Run;
@@ -155,7 +155,7 @@ fn carry_out(
             return Err(error);
         }
     };
-    let Document::Run(run) = document else {
+    let Kept::Run(run) = document else {
         return Err(fault("a plan of a path made another document than a run"));
     };
     let id = recorder.id().to_owned();

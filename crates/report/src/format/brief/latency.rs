@@ -1,56 +1,45 @@
-//! Round trips: percentiles in a row, their bounds, and a short histogram; of several ways or phases their tables.
+//! Round trips: percentiles in a row, their bounds, and a short histogram; of several paths or phases their tables.
 
 use super::super::text::latency::{
-    Given, Unit, bars_over_time, counted, given, histogram_rows, load_brief, reservation, ways_block,
+    Given, Unit, counted, given, histogram_rows, load_sections, paths_sections, reservation,
 };
-use super::super::{Paint, Style};
-use super::grouped;
-use crate::document::{FigureRow, FigureTable};
+use crate::document::{Block, FigureRow, FigureTable, Part, Spark, TextBar};
 use model::latency::EgressResult;
 use model::run::Run;
-use model::units::Nanos;
+use model::units::{Nanos, grouped};
 
 /// The tables of the run.
-pub(super) fn body(run: &Run, style: &Style) -> String {
-    let egress_paths = match run.summary.egress_paths.as_slice() {
-        [] => String::new(),
-        [egress] if run.summary.loaded.is_none() => egress_line(egress, style) + &over_time(run, style),
-        [_] => String::new(),
-        _ => ways_block(run, style),
+pub(super) fn sections(run: &Run) -> Vec<Vec<Part>> {
+    let mut sections = match run.summary.egress_paths.as_slice() {
+        [egress] if run.summary.loaded.is_none() => path_sections(egress, run),
+        [] | [_] => Vec::new(),
+        _ => paths_sections(run),
     };
-    let parts = [egress_paths, load_brief(run, style)];
-    let parts: Vec<&str> =
-        parts.iter().map(|part| part.trim_start_matches('\n')).filter(|part| !part.is_empty()).collect();
-    parts.join("\n")
+    sections.extend(run.summary.loaded.iter().flat_map(load_sections));
+    sections
 }
 
-fn egress_line(egress: &EgressResult, style: &Style) -> String {
-    let (mut text, mut bars) = (String::new(), String::new());
-    match egress.rtt.filter(|rtt| rtt.count > 0) {
-        Some(rtt) => {
-            let unit = Unit::for_time(rtt.centre().time);
-            text.push_str(&percentiles(egress, unit, style));
-            bars = if style.bars { histogram(egress, unit, style) } else { String::new() };
-        }
-        None => text.push_str(&style.list(&[counted(&egress.counted)], "  ")),
-    }
+fn path_sections(egress: &EgressResult, run: &Run) -> Vec<Vec<Part>> {
+    let rtt = egress.rtt.filter(|rtt| rtt.count > 0);
+    let unit = rtt.map(|rtt| Unit::for_time(rtt.centre().time));
+    let mut figures: Vec<Part> = unit.into_iter().flat_map(|unit| percentiles(egress, unit)).collect();
     let counts = &egress.counted;
     let is_odd =
         [counts.lost, counts.late, counts.duplicates, counts.reordered, counts.unsent, counts.in_flight]
             .iter()
             .any(|count| *count > 0);
-    if is_odd && egress.rtt.is_some() {
-        text.push_str(&style.list(&[counted(&egress.counted)], "  "));
-    }
-    if let Some(reserved) = reservation(egress) {
-        text.push_str(&style.list(&[reserved], "  "));
-    }
-    text + &bars
+    let counts = (rtt.is_none() || is_odd).then(|| counted(counts));
+    figures.push(Block::Sentences(counts.into_iter().chain(reservation(egress)).collect()).into());
+    let bars = unit.map(|unit| {
+        let part = |is_short| vec![Part::Histogram(histogram(egress, unit, is_short))];
+        vec![Part::Brief(part(true)), Part::Full(part(false))]
+    });
+    [figures].into_iter().chain(bars).chain([over_time(run)]).collect()
 }
 
 /// The row of percentiles that the count carries, across the screen or, on a narrow one, down.
-fn percentiles(egress: &EgressResult, unit: Unit, style: &Style) -> String {
-    let Some(rtt) = egress.rtt else { return String::new() };
+fn percentiles(egress: &EgressResult, unit: Unit) -> Vec<Part> {
+    let Some(rtt) = egress.rtt else { return Vec::new() };
     let given = given(egress);
     let least = |one: &Given| if one.at_least { "≥ " } else { "" };
     let middle = given.iter().map(|one| (format!("p{}", one.percent), least(one), one.value));
@@ -70,21 +59,13 @@ fn percentiles(egress: &EgressResult, unit: Unit, style: &Style) -> String {
         digits => digits.to_owned(),
     };
     let sure = half.map(|half| format!("median ± {} {} (95 % CI)", shown(half), unit.name));
-    let across = FigureTable {
-        heads: heads.clone(),
-        rows: vec![FigureRow::new("", values.clone()).with_note(unit.name.into())],
-    };
-    let wide = Style { width: usize::MAX, ..*style };
-    let mut text = across.text(&wide);
-    let uncoloured = across.text(&Style { colour: false, ..wide });
-    if uncoloured.lines().any(|line| line.chars().count() > style.width) {
-        let down = heads
-            .iter()
-            .zip(values)
-            .map(|(head, value)| FigureRow::new(head, [value]).with_note(unit.name.into()));
-        text = FigureTable { heads: vec![String::new()], rows: down.collect() }.text(style);
-    }
-    text + &style.list(&sure.into_iter().collect::<Vec<_>>(), "  ")
+    let down = heads.iter().zip(&values);
+    let down = down.map(|(head, value)| FigureRow::new(head, [value.clone()]).with_note(unit.name.into()));
+    let down = FigureTable { heads: vec![String::new()], rows: down.collect() };
+    let across = FigureRow::new("", values.iter().cloned()).with_note(unit.name.into());
+    let across = FigureTable { heads: heads.clone(), rows: vec![across] };
+    let tables = [across, down].map(|table| vec![Block::Figures(table)]);
+    vec![Part::Fitting(tables.into()), Block::Sentences(sure.into_iter().collect()).into()]
 }
 
 /// Three significant digits and no more than two decimals: the clocks resolve no more.
@@ -100,41 +81,31 @@ fn digits(unit: Unit, time: Nanos) -> String {
 }
 
 /// Bars, the longest round trips in the last row.
-fn histogram(egress: &EgressResult, unit: Unit, style: &Style) -> String {
-    let room = style.width.saturating_sub(BESIDE).clamp(10, 40);
-    let rows = histogram_rows(egress, room, !style.detail);
+fn histogram(egress: &EgressResult, unit: Unit, is_short: bool) -> Vec<TextBar> {
+    let rows = histogram_rows(egress, is_short);
     let last = rows.len().saturating_sub(1);
-    let label = |index: usize, low: Nanos| {
-        let low = digits(unit, low);
-        if index == last && index > 0 { format!(">{low}") } else { low }
+    let row = |(index, row): (usize, &(Nanos, Nanos, u64, f64))| {
+        let low = digits(unit, row.0);
+        let name = if index == last && index > 0 { format!(">{low}") } else { low };
+        TextBar { name, value: grouped(row.2), share: row.3, limit: None }
     };
-    let lines = rows.iter().enumerate().map(|(index, (low, _, count, bar))| {
-        let bar = format!("{bar:<room$}");
-        format!("  {:>8} ▕{}{:>12}\n", label(index, *low), style.paint(Paint::Good, &bar), grouped(*count))
-    });
-    let lines: String = lines.collect();
-    if lines.is_empty() { lines } else { format!("\n{lines}") }
+    rows.iter().enumerate().map(row).collect()
 }
 
 /// The medians of the intervals as bars, from 0 to the highest.
-fn over_time(run: &Run, style: &Style) -> String {
+fn over_time(run: &Run) -> Vec<Part> {
     let medians = run.latency_intervals.iter().map(|sample| {
         let rtt = sample.egress_paths.first()?.rtt.filter(|rtt| rtt.count > 0)?;
         Some(rtt.p50.0)
     });
-    let medians: Vec<Option<u64>> = medians.collect();
-    let known = medians.iter().flatten();
-    let Some(highest) = known.clone().max().filter(|_| style.bars && known.count() >= LEAST_MEDIANS) else {
-        return String::new();
+    let values: Vec<Option<u64>> = medians.collect();
+    let known = values.iter().flatten();
+    let Some(most) = known.clone().copied().max().filter(|_| known.count() >= LEAST_MEDIANS) else {
+        return Vec::new();
     };
-    let bars = bars_over_time(&medians, *highest, style.width.saturating_sub(BESIDE_TIME).clamp(10, 40));
-    let text = format!("  over time ▕{bars}▏medians, highest {}\n", Nanos(*highest));
-    format!("\n{text}")
+    let note = format!("medians, highest {}", Nanos(most));
+    vec![Part::OverTime(String::new(), vec![Spark { name: "over time".into(), values, most, note }])]
 }
 
 /// Fewer intervals show nothing of the time.
 const LEAST_MEDIANS: usize = 3;
-/// Columns beside the medians.
-const BESIDE_TIME: usize = 40;
-/// Columns beside the bars.
-const BESIDE: usize = 26;

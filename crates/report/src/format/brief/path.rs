@@ -1,35 +1,39 @@
 //! The table of packet sizes, what to set, and what could not be found out.
 
-use super::super::Style;
-use super::super::text::path::{bound, fate_word, known_ways, service, unknown};
-use super::plain;
-use super::screen::Body;
-use crate::document::{FigureRow, FigureTable};
+use super::super::text::path::{bound, fate_word, is_whole, known_ways, service, setting, unknown};
+use crate::document::{Block, FigureRow, FigureTable, Part};
 use model::path::advice::{Advice, Setting};
 use model::path::{Discovery, FragmentDelivery, PathDirection, PathResult};
 use model::plan::Direction;
 use model::run::Run;
 use model::units::percent;
 
-/// The table of a run about packet sizes, what to set, and what is open.
-pub(super) fn body(run: &Run, style: &Style) -> Body {
-    let Some(found) = &run.summary.path else { return Body::default() };
+/// The table of a run about packet sizes; services, what to set, and what is open.
+pub(super) fn body(run: &Run) -> (FigureTable, Vec<Vec<Part>>) {
+    let Some(found) = &run.summary.path else { return Default::default() };
+    let service = Block::facts(found.service.iter().flat_map(service)).into();
+    let settings: Vec<[String; 2]> =
+        run.advice.iter().filter(|advice| is_needed(advice, run)).map(set).collect();
+    let set = if settings.len() > MOST_SET {
+        let more = format!("{} more with -v", settings.len() - FEW_SET);
+        let few = settings.iter().take(FEW_SET).cloned().chain([[more.clone(), more]]).collect();
+        vec![Part::Brief(vec![Part::Marked(SET, few)]), Part::Full(vec![Part::Marked(SET, settings)])]
+    } else {
+        vec![Part::Marked(SET, settings)]
+    };
+    let open = found.unknown.iter().map(|one| unknown(one).replace('`', ""));
+    let open = Part::Marked("  ?  ", open.map(|one| [one.clone(), one]).collect());
+    (table(found), vec![vec![service], set, vec![open]])
+}
+
+/// The figures that are numbers or a word.
+pub(in crate::format) fn table(found: &PathResult) -> FigureTable {
     let directions = known_ways(found);
     let heads = directions.iter().map(ToString::to_string).collect();
     let mut table = FigureTable { heads, rows: Vec::new() };
     rows(found, &directions).into_iter().for_each(|row| table.push(row));
     details(found, &directions).into_iter().for_each(|row| table.push(FigureRow { spare: true, ..row }));
-    let service = found.service.iter().flat_map(service);
-    let service = service.map(|(name, value)| super::super::text::fact(name, &value, style)).collect();
-    let mut set: Vec<String> =
-        run.advice.iter().filter(|advice| is_needed(advice, run)).map(|advice| set(advice, style)).collect();
-    if set.len() > MOST_SET && !style.detail {
-        let more = format!("{} more with -v", set.len() - FEW_SET);
-        set.splice(FEW_SET.., [more]);
-    }
-    let open: Vec<String> = found.unknown.iter().map(|one| plain(&unknown(one))).collect();
-    let sections = vec![service, style.list(&set, SET), style.list(&open, "  ?  ")];
-    Body { table, sections, ..Body::default() }
+    table
 }
 
 /// Path MTU, payload and fragments.
@@ -115,8 +119,7 @@ fn delivery(delivery: FragmentDelivery) -> Option<String> {
 
 /// Datagrams that were sent in fragments, and those that arrived.
 fn arrived(direction: &PathDirection) -> (u64, u64) {
-    let tests =
-        direction.fragments.tests.iter().filter(|test| super::super::text::path::is_whole(test.shape));
+    let tests = direction.fragments.tests.iter().filter(|test| is_whole(test.shape));
     tests.fold((0, 0), |(sent, received), test| {
         (sent + u64::from(test.sent), received + u64::from(test.received))
     })
@@ -131,14 +134,11 @@ fn is_needed(advice: &Advice, run: &Run) -> bool {
     }
 }
 
-/// `interface MTU 1400 at this host: ip link set …`; a command without room in that line is for those who look for details.
-fn set(advice: &Advice, style: &Style) -> String {
-    let name = super::super::text::path::setting(&advice.setting);
-    let setting = format!("{name} {} at {}", advice.value, advice.place);
-    match advice.commands.first().map(|command| format!("{setting}: {command}")) {
-        Some(whole) if style.detail || SET.len() + whole.chars().count() <= style.width => whole,
-        _ => setting,
-    }
+/// `interface MTU 1400 at this host: ip link set …`, and the same without its command.
+fn set(advice: &Advice) -> [String; 2] {
+    let short = format!("{} {} at {}", setting(&advice.setting), advice.value, advice.place);
+    let whole = advice.commands.first().map(|command| format!("{short}: {command}"));
+    [whole.unwrap_or_else(|| short.clone()), short]
 }
 
 /// The name of a row.

@@ -2,7 +2,6 @@
 
 use super::super::text::latency as latency_text;
 use super::super::text::{phrases, transfer};
-use super::super::{Paint, Style};
 use model::event::Outcome;
 use model::host::Host;
 use model::run::Run;
@@ -10,21 +9,7 @@ use model::time::WallTime;
 use model::transfer::Trust;
 use model::units::count;
 
-/// `UDP up, 1 stream, 3 s; pathmeter 0.1.0 at both ends, Linux 6.18, 2 CPUs, eth0 MTU 1500, 2026-11-22 06:01 UTC. Details: -v`
-pub(super) fn provenance_line(run: &Run, style: &Style) -> String {
-    let line = line(run);
-    let mut lines = if line.is_empty() { Vec::new() } else { style.wrap(&format!("{line}."), 2) };
-    if !style.detail {
-        // One word: it is what is looked for.
-        match lines.last_mut().filter(|last| last.chars().count() + DETAILS.len() + 3 <= style.width) {
-            Some(last) => last.push_str(&format!(" {DETAILS}")),
-            None => lines.push(DETAILS.into()),
-        }
-    }
-    lines.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))).collect()
-}
-
-/// The same as a line.
+/// `UDP up, 1 stream, 3 s, pathmeter 0.1.0 at both ends, Linux 6.18, 2 CPUs, eth0 MTU 1500, 2026-11-22 06:01 UTC`.
 pub(in crate::format) fn line(run: &Run) -> String {
     let facts: Vec<String> = [
         what(run),
@@ -102,8 +87,6 @@ pub(in crate::format) fn date(time: WallTime) -> String {
     let minutes: String = text.chars().take("2026-11-22T06:01".len()).collect();
     format!("{} UTC", minutes.replace('T', " "))
 }
-
-const DETAILS: &str = "Details: -v";
 
 #[cfg(test)]
 mod tests {

@@ -1,33 +1,23 @@
 //! The table of tests of throughput: one, or those of a `measure` run with what its probes found. Text, Markdown, HTML and the page
 //! show this one.
 
-use super::super::Style;
-use super::super::text::{interval_rates, sparkline, whole_intervals};
-use super::findings::{hanging, one_line};
-use super::grouped;
+use super::super::text::bars::sparkline;
+use super::super::text::intervals::{rates, whole};
 use super::path;
-use super::screen::Remark;
-use crate::document::{FigureRow, FigureTable};
-use insight::figure::{Figure, Level, table_figures};
+use crate::document::{FigureRow, FigureTable, Paint, Remark};
+use insight::figure::{Figure, Level, fastest, table_figures};
 use insight::limit;
 use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::stats::distribution::Distribution;
 use model::summary::{DirectionSummary, Loss, Summary};
+use model::units::grouped;
 
 /// The limit of each direction's rate with its place, and what hosts on the path showed.
-pub(super) fn remarks(run: &Run, style: &Style) -> Vec<Remark> {
+pub(super) fn remarks(run: &Run) -> Vec<Remark> {
     let limits = limits(run).into_iter().map(|(direction, limit)| ("limit", direction.to_string(), limit));
     let observed = observed(run).into_iter().map(|(host, sentence)| ("observed", host, sentence));
-    let remark = |(id, of, sentence): (&str, String, String)| {
-        let mark = format!("{id:<8}");
-        Remark {
-            id: id.into(),
-            line: one_line(&mark, &of, &sentence, style),
-            full: hanging(&mark, &format!("{of}: {sentence}"), None, style),
-        }
-    };
-    limits.chain(observed).map(remark).collect()
+    limits.chain(observed).map(|(id, of, sentence)| Remark::new((Paint::Plain, id), of, sentence)).collect()
 }
 
 /// The limit of each direction of each test, in a sentence.
@@ -51,17 +41,8 @@ fn tests(run: &Run) -> &[Run] {
 }
 
 /// A column for each direction that has a figure. Of several tests the table has the figures that people judge by, and the others as
-/// details.
+/// details; the rates over time are bars below each goodput, which a full screen leaves out.
 pub(in crate::format) fn table(run: &Run) -> FigureTable {
-    figures(run, false)
-}
-
-/// The same with the rates over time as bars below each goodput, which a full screen leaves out.
-pub(super) fn table_over_time(run: &Run) -> FigureTable {
-    figures(run, true)
-}
-
-fn figures(run: &Run, is_over_time: bool) -> FigureTable {
     let summaries: Vec<&Summary> = match run.tests.as_slice() {
         [] => vec![&run.summary],
         tests => tests.iter().map(|test| &test.summary).collect(),
@@ -77,14 +58,14 @@ fn figures(run: &Run, is_over_time: bool) -> FigureTable {
     let mut idle = run.summary.rtt.filter(|rtt| rtt.count > 0);
     for transport in [Transport::Tcp, Transport::Udp] {
         let both_directions: Vec<Option<&DirectionSummary>> =
-            directions.iter().map(|direction| direction_stream(&summaries, transport, *direction)).collect();
+            directions.iter().map(|direction| fastest(run, transport, *direction)).collect();
         if both_directions.iter().any(Option::is_some) {
             let is_loaded = both_directions.iter().flatten().any(|one_way| one_way.loaded_rtt.is_some());
             let test = Test { transport, directions: both_directions, idle: idle.take_if(|_| is_loaded) };
             for row in test.rows(is_single) {
                 let is_head = !row.below;
                 table.push(row);
-                if is_head && is_over_time {
+                if is_head {
                     table.push(over_time(run, transport, &directions));
                 }
             }
@@ -110,23 +91,13 @@ fn over_time(run: &Run, transport: Transport, directions: &[Direction]) -> Figur
             .iter()
             .filter(|test| test.plan.as_ref().is_some_and(|plan| plan.test.transport == transport));
         let best = of_transport.max_by_key(|test| goodput(test, *direction))?;
-        let rates = whole_intervals(interval_rates(&best.intervals, best.plan.as_ref()?, *direction));
+        let rates = whole(rates(&best.intervals, best.plan.as_ref()?, *direction));
         let rates: Vec<u64> = rates.into_iter().map(|(_, rate)| rate.0).collect();
         let is_shown = rates.len() >= LEAST_BARS && rates.iter().any(|rate| *rate > 0);
         is_shown.then(|| sparkline(&rates, MOST_BARS))
     };
     let row = FigureRow::new("over time", directions.iter().map(bars)).below();
-    FigureRow { spare: true, ..row.with_note("from 0 to the highest".into()) }
-}
-
-/// The best test of a transport and direction.
-fn direction_stream<'a>(
-    summaries: &[&'a Summary],
-    transport: Transport,
-    direction: Direction,
-) -> Option<&'a DirectionSummary> {
-    let directions = summaries.iter().filter_map(|one| one.direction(direction));
-    directions.filter(|one_way| one_way.transport == transport).max_by_key(|one_way| one_way.goodput)
+    FigureRow { spare: true, drawn: true, ..row.with_note("from 0 to the highest".into()) }
 }
 
 /// The tests of a transport.

@@ -8,7 +8,7 @@ use model::run::Run;
 use model::units::Nanos;
 
 /// Round trips and losses, as far as there are any.
-pub(super) fn charts(run: &Run, found: &HopsResult) -> Vec<Block> {
+pub(in crate::format) fn charts(run: &Run, found: &HopsResult) -> Vec<Block> {
     [round_trips(run, found), losses(found)]
         .into_iter()
         .flatten()

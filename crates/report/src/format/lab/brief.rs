@@ -4,46 +4,47 @@
 use super::sections::{self, LIMIT, OWN};
 use super::sentences;
 use super::sweeps;
-use crate::document::{FigureRow, FigureTable, Judgement, Table};
-use crate::format::brief::findings::{hanging, mark};
-use crate::format::brief::grouped;
+use crate::document::{Block, FigureRow, FigureTable, Judgement, Paint, Part, Remark, Table};
 use crate::format::brief::provenance::{date, kernel};
-use crate::format::table::whole;
 use crate::format::text::phrases;
-use crate::format::{Paint, Style};
 use model::finding::Severity;
 use model::framing::Network;
 use model::lab::{Expectation, LabReport, LabTest, Series, Variant, VariantFinding};
 use model::plan::Direction;
 use model::stats::compare::Judgement as Compared;
-use model::units::{BitRate, Nanos, count, percent};
+use model::units::{BitRate, Nanos, count, grouped, percent};
 use std::cmp::Reverse;
 
 /// The report without details.
-pub(super) fn brief_text(report: &LabReport, style: &Style) -> String {
-    let style = &style.prose();
-    let mut text = super::verdict(report, style);
+pub(super) fn parts(report: &LabReport) -> Vec<Part> {
     let swept = sweeps::compared(report);
-    let compared: Vec<_> = sections::compared(report).into_iter().chain(swept).collect();
-    // Where topologies are compared, a line for each metric says it, but of one that is otherwise than expected.
+    let compared: Vec<Table> = sections::compared(report).into_iter().chain(swept).collect();
+    // Where topologies are compared, a line for each metric has it, but of one that is otherwise than expected.
     let shown = |variant: &&Variant| compared.is_empty() || !super::is_not_broken(variant);
     let is_alone = compared.is_empty();
     let limit = sections::reference(report).map_or(LIMIT.to_owned(), |first| format!("of {first}"));
-    text.extend(report.variants.iter().filter(shown).map(|one| topology(one, &limit, is_alone, style)));
-    text.push_str(&super::tables(
-        &compared.iter().map(|table| headed(table, style)).collect::<Vec<_>>(),
-        style,
-    ));
+    let mut parts = vec![super::conclusion(report).into()];
+    parts.extend(report.variants.iter().filter(shown).flat_map(|one| topology(one, &limit, is_alone)));
     let is_open = |table: &Table| table.rows.iter().flatten().any(|cell| cell.ends_with(" ?"));
-    if compared.iter().any(is_open) {
-        text.push_str(&format!("\n  ?: {}\n", why_open(report)));
+    let open = compared.iter().any(is_open).then(|| format!("?: {}", why_open(report)));
+    let not_run = sweeps::not_run(report).filter(|_| !is_alone);
+    parts.extend(compared.into_iter().flat_map(|table| [Part::gap(), headed(table)]));
+    let lines: Vec<String> = open.into_iter().chain(not_run).collect();
+    if !lines.is_empty() {
+        parts.extend([Part::gap(), Block::Sentences(lines).into()]);
     }
-    let not_run = sweeps::not_run(report).filter(|_| !is_alone).map(|line| style.list(&[line], "  "));
-    text.extend(not_run.map(|line| format!("\n{line}")));
-    let lines = style.wrap(&provenance(report), 2);
-    text.push('\n');
-    text.extend(lines.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))));
-    text
+    let (whence, more) = provenance(report);
+    parts.push(Part::Foot(whence, more));
+    parts
+}
+
+/// The table with its title as the head of the first column, a line less, for a screen that has room for that.
+fn headed(table: Table) -> Part {
+    let mut headed = table.clone();
+    if let Some(first) = headed.columns.first_mut() {
+        first.heading = std::mem::take(&mut headed.title);
+    }
+    Part::Fitting(vec![vec![Block::Table(headed)], vec![Block::Table(table)]])
 }
 
 /// Why a difference is not sure.
@@ -64,45 +65,24 @@ fn why_open(report: &LabReport) -> String {
     if reasons.is_empty() { "there is no percentage of nothing".into() } else { reasons.join("; ") }
 }
 
-/// The table with its title as the head of the first column, a line less for each, where the screen has room for that.
-fn headed(table: &Table, style: &Style) -> Table {
-    let mut headed = table.clone();
-    if let Some(first) = headed.columns.first_mut() {
-        first.heading = std::mem::take(&mut headed.title);
-    }
-    let text = whole(&headed.columns, &headed.rows);
-    if text.lines().all(|line| line.chars().count() <= style.width) { headed } else { table.clone() }
-}
-
 /// One topology: its table, what became of the packets, and the reasons. `is_alone`: no table beside it has its sweeps.
-fn topology(variant: &Variant, limit: &str, is_alone: bool, style: &Style) -> String {
-    let title = format!("{}: {}", variant.name, variant.title);
-    let mut text = format!("\n{}\n", style.paint(Paint::Bold, &title));
-    text.push_str(&figures(variant, limit, style));
+fn topology(variant: &Variant, limit: &str, is_alone: bool) -> Vec<Part> {
+    // Both families side by side, or one below the other on a narrow screen.
+    let table = |families: &[Network]| Block::Figures(table(variant, limit, families));
+    let families =
+        [vec![table(&sections::FAMILIES)], sections::FAMILIES.map(|family| table(&[family])).into()];
     let swept = if is_alone { sections::sweep_tables(variant) } else { Vec::new() };
-    text.push_str(&super::tables(&swept, style));
-    text.push_str(&style.list(&dropped(variant).into_iter().collect::<Vec<_>>(), "  "));
-    let reasons =
-        expectations(variant, style) + &findings(variant, style) + &remarks(variant, is_alone, style);
-    if reasons.is_empty() { text } else { format!("{text}\n{reasons}") }
+    let heading = Block::Heading(format!("{}: {}", variant.name, variant.title));
+    let mut parts = vec![heading.into(), Part::Fitting(families.into())];
+    parts.extend(swept.into_iter().map(|table| Block::Table(table).into()));
+    parts.push(Block::Sentences(dropped(variant).into_iter().collect()).into());
+    parts
+        .push(Part::Remarks([expectations(variant), findings(variant), remarks(variant, is_alone)].concat()));
+    parts
 }
 
 /// A column: the family, and the direction of the data where any test has one.
 type Place = (Network, Option<Direction>);
-
-/// Both families side by side, or one below the other on a narrow screen.
-fn figures(variant: &Variant, limit: &str, style: &Style) -> String {
-    let table = |families: &[Network]| {
-        let table = table(variant, limit, families);
-        move |style: &Style| if table.rows.is_empty() { String::new() } else { table.text(style) }
-    };
-    let both = table(&sections::FAMILIES);
-    let plain = both(&Style { colour: false, ..*style });
-    match plain.lines().all(|line| line.chars().count() <= style.width) {
-        true => both(style),
-        false => sections::FAMILIES.map(|family| table(&[family])(style)).concat(),
-    }
-}
 
 fn table(variant: &Variant, limit: &str, families: &[Network]) -> FigureTable {
     let has = |place: &Place| variant.series.iter().any(|one| (one.family, one.direction) == *place);
@@ -203,43 +183,30 @@ fn dropped(variant: &Variant) -> Option<String> {
 }
 
 /// Expectations that did not hold, or were not measured; of the others their number.
-fn expectations(variant: &Variant, style: &Style) -> String {
+fn expectations(variant: &Variant) -> Vec<Remark> {
     let judged = |one: &Expectation| super::expectation(variant, one).judgement;
-    let line = |one: &Expectation| {
-        let (word, paint) = match judged(one) {
-            Judgement::Held | Judgement::Open => return String::new(),
-            Judgement::Broken => ("broken", Paint::Problem),
-        };
-        let mark = style.paint(paint, &format!("{word:<8}"));
-        hanging(&mark, &format!("{}: {}, expected: {}", one.what, one.found, one.expected), None, style)
-    };
-    let broken: String = variant.expectations.iter().map(line).collect();
-    let open = variant.expectations.iter().filter(|one| judged(one) == Judgement::Open);
-    let open: Vec<&str> = open.map(|one| one.what.trim_start_matches("finding ")).collect();
-    if open.is_empty() {
-        return broken;
-    }
-    let text = format!("not measured: {}", open.join(", "));
-    broken + &hanging(&style.paint(Paint::Dim, &format!("{:<8}", "open")), &text, None, style)
+    let of = |judgement| variant.expectations.iter().filter(move |one| judged(one) == judgement);
+    let broken = of(Judgement::Broken).map(|one| {
+        let text = format!("{}, expected: {}", one.found, one.expected);
+        Remark::new((Paint::Problem, "broken"), &one.what, text)
+    });
+    let open: Vec<&str> = of(Judgement::Open).map(|one| one.what.trim_start_matches("finding ")).collect();
+    let open = (!open.is_empty()).then(|| Remark::new((Paint::Dim, "open"), "not measured", open.join(", ")));
+    broken.chain(open).collect()
 }
 
 /// Findings, one of several families and directions once.
-fn findings(variant: &Variant, style: &Style) -> String {
-    let mut text = String::new();
-    let mut said: Vec<&str> = Vec::new();
+fn findings(variant: &Variant) -> Vec<Remark> {
+    let mut remarks: Vec<Remark> = Vec::new();
     let mut worst_first: Vec<&VariantFinding> = variant.findings.iter().collect();
     worst_first.sort_by_key(|one| Reverse(one.finding.severity));
     for finding in worst_first.into_iter().map(|one| &one.finding) {
-        if said.contains(&finding.id.as_str()) {
-            continue;
+        let lead = format!("{} ({})", finding.id, places(variant, &finding.id));
+        if remarks.iter().all(|other| other.lead != lead) {
+            remarks.push(Remark::new(Remark::severity(finding.severity), lead, &finding.title));
         }
-        said.push(&finding.id);
-        let mark = mark(finding.severity, style);
-        let title = finding.title.replace('`', "");
-        let title = format!("{} ({}): {title}", finding.id, places(variant, &finding.id));
-        text.push_str(&hanging(&mark, &title, None, style));
     }
-    text
+    remarks
 }
 
 /// Where a finding is: `IPv4 up, down; IPv6 up`. Of one that the topology is made to show, that too.
@@ -260,15 +227,14 @@ fn places(variant: &Variant, id: &str) -> String {
 }
 
 /// Parts that could not be measured, and remarks on this topology.
-fn remarks(variant: &Variant, is_alone: bool, style: &Style) -> String {
-    let mark = mark(Severity::Info, style);
+fn remarks(variant: &Variant, is_alone: bool) -> Vec<Remark> {
     let all = if is_alone { sentences::of_measuring(variant) } else { sentences::not_measured(variant) };
-    let all = all.iter().chain(&variant.notes);
-    all.map(|line| hanging(&mark, &line.replace('`', ""), None, style)).collect()
+    let all = all.into_iter().chain(variant.notes.iter().cloned());
+    all.map(|line| Remark::new(Remark::severity(Severity::Info), "", line)).collect()
 }
 
-/// `1 repetition of 3 s each, pathmeter 0.1.0, Linux 6.18, 2 CPUs, 2026-11-22 06:01 UTC. Details and 3 notes on the figures: -v`
-fn provenance(report: &LabReport) -> String {
+/// `1 repetition of 3 s each, pathmeter 0.1.0, Linux 6.18, 2 CPUs, 2026-11-22 06:01 UTC.` and `Details and 3 notes on the figures: -v`.
+fn provenance(report: &LabReport) -> (String, String) {
     let host = report.host.as_ref();
     let parts = [
         Some(format!("{} of {} each", count(report.repetitions, "repetition"), phrases::span(report.time))),
@@ -282,7 +248,7 @@ fn provenance(report: &LabReport) -> String {
         0 => String::new(),
         notes => format!(" and {} on the figures", count(notes as u64, "note")),
     };
-    format!("{}. Details{notes}: -v", parts.join(", "))
+    (format!("{}.", parts.join(", ")), format!("Details{notes}: -v"))
 }
 
 /// Interfaces that are named in the line of drops.

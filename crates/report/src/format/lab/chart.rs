@@ -2,8 +2,8 @@
 
 use super::sections::{FAMILIES, Kind, kinds, reference};
 use super::sentences::{circumstances, title};
-use crate::format::text::phrases::rate_unit;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow, Labels};
+use insight::figure::Quantity;
 use model::lab::{LabReport, LabTest, Series, Variant};
 
 /// Makes the chart: a panel for each direction of TCP and UDP.
@@ -20,7 +20,7 @@ pub fn chart(report: &LabReport) -> BarChart {
         [] => (title(report), String::new()),
     };
     let series = report.variants.iter().flat_map(|variant| &variant.series);
-    let (unit, scale) = rate_unit(series.filter_map(|series| Some(series.goodput?.max)));
+    let (unit, scale) = Quantity::Rate.axis(series.filter_map(|series| Some(series.goodput?.max)));
     let mut notes = vec![format!("{}.", circumstances(report))];
     notes.extend(report.notes.iter().cloned());
     notes.extend(remarks(report));

@@ -35,7 +35,7 @@ pub(super) fn section_tables(report: &LabReport, variant: &Variant) -> Vec<Table
 pub(super) fn sweep_tables(variant: &Variant) -> Vec<Table> {
     let table = |sweep: &FrameSweep| Table {
         title: format!("Frames of each size, {}", sweep.family),
-        ..Table::new(frames::columns(), frames::cells(&sweep.rows))
+        ..frames::table(&sweep.rows)
     };
     variant.sweeps.iter().filter(|sweep| !sweep.rows.is_empty()).map(table).collect()
 }

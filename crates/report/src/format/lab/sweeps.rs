@@ -124,11 +124,6 @@ impl Panel {
                 limit: over(self.limit),
             }
         });
-        LinePanel {
-            title: self.title.into(),
-            unit: self.unit.into(),
-            lines: lines.collect(),
-            ..LinePanel::default()
-        }
+        LinePanel::new(self.title, self.unit, lines.collect())
     }
 }

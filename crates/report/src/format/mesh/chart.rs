@@ -15,10 +15,12 @@ pub(super) fn draw_chart(group: &Group<'_>) -> Option<Chart> {
         let whisker = Some([values.first()? / scale, values.last()? / scale]);
         Some(Bar { value: median(&values)? / scale, whisker, mark: None })
     };
-    let row = |site: &str| BarRow {
-        name: site.to_owned(),
-        bars: vec![bar(group.values(|cell| cell.from == site)), bar(group.values(|cell| cell.to == site))],
-        missing: "not measured".into(),
+    let row = |site: &str| {
+        BarRow::new(
+            site,
+            vec![bar(group.values(|cell| cell.from == site)), bar(group.values(|cell| cell.to == site))],
+            "not measured",
+        )
     };
     let rows: Vec<BarRow> = group.sites().into_iter().map(row).collect();
     (all.len() > 1).then(|| {

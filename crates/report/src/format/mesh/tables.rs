@@ -114,7 +114,7 @@ pub(super) fn csv(report: &MeshReport) -> Csv {
             cell.token.to_string(),
             cell.reason.clone().unwrap_or_default(),
             cell.age_ns.map(|age| age.0.to_string()).unwrap_or_default(),
-            limit.map(|limit| limit.kind.word().to_owned()).unwrap_or_default(),
+            limit.map(|limit| limit.kind.to_string()).unwrap_or_default(),
             limit.and_then(|limit| limit.rate).map(|rate| rate.0.to_string()).unwrap_or_default(),
             cell.attempt.max(1).to_string(),
         ]

@@ -2,39 +2,33 @@
 
 use super::head::{Head, frames};
 use super::rates::{least, rate, remark};
-use super::{bursts, compared, hops, sentences, service};
-use crate::document::{Cell, Conclusion, Table};
-use crate::format::brief::findings;
-use crate::format::text::{conclusion, titled};
-use crate::format::{Paint, Style};
+use super::{bursts, compared, conclusion, hops, sentences, service};
+use crate::document::{Block, Cell, Part, Table};
 use model::dut::{DeviceReport, DutReport, LatencyDirection, StreamReport};
 use model::plan::Directions;
 use model::search::{Irregular, Load};
 use model::units::{Nanos, count, percent};
 
 /// The report without details.
-pub(super) fn brief_text(report: &DutReport, style: &Style) -> String {
-    let several = report.devices.len() > 1;
-    let verdict = |device: &DeviceReport| {
-        let of = if several { device.name.clone() } else { String::new() };
-        conclusion(&Conclusion { of, ..Conclusion::from_verdict(&device.verdict) }, style)
-    };
-    let mut text: String = report.devices.iter().map(verdict).collect();
-    let title = style.paint(Paint::Bold, &sentences::title(report));
-    text.push_str(&format!("\n{title}\n{}", style.list(&[sentences::asked(report)], "  ")));
-    text.push_str(&style.list(&report.notes, "  - "));
-    text.extend(report.devices.iter().map(|one| device(one, report, several, style)));
-    text.extend(report.comparisons.iter().filter_map(compared::table).map(|table| titled(&table, style)));
-    let from = sentences::host(report).unwrap_or_default();
-    let lines = style.wrap(format!("{from} Details: -v").trim_start(), 2);
-    text.push('\n');
-    text.extend(lines.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))));
-    text
+pub(super) fn parts(report: &DutReport) -> Vec<Part> {
+    let mut blocks: Vec<Block> = report.devices.iter().map(|device| conclusion(device, report)).collect();
+    blocks.push(Block::Heading(sentences::title(report)));
+    blocks.push(Block::Sentences(vec![sentences::asked(report)]));
+    blocks.push(Block::list(report.notes.iter().cloned()));
+    let mut parts: Vec<Part> = blocks.into_iter().map(Part::from).collect();
+    parts.extend(report.devices.iter().flat_map(|one| device(one, report)));
+    parts.extend(
+        report.comparisons.iter().filter_map(compared::table).map(|table| Block::Table(table).into()),
+    );
+    parts.push(Part::Foot(sentences::host(report).unwrap_or_default(), "Details: -v".into()));
+    parts
 }
 
-fn device(device: &DeviceReport, report: &DutReport, named: bool, style: &Style) -> String {
-    let name = if named { style.paint(Paint::Bold, &sentences::name(device)) + "\n" } else { String::new() };
-    let mut text = format!("\n{name}");
+fn device(device: &DeviceReport, report: &DutReport) -> Vec<Part> {
+    let title = match report.devices.len() > 1 {
+        true => Block::Heading(sentences::name(device)).into(),
+        false => Part::gap(),
+    };
     let rows: Vec<Row<'_>> = device.rows.iter().map(|row| Row { device, row }).collect();
     let rates = Table::of_cells("", &cells(), &rows).filter(|_| rows.iter().any(Row::has_figure));
     let tables = [
@@ -44,16 +38,12 @@ fn device(device: &DeviceReport, report: &DutReport, named: bool, style: &Style)
         short(bursts::reset(device)),
         service::steps(device, &report.setup),
     ];
-    text.extend(tables.into_iter().flatten().map(|table| titled(&table, style)));
-    let lines: Vec<String> = [hops::worst(device), left_out(device)].into_iter().flatten().collect();
-    if !lines.is_empty() || !device.notes.is_empty() {
-        text.push('\n');
-        text.push_str(&style.list(&lines, "  "));
-        // A note that it was stopped, or broke off, is among them.
-        text.push_str(&style.list(&distinct(&device.notes), "  - "));
-    }
-    let found = findings::list(&device.findings, String::new(), style);
-    if found.is_empty() { text } else { format!("{text}\n{found}") }
+    let lines = [hops::worst(device), left_out(device)].into_iter().flatten().collect();
+    // A note that it was stopped, or broke off, is among them.
+    let notes = distinct(&device.notes);
+    let last = [Block::Sentences(lines), Block::list(notes), Block::Findings(device.findings.clone())];
+    let blocks = tables.into_iter().flatten().map(Block::Table).chain(last);
+    [title].into_iter().chain(blocks.map(Part::from)).collect()
 }
 
 /// A table without what is said below it.

@@ -129,10 +129,11 @@ fn losses(device: &DeviceReport, of: &str) -> Option<LinePanel> {
     let rows: Vec<&StreamReport> = device.rows.iter().filter(|row| row.loss.is_some()).collect();
     let mut loads = offered(&rows);
     loads.reverse();
-    let line = |row: &&StreamReport| Line {
-        name: name(device, row),
-        values: loads.iter().map(|load| Some(loss_at(row, *load)?.loss_percent)).collect(),
-        limit: Vec::new(),
+    let line = |row: &&StreamReport| {
+        Line::new(
+            name(device, row),
+            loads.iter().map(|load| Some(loss_at(row, *load)?.loss_percent)).collect(),
+        )
     };
     let places = loads.iter().copied().map(plain).collect();
     (!rows.is_empty()).then(|| LinePanel {
@@ -185,7 +186,7 @@ fn latency(device: &DeviceReport, row: &StreamReport, of: &str, (unit, scale): (
             Some(percentile(&own.delays).0 as f64 / scale)
         };
         let shown = if directions.len() > 1 { format!("{name} {direction}") } else { (*name).to_owned() };
-        Line { name: shown, values: row.latency.iter().map(value).collect(), limit: Vec::new() }
+        Line::new(shown, row.latency.iter().map(value).collect())
     };
     let loads: Vec<f64> = row.latency.iter().map(|at| f64::from(at.percent)).collect();
     let places = row.latency.iter().map(|at| at.percent.to_string()).collect();

@@ -1,9 +1,9 @@
 //! The blocks of a run, by its kind.
 
 use super::{charts, details};
-use crate::document::{Block, Column, Conclusion, Table};
+use crate::document::{Block, Column, Conclusion, Part, Table};
 use crate::format::brief::{self, provenance};
-use crate::format::text::{latency, packets, pair_facts, pair_table, path, phrases, reach, transfer};
+use crate::format::text::{latency, packets, pairs, path, phrases, reach, transfer};
 use crate::format::{frames, hops};
 use model::latency::EgressResult;
 use model::path::PathResult;
@@ -18,12 +18,13 @@ pub(super) fn run_blocks(run: &Run) -> Vec<Block> {
     blocks.extend(match run.subject() {
         Subject::Latency => of_latency(run),
         Subject::Path => of_path(run),
-        Subject::Hops => hops::blocks(run),
+        Subject::Hops => of_hops(run),
         Subject::Transfer => of_transfers(run),
         Subject::Frames => of_frames(run),
         Subject::Throughput => of_throughput(run),
     });
-    blocks.extend(captured(run));
+    let packets = run.summary.packets.as_deref().map(packets::sections).unwrap_or_default();
+    blocks.extend(packets.into_iter().flat_map(all));
     blocks.push(advice(run));
     blocks.push(Block::Findings(run.findings.clone()));
     blocks.push(Block::Conclusion(Conclusion::of_run(run)));
@@ -32,7 +33,7 @@ pub(super) fn run_blocks(run: &Run) -> Vec<Block> {
 }
 
 /// What text has behind the first screen: the results that it shows in short, or not at all, and the details.
-pub(in crate::format) fn behind(run: &Run) -> Vec<Block> {
+pub(super) fn behind(run: &Run) -> Vec<Part> {
     let part = |title: &str, blocks| Block::Details(title.into(), blocks);
     let found = run.summary.path.as_ref().filter(|_| run.subject() == Subject::Path);
     let mut parts = match run.summary.egress_paths.as_slice() {
@@ -45,7 +46,7 @@ pub(in crate::format) fn behind(run: &Run) -> Vec<Block> {
             .iter()
             .map(|load| part("Responsiveness", vec![Block::facts(latency::responsiveness(load))])),
     );
-    parts.extend(found.map(|found| part("Packet sizes", vec![Block::Table(path_table(found))])));
+    parts.extend(found.map(|found| part("Packet sizes", vec![Block::facts(path::facts(found))])));
     parts.extend(found.map(|found| part("Sizes tried", path::strips(found))));
     parts.extend(found.map(|found| part(FRAGMENTS, vec![Block::Table(fragments_table(found))])));
     let is_measure = !run.tests.is_empty() && run.summary.pairs.is_none();
@@ -53,11 +54,16 @@ pub(in crate::format) fn behind(run: &Run) -> Vec<Block> {
     parts.push(part("Files", vec![files(run)]));
     parts.retain(|part| !part.is_empty());
     parts.extend(details::detail_blocks(run));
+    let mut parts: Vec<Part> = parts.into_iter().map(Part::from).collect();
+    if !run.advice.is_empty() {
+        let settings = path::settings(&run.advice);
+        parts.extend([Block::Heading("What to set".into()).into(), Part::Named(settings)]);
+    }
     parts
 }
 
 /// What the probes of a `measure` run found, by name.
-fn path_facts(run: &Run) -> Vec<(&'static str, String)> {
+fn path_facts(run: &Run) -> Vec<(String, String)> {
     let summary = &run.summary;
     let mut facts = Vec::new();
     if let Some(rtt) = &summary.rtt {
@@ -65,41 +71,48 @@ fn path_facts(run: &Run) -> Vec<(&'static str, String)> {
             0 => String::new(),
             lost => format!("; {lost} of {} probes without an answer", rtt.count + lost),
         };
-        facts.push(("idle RTT", phrases::distribution(rtt) + &lost));
+        facts.push(("idle RTT".to_owned(), phrases::distribution(rtt) + &lost));
     }
     facts.extend(summary.path.iter().flat_map(path::facts));
-    facts.extend(summary.reach.iter().flat_map(|reach| reach::facts(reach)));
-    facts.extend(summary.link.as_ref().map(|link| ("link", format!("{} ({})", link.rate, link.source))));
+    let reach = summary.reach.iter().flat_map(|reach| reach::facts(reach));
+    let link = summary.link.as_ref().map(|link| ("link", format!("{} ({})", link.rate, link.source)));
+    facts.extend(reach.chain(link).map(|(name, value)| (name.to_owned(), value)));
     facts
 }
 
 /// Tests of throughput: one, several pairs, or those of a `measure` run. The intervals stay in JSON and CSV.
 fn of_throughput(run: &Run) -> Vec<Block> {
-    let pairs = run.summary.pairs.as_deref();
-    let facts = path_facts(run).into_iter().chain(pairs.into_iter().flat_map(pair_facts));
     let limits = brief::limits(run).into_iter();
     let observed =
         brief::observed(run).into_iter().map(|(host, sentence)| (format!("Observed {host}"), sentence));
     let limits = limits.map(|(direction, limit)| (format!("Limit {direction}"), limit)).chain(observed);
-    let table = match pairs {
-        Some(_) => Block::Table(pair_table(run)),
-        None => Block::Figures(brief::throughput_table(run)),
-    };
-    let mut blocks = vec![Block::facts(facts), table, Block::facts(limits)];
+    let mut blocks = vec![Block::facts(path_facts(run))];
+    match run.summary.pairs {
+        Some(_) => blocks.extend(all(pairs::parts(run))),
+        None => blocks.push(Block::Figures(brief::throughput_table(run))),
+    }
+    blocks.push(Block::facts(limits));
     blocks.extend(charts::totals(run));
     blocks.extend(charts::rates(run));
     blocks.extend(run.summary.path.iter().flat_map(charts::packet_sizes));
     blocks
 }
 
-/// A sweep over frame sizes: its table, notes and chart.
+/// The blocks of a section of the screen.
+fn all(section: Vec<Part>) -> impl Iterator<Item = Block> {
+    section.into_iter().flat_map(Part::blocks)
+}
+
+/// The link, the table of frame sizes, its notes and chart.
 fn of_frames(run: &Run) -> Vec<Block> {
-    vec![
-        Block::Paragraph(format!("{}. {}", frames::subtitle(run), frames::LEGEND)),
-        Block::Table(Table::new(frames::columns(), frames::cells(&run.summary.rows))),
-        charts::frames(run),
-        Block::list(frames::notes(run)),
-    ]
+    let subtitle = Block::Paragraph(format!("{}.", frames::subtitle(run)));
+    [subtitle].into_iter().chain(all(frames::parts(run))).chain([charts::frames(run)]).collect()
+}
+
+/// The hops of a path, and their charts.
+fn of_hops(run: &Run) -> Vec<Block> {
+    let charts = run.summary.hops.iter().flat_map(|found| hops::charts(run, found));
+    all(hops::parts(run)).chain(charts).collect()
 }
 
 /// A latency run: the way or the table of ways, and the load.
@@ -108,23 +121,12 @@ fn of_latency(run: &Run) -> Vec<Block> {
     let mut blocks = match egress_paths {
         [] => Vec::new(),
         [egress] => one_way(run, egress),
-        several => {
-            let unit = latency::compare_unit(several);
-            let rows = latency::compare_rows(several, unit, latency::More::ALL);
-            let columns = latency::compare_columns(several, latency::More::ALL);
-            let mut blocks = vec![
-                Block::Paragraph(format!("Round trips in {}.", unit.name)),
-                Block::Table(Table::new(columns, rows)),
-            ];
-            blocks.extend(latency::compare_note(several).map(Block::Paragraph));
-            blocks.push(Block::list(latency::sentences(run)));
-            blocks
-        }
+        _ => latency::paths_sections(run).into_iter().flat_map(all).collect(),
     };
     blocks.extend(charts::round_trips_over_time(run));
     blocks.extend(charts::round_trips(egress_paths));
     if let Some(loaded) = &run.summary.loaded {
-        blocks.push(Block::Table(Table::new(latency::load_columns(), latency::load_rows(loaded))));
+        blocks.extend(latency::load_sections(loaded).into_iter().flat_map(all));
         blocks.extend(charts::loaded(loaded));
         let responsiveness = latency::responsiveness(loaded).into_iter();
         let line = |(load, sentence)| Block::list([format!("Responsiveness, {load}: {sentence}")]);
@@ -137,10 +139,7 @@ fn of_latency(run: &Run) -> Vec<Block> {
 fn of_transfers(run: &Run) -> Vec<Block> {
     let mut blocks = vec![files(run)];
     if let Some(result) = &run.summary.transfer {
-        let rows = &result.rows;
-        blocks.push(Block::Table(Table::new(transfer::columns(rows), transfer::rows(rows))));
-        let (columns, changes) = transfer::changes(rows);
-        blocks.push(Block::Table(Table::new(columns, changes)));
+        blocks.extend(transfer::sections(run).into_iter().flat_map(all));
         blocks.extend(charts::transfers(run, result));
     }
     let warnings = run.summary.warnings.iter().map(|warning| format!("{}: {}", warning.id, warning.text));
@@ -164,46 +163,20 @@ fn sizes(found: &PathResult) -> Vec<Block> {
     let service = found.service.iter().flat_map(path::service);
     let fragments = Table { title: FRAGMENTS.into(), ..fragments_table(found) };
     vec![
-        Block::Table(path_table(found)),
+        Block::Figures(brief::path_table(found)),
+        Block::facts(path::facts(found)),
         Block::Table(fragments),
         Block::facts(service),
         Block::list(found.unknown.iter().map(|unknown| format!("Not known. {}", path::unknown(unknown)))),
     ]
 }
 
-fn path_table(found: &PathResult) -> Table {
-    by_direction("Figure", found, path::rows(found))
-}
-
+/// How datagrams were cut, and what of them arrived in each direction that was looked at.
 fn fragments_table(found: &PathResult) -> Table {
-    by_direction("Cut", found, path::fragment_rows(found))
-}
-
-/// Rows of a name and a cell for each direction that was looked at; none without a direction.
-fn by_direction(first: &'static str, found: &PathResult, rows: Vec<Vec<String>>) -> Table {
     let directions = path::known_ways(found).into_iter().map(phrases::direction_word);
-    let columns: Vec<Column> = std::iter::once(first).chain(directions).map(Column::left).collect();
-    let rows = if columns.len() < 2 { Vec::new() } else { rows };
+    let columns: Vec<Column> = std::iter::once("Cut").chain(directions).map(Column::left).collect();
+    let rows = if columns.len() < 2 { Vec::new() } else { path::fragment_rows(found) };
     Table::new(columns, rows)
-}
-
-/// The figures of a capture of packets.
-fn captured(run: &Run) -> Vec<Block> {
-    let Some(observed) = &run.summary.packets else { return Vec::new() };
-    let mut blocks = vec![
-        Block::Paragraph(format!("Packets on `{}`:", observed.interface)),
-        Block::facts(packets::facts(observed)),
-    ];
-    for (direction, one_way) in packets::directions(observed) {
-        let first = format!("Size {}", phrases::direction_word(direction).to_lowercase());
-        let columns = packets::size_columns(first).into();
-        blocks.push(Block::Table(Table::new(columns, packets::size_rows(one_way))));
-    }
-    if observed.flows.len() > 1 {
-        let columns = packets::flow_columns().into();
-        blocks.push(Block::Table(Table::new(columns, packets::flow_rows(observed))));
-    }
-    blocks
 }
 
 /// The numbers to set.

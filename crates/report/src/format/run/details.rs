@@ -3,7 +3,8 @@
 use super::{datapath, method};
 use crate::document::{Block, Column, Table};
 use crate::format::fingerprint;
-use crate::format::text::{host_line, latency, path, transfer};
+use crate::format::text::heading::host_line;
+use crate::format::text::{latency, path, transfer};
 use model::event::Outcome;
 use model::plan::{Direction, Transport};
 use model::run::{Run, Subject};

@@ -1,6 +1,6 @@
 //! The figures of a run over time, every point of them: for charts that can be zoomed.
 
-use crate::format::text::{interval_rate, interval_rates, interval_senders, phrases};
+use crate::format::text::{intervals, phrases};
 use model::event::Event;
 use model::latency::{EgressSample, LatencyPlan, LatencySample, LoadPoint, LoadResult};
 use model::plan::{Direction, Plan, Transport};
@@ -85,7 +85,7 @@ fn of_interval(sample: &IntervalSample) -> Vec<LivePoint> {
     let at = sample.end.as_secs_f64();
     let mut points = Vec::new();
     for direction in Direction::BOTH {
-        let Some((rate, received, tcp)) = interval_rate(sample, direction) else { continue };
+        let Some((rate, received, tcp)) = intervals::rate(sample, direction) else { continue };
         let line = direction.to_string();
         let goodput = LivePoint {
             figure: "Goodput",
@@ -244,7 +244,7 @@ fn of_throughput(test: &Run, plan: &Plan) -> Vec<Series> {
     let title = phrases::test(&plan.test);
     let both_directions = || plan.test.directions.each();
     let goodput = both_directions().map(|direction| {
-        let rates = interval_rates(&test.intervals, plan, direction);
+        let rates = intervals::rates(&test.intervals, plan, direction);
         line(direction, rates.into_iter().map(|(end, rate)| (end, Some(rate.0 as f64))))
     });
     let mut all = vec![Series {
@@ -256,7 +256,7 @@ fn of_throughput(test: &Run, plan: &Plan) -> Vec<Series> {
     }];
     if plan.test.transport == Transport::Tcp {
         let senders: Vec<(Direction, Vec<_>)> = both_directions()
-            .map(|direction| (direction, interval_senders(&test.intervals, direction)))
+            .map(|direction| (direction, intervals::senders(&test.intervals, direction)))
             .collect();
         let round_trips = senders.iter().map(|(direction, rows)| {
             let known = |rtt: Nanos| Some(rtt.as_secs_f64()).filter(|seconds| *seconds > 0.0);

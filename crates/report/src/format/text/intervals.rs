@@ -1,32 +1,31 @@
 //! The interval table: the same rows live and from a stored run.
 
-use super::super::{Paint, Style};
 use super::phrases;
+use crate::document::{Line, Paint};
 use model::plan::{Direction, Plan, Transport};
 use model::sample::{IntervalSample, Role, StreamSample, TcpCounters, UdpCounters};
 use model::units::{BitRate, Bytes, Nanos, PacketRate, grouped};
 
 /// The head of the table.
-pub(super) fn header(plan: &Plan, style: &Style) -> String {
+pub(super) fn header(plan: &Plan) -> Line {
     let names = match plan.test.transport {
         Transport::Tcp => ["Time", "Direction", "Goodput", "Retransmits", "Window", "RTT"],
         // The rate of a sender alone is not known to have arrived.
         Transport::Udp => ["Time", "Direction", "Rate", "Datagrams", "Lost", "Jitter"],
     };
-    let line = line(&names.map(String::from));
-    format!("{}\n", style.paint(Paint::Bold, &line))
+    Line::new(Paint::Bold, line(&names.map(String::from)))
 }
 
 /// One line per interval and direction, in the order of the begin. What the receiver counted goes before what the
 /// sender had acknowledged; the sender adds what only it knows.
-pub(super) fn rows(samples: &[IntervalSample], plan: &Plan, style: &Style) -> String {
-    let mut lines: Vec<((bool, u64), Direction, String)> = Vec::new();
+pub(super) fn rows(samples: &[IntervalSample], plan: &Plan) -> Vec<Line> {
+    let mut lines: Vec<((bool, u64), Direction, Line)> = Vec::new();
     for direction in plan.test.directions.each() {
         let senders = of_role(samples, direction, Role::Sender);
         for sample in counted(samples, direction) {
             let sender = senders.iter().find(|sender| same_time(sender, sample));
             let row = Row::from_sample(sample, sender.copied(), direction, plan);
-            lines.push((order(sample), direction, row.print(plan, sample.omitted, style)));
+            lines.push((order(sample), direction, row.print(plan, sample.omitted)));
         }
     }
     lines.sort_by_key(|(start, direction, _)| (*start, *direction));
@@ -177,7 +176,7 @@ impl Row {
         Row { span: (sample.start, sample.end), direction, bytes, tcp, udp, received }
     }
 
-    fn print(&self, plan: &Plan, omitted: bool, style: &Style) -> String {
+    fn print(&self, plan: &Plan, omitted: bool) -> Line {
         let length = self.span.1.saturating_sub(self.span.0);
         let blank = || "-".to_owned();
         let [first, second, third] = match (plan.test.transport, &self.tcp, &self.udp) {
@@ -208,8 +207,8 @@ impl Row {
         ];
         let sent = if self.udp.is_some() && !self.received { "  sent" } else { "" };
         match omitted {
-            true => format!("{}\n", style.paint(Paint::Dim, &(line(&cells) + sent + "  omitted"))),
-            false => line(&cells) + sent + "\n",
+            true => Line::new(Paint::Dim, line(&cells) + sent + "  omitted"),
+            false => Line::new(Paint::Plain, line(&cells) + sent),
         }
     }
 }

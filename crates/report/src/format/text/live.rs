@@ -1,6 +1,7 @@
 //! The rows of a test while it runs: what the receiver counted, which the other end reports a moment later.
 
 use super::intervals;
+use super::lines::lines;
 use crate::format::Style;
 use model::plan::{Plan, ProtocolName};
 use model::sample::{IntervalSample, Side};
@@ -35,7 +36,7 @@ impl LiveRows {
 
     /// The rows of an interval of which the other end has reported nothing.
     pub fn rest(&mut self, plan: &Plan, style: &Style) -> String {
-        self.near.take().map(|near| intervals::rows(&[near], plan, style)).unwrap_or_default()
+        self.near.take().map(|near| lines(&intervals::rows(&[near], plan), style)).unwrap_or_default()
     }
 
     /// The rows of an interval that both ends have measured.
@@ -47,7 +48,7 @@ impl LiveRows {
             return String::new();
         }
         let both: Vec<IntervalSample> = [self.near.take(), self.far.take()].into_iter().flatten().collect();
-        intervals::rows(&both, plan, style)
+        lines(&intervals::rows(&both, plan), style)
     }
 }
 

@@ -1,44 +1,45 @@
 //! Figures of a capture of packets: totals in each direction, the sizes as a bar chart, the flows, the file.
 
-use super::super::table::plain;
-use super::super::{Paint, Style};
-use super::blocks::fact;
 use super::phrases;
-use crate::document::Column;
+use crate::document::{Block, Column, Part, Table};
 use model::packets::{FlowKey, PacketDirection, PacketFlow, PacketProtocol, PacketResult, SizeCount};
 use model::plan::Direction;
 use model::units::{count, grouped, percent};
 
-/// The section; without details the sizes that matter, and no flows.
-pub(in crate::format) fn packets_text(packets: &PacketResult, style: &Style) -> String {
-    let title = format!("Packets on {}", packets.interface);
-    let mut text = format!("\n{}\n", style.paint(Paint::Bold, &title));
-    for (name, value) in facts(packets) {
-        text.push_str(&fact(&name, &value, style));
-    }
-    for (direction, one_way) in directions(packets) {
-        text.push('\n');
-        let first = format!("Size {}", phrases::direction_word(direction).to_lowercase());
-        let rows = if style.detail { size_rows(one_way) } else { frequent(one_way) };
-        text.push_str(&plain(&size_columns(first), &rows, style));
-    }
-    if packets.flows.len() > 1 && style.detail {
-        text.push('\n');
-        text.push_str(&plain(&flow_columns(), &flow_rows(packets), style));
-    }
-    text
+/// Totals and tables; without details the sizes that matter, and no flows.
+pub(in crate::format) fn sections(packets: &PacketResult) -> Vec<Vec<Part>> {
+    let title = Block::Heading(format!("Packets on {}", packets.interface));
+    let totals = vec![title.into(), Block::facts(facts(packets)).into()];
+    let sizes = directions(packets).map(|(direction, one_way)| {
+        let few = size_table(direction, frequent(one_way)).into();
+        vec![Part::Brief(vec![few]), Part::Full(vec![size_table(direction, size_rows(one_way)).into()])]
+    });
+    let flows = vec![Part::Full(flows(packets).map(Part::from).into_iter().collect())];
+    [totals].into_iter().chain(sizes).chain([flows]).collect()
+}
+
+fn size_table(direction: Direction, rows: Vec<Vec<String>>) -> Block {
+    let first = Column::right(format!("Size {direction}"));
+    let columns =
+        [first, Column::right("Packets"), Column::right("Share"), Column::left(""), Column::left("")];
+    Block::Table(Table::new(columns.into(), rows))
+}
+
+/// The flows, where there are several.
+fn flows(packets: &PacketResult) -> Option<Block> {
+    let heads = ["Up", "Mean size", "Down", "Mean size", "Fragments"].map(Column::right);
+    let columns = [Column::left("Flow")].into_iter().chain(heads).collect();
+    (packets.flows.len() > 1).then(|| Block::Table(Table::new(columns, flow_rows(packets))))
 }
 
 /// The directions that had packets.
-pub(in crate::format) fn directions(
-    packets: &PacketResult,
-) -> impl Iterator<Item = (Direction, &PacketDirection)> {
+fn directions(packets: &PacketResult) -> impl Iterator<Item = (Direction, &PacketDirection)> {
     let both_directions = [(Direction::Up, &packets.up), (Direction::Down, &packets.down)];
     both_directions.into_iter().filter(|(_, direction)| direction.packets > 0)
 }
 
 /// Totals, whether they are all, and the file, by name.
-pub(in crate::format) fn facts(packets: &PacketResult) -> Vec<(String, String)> {
+fn facts(packets: &PacketResult) -> Vec<(String, String)> {
     let mut facts: Vec<_> = directions(packets)
         .map(|(direction, one_way)| (phrases::direction_word(direction).to_lowercase(), total(one_way)))
         .collect();
@@ -91,17 +92,6 @@ fn missing(packets: &PacketResult) -> String {
     parts.join("; ")
 }
 
-/// The columns of a table of sizes.
-pub(in crate::format) fn size_columns(first: impl Into<String>) -> [Column; 5] {
-    [
-        Column::right(first),
-        Column::right("Packets"),
-        Column::right("Share"),
-        Column::left(""),
-        Column::left(""),
-    ]
-}
-
 /// The few sizes that one in a hundred packets has.
 fn frequent(direction: &PacketDirection) -> Vec<Vec<String>> {
     let is_frequent = |row: &&SizeCount| row.packets.saturating_mul(100) >= direction.packets;
@@ -110,7 +100,7 @@ fn frequent(direction: &PacketDirection) -> Vec<Vec<String>> {
 }
 
 /// The sizes with the most packets, smallest first, and the others together.
-pub(in crate::format) fn size_rows(direction: &PacketDirection) -> Vec<Vec<String>> {
+fn size_rows(direction: &PacketDirection) -> Vec<Vec<String>> {
     most_frequent(direction, MOST_SIZES)
 }
 
@@ -178,20 +168,8 @@ fn name(size: u32) -> &'static str {
     }
 }
 
-/// The columns of the table of flows.
-pub(in crate::format) fn flow_columns() -> [Column; 6] {
-    [
-        Column::left("Flow"),
-        Column::right("Up"),
-        Column::right("Mean size"),
-        Column::right("Down"),
-        Column::right("Mean size"),
-        Column::right("Fragments"),
-    ]
-}
-
 /// The flows with the most bytes, most first, and the others together.
-pub(in crate::format) fn flow_rows(packets: &PacketResult) -> Vec<Vec<String>> {
+fn flow_rows(packets: &PacketResult) -> Vec<Vec<String>> {
     let mut flows: Vec<&PacketFlow> = packets.flows.iter().collect();
     flows.sort_by_key(|flow| std::cmp::Reverse(flow.up.bytes.0.saturating_add(flow.down.bytes.0)));
     let (shown, hidden) = flows.split_at(flows.len().min(MOST_FLOWS));

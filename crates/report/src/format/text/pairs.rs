@@ -1,22 +1,20 @@
 //! Several pairs at once: a row for each, and their sum.
 
-use super::super::Style;
-use super::blocks::blocks;
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Column, Part, Table};
 use model::pairs::{Pairs, PairsDirection};
 use model::plan::Direction;
 use model::run::Run;
 use model::units::percent;
 
 /// The table and the sum.
-pub(in crate::format) fn pairs_text(run: &Run, style: &Style) -> String {
-    let Some(pairs) = run.summary.pairs.as_deref() else { return String::new() };
-    let table = Block::Table(table(run));
-    blocks(&[table, Block::Heading("Sum of the pairs".into()), Block::facts(facts(pairs))], style)
+pub(in crate::format) fn parts(run: &Run) -> Vec<Part> {
+    let sum = run.summary.pairs.as_deref().map(facts).unwrap_or_default();
+    let blocks = [Block::Table(table(run)), Block::Heading("Sum of the pairs".into()), Block::facts(sum)];
+    blocks.map(Part::from).into()
 }
 
 /// A row for each pair.
-pub(in crate::format) fn table(run: &Run) -> Table {
+fn table(run: &Run) -> Table {
     let columns = [
         Column::left("Pair"),
         Column::left("To"),
@@ -29,7 +27,7 @@ pub(in crate::format) fn table(run: &Run) -> Table {
 }
 
 /// The sum by name: over which time, how much, and what was tried.
-pub(in crate::format) fn facts(pairs: &Pairs) -> Vec<(&'static str, String)> {
+fn facts(pairs: &Pairs) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let Some(sum) = &pairs.together {
         let directions = [("up", sum.up), ("down", sum.down)];

@@ -6,9 +6,8 @@ mod fragments;
 mod heading;
 mod sizes;
 
-pub(super) use advice::advice_text;
-pub(in crate::format) use advice::name as setting;
-pub(in crate::format) use directions::{bound, facts, fate_word, rows, service};
+pub(in crate::format) use advice::{entries as settings, name as setting};
+pub(in crate::format) use directions::{bound, facts, fate_word, service};
 pub(in crate::format) use fragments::{
     is_whole, name as fragment_shape, rows as fragment_rows, shapes as fragment_shapes,
 };

@@ -32,13 +32,6 @@ pub(in crate::format) fn percentile(standing: Standing, value: &str) -> Option<S
     }
 }
 
-/// The unit in which the largest of these rates is read with ease, and its size in bits per second.
-pub(in crate::format) fn rate_unit(rates: impl Iterator<Item = f64>) -> (&'static str, f64) {
-    let most = rates.fold(0.0, f64::max);
-    let units = [("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)];
-    units.into_iter().find(|(_, size)| most >= *size).unwrap_or(("bit/s", 1.0))
-}
-
 /// `up`, `down` or `both directions at once`.
 pub(in crate::format) fn directions(directions: Directions) -> &'static str {
     match directions {

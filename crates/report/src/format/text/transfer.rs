@@ -1,21 +1,17 @@
 //! A run of transfers: its heading, a line for each transfer, the table by MTU and file, a chart, and the verdict's reasons.
 
-mod chart;
 mod table;
 
-pub(in crate::format) use table::{changes, columns, rows};
-
-use super::super::table::plain;
-use super::super::{Paint, Style};
+use super::super::Style;
 use super::{heading, phrases};
-use crate::document::Column;
+use crate::document::{Block, Cell, Line, Paint, Part, Table, TextBar};
 use model::run::Run;
 use model::stats::quantile::median;
 use model::transfer::{
-    MtuOf, Transfer, TransferBody, TransferFile, TransferPlan, TransferRow, TransferStarted, TransferTimes,
-    Trust,
+    MtuOf, Transfer, TransferBody, TransferFile, TransferPlan, TransferResult, TransferRow, TransferStarted,
+    TransferTimes, Trust,
 };
-use model::units::{Bytes, Nanos, count, grouped};
+use model::units::{BitRate, Bytes, Nanos, count, grouped};
 
 /// The heading of a run that begins.
 pub(super) fn started(begun: &TransferStarted, style: &Style) -> String {
@@ -27,7 +23,7 @@ pub(super) fn started(begun: &TransferStarted, style: &Style) -> String {
     let mut lines: Vec<String> = plan.files.iter().map(file).collect();
     lines.push(manner(plan));
     lines.push(format!("this end: {}", heading::host_line(&begun.host)));
-    heading::join(&title(plan), &lines, style) + &head(plan)
+    heading::join(&title(plan), &lines, style) + &super::lines::lines(&head(plan), style)
 }
 
 /// How the transfers are made.
@@ -65,12 +61,13 @@ pub(in crate::format) fn title(plan: &TransferPlan) -> String {
 }
 
 /// Head of the lines of single transfers.
-pub(super) fn head(plan: &TransferPlan) -> String {
+pub(super) fn head(plan: &TransferPlan) -> Vec<Line> {
     let width = label_width(plan);
-    format!(
-        "\n  {:>4}  {:<width$}  {:>13}  {:>8}  {:>10}  {:>8}  {:>6}\n",
+    let heads = format!(
+        "  {:>4}  {:<width$}  {:>13}  {:>8}  {:>10}  {:>8}  {:>6}",
         "run", "what", "rate", "total", "first byte", "segments", "resent"
-    )
+    );
+    vec![Line::default(), Line::new(Paint::Plain, heads)]
 }
 
 /// The line of one transfer, as it ends.
@@ -108,85 +105,97 @@ fn label_width(plan: &TransferPlan) -> usize {
     labels.max().unwrap_or(0).clamp(4, MOST_LABEL)
 }
 
-/// The text below the lines: the table, the chart, where the time went, errors.
-pub(in crate::format) fn transfer_text(run: &Run, style: &Style) -> String {
-    let Some(result) = &run.summary.transfer else { return String::new() };
-    if result.rows.iter().all(|row| row.count == 0) {
-        // There is no figure; the verdict says why.
-        return String::new();
-    }
-    let mut text = format!("\n{}", plain(&columns(&result.rows), &rows(&result.rows), style));
-    let (columns, changes) = changes(&result.rows);
-    if !changes.is_empty() {
-        text.push_str(&format!("\n{}", plain(&columns, &changes, style)));
-    }
-    text.push_str(&chart::draw_chart(&result.rows, style));
-    text.push_str(&times(run, &result.rows, style));
-    let packets = packets(&result.rows);
-    if !packets.is_empty() {
-        let title = style.paint(Paint::Bold, "Packets of one transfer, captured (mean)");
-        let columns = ["sent", "received", "mean size", "largest"].map(Column::right);
-        let columns = [vec![Column::left("what")], columns.to_vec()].concat();
-        text.push_str(&format!("\n{title}\n{}", plain(&columns, &packets, style)));
-    }
-    for note in notes(run) {
-        let lines = style.wrap(&note, 2);
-        text.push('\n');
-        text.extend(lines.iter().map(|line| format!("  {line}\n")));
-    }
-    text
-}
-
-/// The figures of a capture of each row's transfers.
-fn packets(rows: &[TransferRow]) -> Vec<Vec<String>> {
-    let row = |row: &TransferRow| {
-        let observed = row.packets?;
-        Some(vec![
-            phrases::cut(&row.label, MOST_LABEL),
-            grouped(observed.up.round() as u64),
-            grouped(observed.down.round() as u64),
-            format!("{} B", grouped(observed.mean.round() as u64)),
-            format!("{} B", grouped(observed.largest)),
-        ])
+/// The table, the changes, bars, where the time went, packets, and notes.
+pub(in crate::format) fn sections(run: &Run) -> Vec<Vec<Part>> {
+    // Without a figure the verdict says why.
+    let measured = |result: &&TransferResult| result.rows.iter().any(|row| row.count > 0);
+    let Some(result) = run.summary.transfer.as_ref().filter(measured) else { return Vec::new() };
+    let rows = &result.rows;
+    let titled = |title: &str, table: Option<Table>| match table {
+        Some(table) => vec![Block::Heading(title.into()).into(), Block::Table(table).into()],
+        None => Vec::new(),
     };
-    rows.iter().filter_map(row).collect()
+    let [figures, changes] = tables(rows).map(|table| vec![Block::Table(table).into()]);
+    let spent: Vec<Times> = rows.iter().filter_map(|row| times(result, row)).collect();
+    let observed: Vec<TransferRow> = rows.iter().filter(|row| row.packets.is_some()).cloned().collect();
+    let sections = [
+        figures,
+        changes,
+        bars(rows),
+        titled("Where the time goes (median)", Table::of_cells("", &TIMES, &spent)),
+        titled("Packets of one transfer, captured (mean)", Table::of_cells("", &PACKETS, &observed)),
+    ];
+    let notes = notes(run).into_iter().map(|note| vec![Block::Paragraph(note).into()]);
+    sections.into_iter().chain(notes).collect()
 }
 
-/// Where the time goes: the parts of each row's transfers.
-fn times(run: &Run, rows: &[TransferRow], style: &Style) -> String {
-    let parts = rows.iter().filter_map(|row| parts(run, row));
-    let rows: Vec<Vec<String>> = parts.map(Vec::from).collect();
-    let filled: Vec<usize> =
-        (0..PARTS.len()).filter(|part| rows.iter().any(|row| !row[*part].is_empty())).collect();
-    let columns: Vec<Column> = filled
-        .iter()
-        .map(|part| if *part == 0 { Column::left(PARTS[0]) } else { Column::right(PARTS[*part]) })
-        .collect();
-    let rows: Vec<Vec<String>> =
-        rows.into_iter().map(|row| filled.iter().map(|part| row[*part].clone()).collect()).collect();
-    let title = style.paint(Paint::Bold, "Where the time goes (median)");
-    format!("\n{title}\n{}", plain(&columns, &rows, style))
+/// The rows by what was measured, and their changes against the baseline.
+fn tables(rows: &[TransferRow]) -> [Table; 2] {
+    let (columns, changes) = table::changes(rows);
+    [Table::new(table::columns(rows), table::rows(rows)), Table::new(columns, changes)]
 }
 
-const PARTS: [&str; 6] = ["what", "name", "connect", "TLS", "first byte", "total"];
+/// Bars of the rates, so that the eye can compare: on an axis that starts where the differences are. None of a single row.
+fn bars(rows: &[TransferRow]) -> Vec<Part> {
+    let medians: Vec<(&TransferRow, f64)> =
+        rows.iter().filter_map(|row| Some((row, row.rate?.median))).collect();
+    let most = medians.iter().map(|(_, median)| *median).fold(0.0, f64::max);
+    if medians.len() < 2 || most <= 0.0 {
+        return Vec::new();
+    }
+    let least = medians.iter().map(|(_, median)| *median).fold(most, f64::min);
+    // Bars that differ by a hundredth look alike on an axis from zero; differences that are noise shall.
+    let noise = rows.iter().filter_map(|row| Some(row.rate?.stddev)).fold(0.0, f64::max);
+    let clear = least > most * 0.8 && most - least > noise;
+    let from = if clear { least - (most - least).max(most * 0.005) } else { 0.0 };
+    let axis = if from > 0.0 { format!(", bars from {}", BitRate(from as u64)) } else { String::new() };
+    let bar = |(row, median): (&TransferRow, f64)| TextBar {
+        name: phrases::cut(&row.label, MOST_LABEL),
+        value: BitRate(median as u64).to_string(),
+        share: (median - from) / (most - from).max(1.0),
+        limit: None,
+    };
+    vec![Part::Bars(format!("Median rate{axis}"), medians.into_iter().map(bar).collect())]
+}
 
-/// The parts of a row's time, as its columns.
-fn parts(run: &Run, row: &TransferRow) -> Option<[String; PARTS.len()]> {
+/// The figures of a capture of a row's transfers.
+const PACKETS: [Cell<TransferRow>; 5] = [
+    Cell("what", false, |row| Some(phrases::cut(&row.label, MOST_LABEL))),
+    Cell("sent", true, |row| Some(grouped(row.packets?.up.round() as u64))),
+    Cell("received", true, |row| Some(grouped(row.packets?.down.round() as u64))),
+    Cell("mean size", true, |row| Some(format!("{} B", grouped(row.packets?.mean.round() as u64)))),
+    Cell("largest", true, |row| Some(format!("{} B", grouped(row.packets?.largest)))),
+];
+
+/// The parts of a row's time.
+const TIMES: [Cell<Times>; 6] = [
+    Cell("what", false, |row| Some(row.0.clone())),
+    Cell("name", true, |row| row.1[0].map(|time| time.to_string())),
+    Cell("connect", true, |row| row.1[1].map(|time| time.to_string())),
+    Cell("TLS", true, |row| row.1[2].map(|time| time.to_string())),
+    Cell("first byte", true, |row| row.1[3].map(|time| time.to_string())),
+    Cell("total", true, |row| row.1[4].map(|time| time.to_string())),
+];
+
+/// A label, and the medians of the times to its parts.
+type Times = (String, [Option<Nanos>; 5]);
+
+fn times(result: &TransferResult, row: &TransferRow) -> Option<Times> {
     let of = |part: fn(&TransferTimes) -> Option<Nanos>| {
-        let own = run.summary.transfer.iter().flat_map(|result| &result.transfers);
+        let own = result.transfers.iter();
         let own = own.filter(|one| one.error.is_none() && (one.mtu, &one.label) == (row.mtu, &row.file));
         let times: Vec<f64> = own.filter_map(|one| part(&one.times)).map(|time| time.0 as f64).collect();
         median(&times).map(|time| Nanos(time as u64))
     };
     let total = of(|times| Some(times.total))?;
-    let times = [
+    let parts = [
         of(|times| times.dns),
         of(|times| times.connect),
         of(|times| times.tls),
         of(|times| times.first_byte),
+        Some(total),
     ];
-    let [dns, connect, tls, first] = times.map(|time| time.map(|time| time.to_string()).unwrap_or_default());
-    Some([phrases::cut(&row.label, MOST_LABEL), dns, connect, tls, first, total.to_string()])
+    Some((phrases::cut(&row.label, MOST_LABEL), parts))
 }
 
 /// Notes that a reader must know beside the table.

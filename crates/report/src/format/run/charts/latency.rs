@@ -3,6 +3,7 @@
 use crate::document::{Block, Chart};
 use crate::format::text::{latency, phrases};
 use crate::plot::{Across, Bar, BarChart, BarPanel, BarRow, Labels, Line, LineChart, LinePanel};
+use insight::figure::Quantity;
 use model::latency::{EgressResult, LoadResult};
 use model::stats::histogram::Histogram;
 use model::stats::percentile::carries;
@@ -45,11 +46,7 @@ fn percentiles(egress_paths: &[EgressResult]) -> Option<Block> {
         let slowest = histogram.max().map(|most| unit.of_time(Nanos(most)));
         // The label of a single path may be that of the run.
         let name = if alone { &egress.host } else { &egress.label };
-        Line {
-            name: name.clone(),
-            values: steps.iter().map(value).chain([slowest]).collect(),
-            limit: Vec::new(),
-        }
+        Line::new(name.clone(), steps.iter().map(value).chain([slowest]).collect())
     };
     Some(Block::Chart(Chart::Lines(LineChart {
         title: "Round trips by percentile".into(),
@@ -75,11 +72,13 @@ fn is_carried(count: u64, percent: f64) -> bool {
 }
 
 fn distribution(egress: &EgressResult) -> Option<Block> {
-    let rows = latency::histogram_rows(egress, 1, false);
-    let row = |(low, high, count, _): &(Nanos, Nanos, u64, String)| BarRow {
-        name: format!("{low} to {high}"),
-        bars: vec![Some(Bar { value: *count as f64, ..Bar::default() })],
-        missing: String::new(),
+    let rows = latency::histogram_rows(egress, false);
+    let row = |(low, high, count, _): &(Nanos, Nanos, u64, f64)| {
+        BarRow::new(
+            format!("{low} to {high}"),
+            vec![Some(Bar { value: *count as f64, ..Bar::default() })],
+            "",
+        )
     };
     (!rows.is_empty()).then(|| {
         Block::Chart(Chart::Bars(BarChart {
@@ -105,11 +104,7 @@ fn medians(egress_paths: &[EgressResult]) -> Option<Block> {
         let whisker = whisker.map(|(least, p90)| [least, p90].map(|time| unit.of_time(time)));
         Some(Bar { value: unit.of_time(rtt.median()?), whisker, mark: None })
     };
-    let row = |egress: &EgressResult| BarRow {
-        name: egress.label.clone(),
-        bars: vec![bar(egress)],
-        missing: "no reply".into(),
-    };
+    let row = |egress: &EgressResult| BarRow::new(egress.label.clone(), vec![bar(egress)], "no reply");
     let rows: Vec<BarRow> = egress_paths.iter().map(row).collect();
     rows.iter().any(|row| row.bars.iter().any(Option::is_some)).then(|| {
         Block::Chart(Chart::Bars(BarChart {
@@ -127,8 +122,8 @@ fn medians(egress_paths: &[EgressResult]) -> Option<Block> {
 /// Round trips idle and under load.
 pub(in crate::format::run) fn loaded(result: &LoadResult) -> Option<Block> {
     let known = || result.phases.iter().filter_map(|phase| phase.rtt);
-    let most = known().map(|rtt| rtt.p90.0).max()?;
-    let (unit, scale) = if most >= 1_000_000 { ("ms", 1e6) } else { ("µs", 1e3) };
+    known().next()?;
+    let (unit, scale) = Quantity::Time.axis(known().map(|rtt| rtt.p90.0 as f64));
     let value = |time: Nanos| time.0 as f64 / scale;
     let row = |phase: &model::latency::LoadPhase| BarRow {
         name: phase

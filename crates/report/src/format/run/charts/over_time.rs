@@ -2,9 +2,9 @@
 
 use super::time::{group, seconds};
 use crate::document::{Block, Chart};
-use crate::format::text::latency::Unit;
-use crate::format::text::phrases::{self, rate_unit};
+use crate::format::text::phrases;
 use crate::plot::{Across, Line, LineChart, LinePanel};
+use insight::figure::Quantity;
 use model::latency::{LatencySample, LoadPoint};
 use model::plan::Directions;
 use model::run::Run;
@@ -103,7 +103,7 @@ fn beside_load(points: &[LoadPoint]) -> Vec<LinePanel> {
         points.iter().map(|point| of(point).map(|rate| rate.0 as f64)).collect()
     };
     let rates = [("up", rates(|point| point.up)), ("down", rates(|point| point.down))];
-    let (unit, scale) = rate_unit(rates.iter().flat_map(|(_, rates)| rates).flatten().copied());
+    let (unit, scale) = Quantity::Rate.axis(rates.iter().flat_map(|(_, rates)| rates).flatten().copied());
     let lines = rates.iter().filter(|(_, rates)| rates.iter().any(Option::is_some));
     let mean = |values: &[f64]| Some(values.iter().sum::<f64>() / values.len() as f64);
     let lines: Vec<Line> = lines.map(|(name, rates)| line((*name).to_owned(), rates, scale, mean)).collect();
@@ -124,16 +124,16 @@ fn panel(
     lines: Vec<(String, Vec<Option<Nanos>>, &Figure)>,
 ) -> Option<LinePanel> {
     let known = lines.iter().any(|(_, times, _)| times.iter().flatten().count() > 1);
-    let most = lines.iter().flat_map(|(_, times, _)| times).flatten().max()?;
-    let unit = Unit::for_time(*most);
+    let all = lines.iter().flat_map(|(_, times, _)| times).flatten();
+    let (unit, scale) = Quantity::Time.axis(all.map(|time| time.0 as f64));
     let drawn = lines.iter().filter(|(_, times, _)| times.iter().any(Option::is_some));
     let drawn = drawn.map(|(name, times, figure)| {
-        let values: Vec<Option<f64>> = times.iter().map(|time| time.map(|time| unit.of_time(time))).collect();
-        line(name.clone(), &values, 1.0, figure.joined)
+        let values: Vec<Option<f64>> = times.iter().map(|time| time.map(|time| time.0 as f64)).collect();
+        line(name.clone(), &values, scale, figure.joined)
     });
     known.then(|| LinePanel {
         title: title.into(),
-        unit: unit.name.into(),
+        unit: unit.into(),
         lines: drawn.collect(),
         across: Some(across(ends)),
         ..LinePanel::default()

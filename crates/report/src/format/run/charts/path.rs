@@ -14,10 +14,12 @@ pub(in crate::format::run) fn packet_sizes(found: &PathResult) -> Vec<Block> {
 
 /// Bars for each direction of what crosses whole.
 fn largest(found: &PathResult) -> Option<BarChart> {
-    let row = |(name, value): &(&str, Size)| BarRow {
-        name: (*name).to_owned(),
-        bars: directions(found).map(|(_, one_way)| bar(f64::from(value(one_way)?))).collect(),
-        missing: "not known".into(),
+    let row = |(name, value): &(&str, Size)| {
+        BarRow::new(
+            *name,
+            directions(found).map(|(_, one_way)| bar(f64::from(value(one_way)?))).collect(),
+            "not known",
+        )
     };
     let rows: Vec<BarRow> = SIZES.iter().map(row).filter(has_bar).collect();
     (!rows.is_empty()).then(|| BarChart {
@@ -39,10 +41,12 @@ fn fragments(found: &PathResult) -> Option<BarChart> {
     };
     let share =
         |[received, sent]: [u32; 2]| (sent > 0).then(|| f64::from(received) / f64::from(sent) * 100.0);
-    let row = |shape: &FragmentShape| BarRow {
-        name: path::fragment_shape(*shape).to_owned(),
-        bars: directions(found).map(|(_, one_way)| bar(share(tests(*shape, one_way))?)).collect(),
-        missing: "not tested".into(),
+    let row = |shape: &FragmentShape| {
+        BarRow::new(
+            path::fragment_shape(*shape),
+            directions(found).map(|(_, one_way)| bar(share(tests(*shape, one_way))?)).collect(),
+            "not tested",
+        )
     };
     let shapes = path::fragment_shapes(found).into_iter().filter(|shape| path::is_whole(*shape));
     let rows: Vec<BarRow> = shapes.map(|shape| row(&shape)).filter(has_bar).collect();
@@ -85,11 +89,7 @@ fn steps(direction: Direction, one_way: &PathDirection) -> LinePanel {
     LinePanel {
         title: format!("Arrived {direction}"),
         unit: "%".into(),
-        lines: vec![Line {
-            name: mtu,
-            values: one_way.sizes.iter().map(crossed).collect(),
-            limit: Vec::new(),
-        }],
+        lines: vec![Line::new(mtu, one_way.sizes.iter().map(crossed).collect())],
         across: Some(Across::values(
             "IP packet, bytes",
             sizes().map(|size| size.to_string()).collect(),

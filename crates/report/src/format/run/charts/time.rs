@@ -1,10 +1,10 @@
 //! Charts of throughput: the rates of each test, and rate, RTT and loss over time.
 
 use crate::document::{Block, Chart};
-use crate::format::text::{
-    Gauges, interval_gauges, interval_rates, phrases, phrases::rate_unit, whole_intervals,
-};
+use crate::format::text::intervals::{self, Gauges, whole};
+use crate::format::text::phrases;
 use crate::plot::{Across, Bar, BarChart, BarPanel, BarRow, Labels, Line, LineChart, LinePanel};
+use insight::figure::{Figure, Quantity, stream_figure};
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
 use model::units::{BitRate, Nanos};
@@ -13,7 +13,7 @@ use model::units::{BitRate, Nanos};
 pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
     let known: Vec<(&Run, &Plan)> =
         tests(run).filter(|(test, _)| goodput(test).iter().any(Option::is_some)).collect();
-    let (unit, scale) = rate_unit(known.iter().flat_map(|(test, _)| goodput(test)).flatten());
+    let (unit, scale) = Quantity::Rate.axis(known.iter().flat_map(|(test, _)| goodput(test)).flatten());
     let paired = run.summary.pairs.is_some();
     let mut rows: Vec<(Transport, [Option<f64>; 2])> = Vec::new();
     for (test, plan) in &known {
@@ -53,7 +53,8 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
 }
 
 fn goodput(test: &Run) -> [Option<f64>; 2] {
-    Direction::BOTH.map(|one_way| test.summary.direction(one_way).map(|summary| summary.goodput.0 as f64))
+    let goodput = stream_figure("goodput");
+    Direction::BOTH.map(|one_way| test.summary.direction(one_way).and_then(|one| goodput.in_direction(one)))
 }
 
 fn subtitle(run: &Run) -> String {
@@ -67,7 +68,7 @@ pub(in crate::format::run) fn rates(run: &Run) -> Option<Block> {
     let shown: Vec<(&Run, &Plan)> =
         tests(run).filter(|(test, plan)| series(test, plan).iter().any(long)).collect();
     let all = shown.iter().flat_map(|(test, plan)| series(test, plan));
-    let (unit, scale) = rate_unit(all.flat_map(|(_, rates)| rates).map(|(_, rate)| rate.0 as f64));
+    let (unit, scale) = Quantity::Rate.axis(all.flat_map(|(_, rates)| rates).map(|(_, rate)| rate.0 as f64));
     let alone = shown.len() == 1;
     let title = |index: usize, plan: &Plan| match run.summary.pairs {
         _ if alone => phrases::test(&plan.test),
@@ -109,7 +110,7 @@ fn tests(run: &Run) -> impl Iterator<Item = (&Run, &Plan)> {
 type Rates = (Direction, Vec<(Nanos, BitRate)>);
 
 fn series(test: &Run, plan: &Plan) -> Vec<Rates> {
-    let rates = |direction| (direction, whole_intervals(interval_rates(&test.intervals, plan, direction)));
+    let rates = |direction| (direction, whole(intervals::rates(&test.intervals, plan, direction)));
     plan.test.directions.each().map(rates).collect()
 }
 
@@ -126,10 +127,8 @@ fn long(series: &Rates) -> bool {
 fn over_time(test: &Run, plan: &Plan, unit: &str, scale: f64) -> LinePanel {
     let grouped: Vec<Rates> =
         series(test, plan).into_iter().map(|(direction, rates)| (direction, means(&rates))).collect();
-    let line = |(direction, rates): &Rates| Line {
-        name: direction.to_string(),
-        values: rates.iter().map(|(_, rate)| Some(rate.0 as f64 / scale)).collect(),
-        limit: Vec::new(),
+    let line = |(direction, rates): &Rates| {
+        Line::new(direction.to_string(), rates.iter().map(|(_, rate)| Some(rate.0 as f64 / scale)).collect())
     };
     let ends = grouped.iter().max_by_key(|(_, rates)| rates.len());
     let ends: Vec<Nanos> = ends.iter().flat_map(|(_, rates)| rates).map(|(end, _)| *end).collect();
@@ -161,21 +160,22 @@ pub(super) fn group(intervals: usize) -> usize {
     intervals.div_ceil(MOST_POINTS).max(1)
 }
 
-/// A further figure of the intervals; of several that a point stands for it shows the largest.
+/// A further figure of the intervals, by its name in the table of figures; of several that a point stands for it shows the largest.
 struct Gauge {
-    title: &'static str,
-    unit: &'static str,
-    of: Transport,
+    figure: &'static str,
+    /// Counted are these.
+    things: &'static str,
     value: fn(&Gauges) -> Option<f64>,
 }
 
 fn gauge_over_time(test: &Run, plan: &Plan, gauge: &Gauge) -> Option<LinePanel> {
-    if gauge.of != plan.test.transport {
+    let Figure { label, quantity, transport, .. } = stream_figure(gauge.figure);
+    if transport.is_some_and(|only| only != plan.test.transport) {
         return None;
     }
     let mut ends = Vec::new();
     let line = |direction: Direction| {
-        let all = whole_intervals(interval_gauges(&test.intervals, plan, direction));
+        let all = whole(intervals::gauges(&test.intervals, plan, direction));
         let groups = all.chunks(group(all.len()));
         let known: Vec<(Nanos, Option<f64>)> = groups
             .map(|group| {
@@ -187,13 +187,19 @@ fn gauge_over_time(test: &Run, plan: &Plan, gauge: &Gauge) -> Option<LinePanel> 
             ends = known.iter().map(|(end, _)| *end).collect();
         }
         let values = known.into_iter().map(|(_, value)| value).collect();
-        Line { name: direction.to_string(), values, limit: Vec::new() }
+        Line::new(direction.to_string(), values)
     };
-    let lines: Vec<Line> = plan.test.directions.each().map(line).collect();
-    let known = lines.iter().flat_map(|line| &line.values).any(Option::is_some);
-    known.then(|| LinePanel {
-        title: gauge.title.into(),
-        unit: gauge.unit.into(),
+    let mut lines: Vec<Line> = plan.test.directions.each().map(line).collect();
+    let known: Vec<f64> = lines.iter().flat_map(|line| &line.values).flatten().copied().collect();
+    let title = insight::finding::capital(label);
+    let (title, unit, scale) = match (gauge.things, quantity.axis(known.iter().copied())) {
+        ("", (unit, scale)) => (title, unit, scale),
+        (things, _) => (format!("{title} per interval"), things, 1.0),
+    };
+    lines.iter_mut().flat_map(|line| &mut line.values).flatten().for_each(|value| *value /= scale);
+    (!known.is_empty()).then(|| LinePanel {
+        title,
+        unit: unit.into(),
         lines,
         across: Some(seconds(&ends)),
         ..LinePanel::default()
@@ -201,24 +207,9 @@ fn gauge_over_time(test: &Run, plan: &Plan, gauge: &Gauge) -> Option<LinePanel> 
 }
 
 const MORE: [Gauge; 3] = [
-    Gauge {
-        title: "RTT under load",
-        unit: "ms",
-        of: Transport::Tcp,
-        value: |gauges| Some(gauges.rtt?.0 as f64 / 1e6),
-    },
-    Gauge {
-        title: "Retransmits per interval",
-        unit: "segments",
-        of: Transport::Tcp,
-        value: |gauges| Some(gauges.retransmits? as f64),
-    },
-    Gauge {
-        title: "Lost per interval",
-        unit: "datagrams",
-        of: Transport::Udp,
-        value: |gauges| Some(gauges.lost? as f64),
-    },
+    Gauge { figure: "loaded_rtt", things: "", value: |gauges| Some(gauges.rtt?.0 as f64) },
+    Gauge { figure: "retransmits", things: "segments", value: |gauges| Some(gauges.retransmits? as f64) },
+    Gauge { figure: "loss", things: "datagrams", value: |gauges| Some(gauges.lost? as f64) },
 ];
 /// More points than these cannot be told apart.
 const MOST_POINTS: usize = 120;

@@ -1,8 +1,9 @@
 //! Charts of transfers: rate and time of each, the rows side by side, the parts of their time, and the size of their packets.
 
 use crate::document::{Block, Chart};
-use crate::format::text::{phrases::rate_unit, transfer};
+use crate::format::text::transfer;
 use crate::plot::{Across, Bar, BarChart, BarPanel, BarRow, Labels, Line, LineChart, LinePanel};
+use insight::figure::Quantity;
 use model::run::Run;
 use model::stats::quantile::median;
 use model::transfer::{Spread, Transfer, TransferResult, TransferRow, TransferTimes};
@@ -23,7 +24,7 @@ pub(in crate::format::run) fn transfers(run: &Run, result: &TransferResult) -> V
 /// The median rate of each row; none of a single one.
 fn side_by_side(rows: &[TransferRow], subtitle: &str) -> Option<BarChart> {
     let known: Vec<(&TransferRow, Spread)> = rows.iter().filter_map(|row| Some((row, row.rate?))).collect();
-    let (unit, scale) = rate_unit(known.iter().map(|(_, rate)| rate.max));
+    let (unit, scale) = Quantity::Rate.axis(known.iter().map(|(_, rate)| rate.max));
     let row = |(row, rate): &(&TransferRow, Spread)| BarRow {
         name: row.label.clone(),
         bars: vec![Some(Bar {
@@ -49,22 +50,16 @@ fn side_by_side(rows: &[TransferRow], subtitle: &str) -> Option<BarChart> {
 fn one_by_one(result: &TransferResult, subtitle: &str) -> Option<LineChart> {
     let whole = || result.transfers.iter().filter(|one| one.error.is_none());
     let last = whole().map(|one| one.repetition).max()?;
-    let (unit, scale) = rate_unit(whole().map(|one| one.rate.0 as f64));
-    let longest = whole().map(|one| one.times.total).max().unwrap_or_default();
-    let (time_unit, time_scale) = time_unit(longest);
+    let (unit, scale) = Quantity::Rate.axis(whole().map(|one| one.rate.0 as f64));
+    let (time_unit, time_scale) = Quantity::Time.axis(whole().map(|one| one.times.total.0 as f64));
     let lines = |value: &dyn Fn(&Transfer) -> f64| {
         let line = |row: &TransferRow| {
             let at = |repetition: u32| own(result, row).find(|one| one.repetition == repetition).map(value);
-            Line { name: row.label.clone(), values: (1..=last).map(at).collect(), limit: Vec::new() }
+            Line::new(row.label.clone(), (1..=last).map(at).collect())
         };
         result.rows.iter().filter(|row| row.count > 0).map(line).collect()
     };
-    let panel = |title: &str, unit: &str, lines: Vec<Line>| LinePanel {
-        title: title.into(),
-        unit: unit.into(),
-        lines,
-        ..LinePanel::default()
-    };
+    let panel = |title: &str, unit: &str, lines: Vec<Line>| LinePanel::new(title, unit, lines);
     Some(LineChart {
         title: "Each transfer".into(),
         subtitle: subtitle.into(),
@@ -83,17 +78,14 @@ fn parts(result: &TransferResult) -> Option<BarChart> {
     let has = |part: &&Part| known.iter().any(|row| times(result, row, part.1).is_some());
     let shown: Vec<&Part> = PARTS.iter().filter(has).collect();
     let all = known.iter().flat_map(|row| shown.iter().filter_map(|part| times(result, row, part.1)));
-    let longest = all.map(|[_, _, most]| most).fold(0.0, f64::max);
-    let (unit, scale) = time_unit(Nanos(longest as u64));
+    let (unit, scale) = Quantity::Time.axis(all.map(|[_, _, most]| most));
     let bar = |[least, middle, most]: [f64; 3]| Bar {
         value: middle / scale,
         whisker: (most > least).then_some([least / scale, most / scale]),
         mark: None,
     };
-    let row = |row: &TransferRow, part: &Part| BarRow {
-        name: part.0.into(),
-        bars: vec![times(result, row, part.1).map(bar)],
-        missing: "none".into(),
+    let row = |row: &TransferRow, part: &Part| {
+        BarRow::new(part.0, vec![times(result, row, part.1).map(bar)], "none")
     };
     let panel = |of: &&TransferRow| BarPanel {
         title: if known.len() > 1 { of.label.clone() } else { String::new() },
@@ -120,10 +112,12 @@ fn packets(rows: &[TransferRow]) -> Option<BarChart> {
         None => row.mss.map(f64::from),
     };
     let known: Vec<(&TransferRow, f64)> = rows.iter().filter_map(|row| Some((row, mean(row)?))).collect();
-    let row = |(row, mean): &(&TransferRow, f64)| BarRow {
-        name: row.label.clone(),
-        bars: vec![Some(Bar { value: *mean, whisker: None, mark: largest(row) })],
-        missing: String::new(),
+    let row = |(row, mean): &(&TransferRow, f64)| {
+        BarRow::new(
+            row.label.clone(),
+            vec![Some(Bar { value: *mean, whisker: None, mark: largest(row) })],
+            "",
+        )
     };
     let (title, mark) = match is_captured {
         true => ("Size of the packets, captured", "the largest, and the share of it"),
@@ -154,14 +148,6 @@ fn times(result: &TransferResult, row: &TransferRow, part: Time) -> Option<[f64;
     let ends =
         all.iter().fold([f64::INFINITY, 0.0], |[least, most], time| [least.min(*time), most.max(*time)]);
     Some([ends[0], median(&all)?, ends[1]])
-}
-
-fn time_unit(longest: Nanos) -> (&'static str, f64) {
-    match longest {
-        longest if longest < Nanos::from_millis(1) => ("µs", 1e3),
-        longest if longest < Nanos::from_secs(1) => ("ms", 1e6),
-        _ => ("s", 1e9),
-    }
 }
 
 type Time = fn(&TransferTimes) -> Option<Nanos>;

@@ -1,29 +1,24 @@
-//! Small charts of block characters: a histogram of round trips, and lines of bars over time.
+//! The rows of a histogram of round trips.
 
 use model::stats::histogram::Histogram;
 use model::units::Nanos;
 
-/// Rows of a histogram: from and to, the count, and a bar. Each row is wider than the one before by the same factor. No row
+/// Rows of a histogram: from and to, the count, and its share of the largest. Each row is wider than the one before by the same factor. No row
 /// with less than two different values.
-pub(super) fn histogram(histogram: &Histogram, width: usize) -> Vec<(Nanos, Nanos, u64, String)> {
-    in_rows(histogram, width, ROWS, None)
+pub(super) fn histogram(histogram: &Histogram) -> Vec<(Nanos, Nanos, u64, f64)> {
+    in_rows(histogram, ROWS, None)
 }
 
 /// The same on one screen: six rows, and one for the tail beyond p99 where that is long.
-pub(super) fn brief(histogram: &Histogram, width: usize) -> Vec<(Nanos, Nanos, u64, String)> {
+pub(super) fn brief(histogram: &Histogram) -> Vec<(Nanos, Nanos, u64, f64)> {
     let ends = histogram.min().zip(histogram.max());
     let long = |p99: &u64| ends.is_some_and(|(min, max)| min < *p99 && *p99 < max / 2);
     let tail = histogram.value_at_quantile(0.99).filter(long);
-    in_rows(histogram, width, if tail.is_some() { BRIEF } else { BRIEF + 1 }, tail)
+    in_rows(histogram, if tail.is_some() { BRIEF } else { BRIEF + 1 }, tail)
 }
 
-/// Bars in so many rows, and one more for values beyond `tail`.
-fn in_rows(
-    histogram: &Histogram,
-    width: usize,
-    rows: i32,
-    tail: Option<u64>,
-) -> Vec<(Nanos, Nanos, u64, String)> {
+/// Counts in so many rows, and one more for values beyond `tail`.
+fn in_rows(histogram: &Histogram, rows: i32, tail: Option<u64>) -> Vec<(Nanos, Nanos, u64, f64)> {
     let (Some(min), Some(max)) = (histogram.min(), histogram.max()) else { return Vec::new() };
     if max <= min {
         return Vec::new();
@@ -41,7 +36,7 @@ fn in_rows(
     }
     let most = counts.iter().copied().max().unwrap_or(1).max(1);
     let row = |(index, count): (usize, &u64)| {
-        (Nanos(edges[index]), Nanos(edges[index + 1]), *count, bar(*count as f64 / most as f64, width))
+        (Nanos(edges[index]), Nanos(edges[index + 1]), *count, *count as f64 / most as f64)
     };
     counts.iter().enumerate().map(row).collect()
 }
@@ -59,33 +54,8 @@ fn edges(min: u64, max: u64, rows: i32) -> Vec<u64> {
     edges
 }
 
-/// A horizontal bar of eighths; anything above nothing shows.
-pub(in crate::format) fn bar(share: f64, width: usize) -> String {
-    let eighths = (share * (width * 8) as f64).round() as usize;
-    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
-    let mut bar = "█".repeat(eighths / 8);
-    bar.extend(LYING.get((eighths % 8).wrapping_sub(1)));
-    bar
-}
-
-/// Bars side by side over time, of `most` at full height; a blank where there is no value. Neighbours are joined, the
-/// largest of them shown, when there are more than `width`.
-pub(in crate::format) fn line(values: &[Option<u64>], most: u64, width: usize) -> String {
-    let group = values.len().div_ceil(width.max(1)).max(1);
-    let column = |values: &[Option<u64>]| match values.iter().flatten().max() {
-        None => ' ',
-        Some(value) => {
-            let height = (*value as f64 / most.max(1) as f64 * 7.0).round() as usize;
-            STANDING[height.min(7)]
-        }
-    };
-    values.chunks(group).map(column).collect()
-}
-
 const ROWS: i32 = 14;
 const BRIEF: i32 = 6;
-const LYING: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-const STANDING: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 #[cfg(test)]
 mod tests {
@@ -96,24 +66,13 @@ mod tests {
         for values in [[1, 2, 3], [20_000, 20_001, 4_000_000], [0, 1, u64::MAX], [7, 7, 8]] {
             let mut given = Histogram::default();
             values.iter().for_each(|value| given.record(*value));
-            let rows = histogram(&given, 20);
+            let rows = histogram(&given);
             assert_eq!(rows.iter().map(|row| row.2).sum::<u64>(), 3, "{rows:?}");
-            assert!(rows.iter().all(|row| row.0 < row.1 && row.3.is_empty() == (row.2 == 0)), "{rows:?}");
+            assert!(rows.iter().all(|row| row.0 < row.1 && (row.3 == 0.0) == (row.2 == 0)), "{rows:?}");
         }
         let mut same = Histogram::default();
         same.record_n(5, 9);
-        assert_eq!(histogram(&same, 20), []);
-        assert_eq!(histogram(&Histogram::default(), 20), []);
-    }
-
-    #[test]
-    fn bars_stand_and_lie() {
-        assert_eq!(bar(1.0, 3), "███");
-        assert_eq!(bar(0.5, 3), "█▌");
-        assert_eq!(bar(0.000_1, 3), "▏");
-        assert_eq!(bar(0.0, 3), "");
-        assert_eq!(line(&[Some(0), None, Some(7), Some(14)], 14, 10), "▁ ▅█");
-        assert_eq!(line(&[Some(1), Some(14), None, Some(0)], 14, 2), "█▁");
-        assert_eq!(line(&[], 14, 2), "");
+        assert_eq!(histogram(&same), []);
+        assert_eq!(histogram(&Histogram::default()), []);
     }
 }

@@ -1,15 +1,11 @@
 //! Several ways in one table, in one unit, and a sentence for each.
 
-use super::super::super::Style;
-use super::super::super::table::{plain, whole};
-use super::super::blocks::fact;
 use super::super::phrases;
 use super::counts::share;
 use super::egress::this_host;
 use super::percentiles::median_bounds;
 use super::times::Unit;
-use super::title_text;
-use crate::document::Column;
+use crate::document::{Block, Column, Part, Table};
 use model::latency::{EgressResult, WireTimes};
 use model::run::Run;
 use model::stats::distribution::{Centre, Distribution};
@@ -17,42 +13,28 @@ use model::stats::percentile::samples_needed;
 use model::units::{Nanos, count, grouped, percent, significant};
 use std::net::SocketAddr;
 
-/// The table and the sentences.
-pub(in crate::format) fn block(run: &Run, style: &Style) -> String {
+/// The table, and the sentences with what this host adds.
+pub(in crate::format) fn sections(run: &Run) -> Vec<Vec<Part>> {
     let egress_paths = &run.summary.egress_paths;
     let unit = unit(egress_paths);
-    let mut text = title_text(&format!("Round trips in {}", unit.name), style);
-    let fits = |table: &str| table.lines().all(|line| line.chars().count() <= style.width);
     let table = |egress_paths: &[EgressResult], more| {
-        whole(&columns(egress_paths, more), &rows(egress_paths, unit, more))
+        vec![Block::Table(Table::new(columns(egress_paths, more), rows(egress_paths, unit, more)))]
     };
     let widths =
         [More::ALL, More { observed: false, host: true }, More { observed: true, host: false }, More::NONE];
-    let widest = widths.into_iter().map(|more| table(egress_paths, more)).find(|table| fits(table));
-    text.push_str(&widest.unwrap_or_else(|| {
-        let short = shortened(egress_paths);
-        plain(&columns(&short, More::NONE), &rows(&short, unit, More::NONE), style)
-    }));
-    if let Some(note) = note(egress_paths) {
-        text.extend(style.wrap(&note, 2).iter().map(|line| format!("  {line}\n")));
-    }
-    text.push('\n');
-    for sentence in sentences(run) {
-        for (index, line) in style.wrap(&sentence, 4).iter().enumerate() {
-            text.push_str(&format!("{}{line}\n", if index == 0 { "  " } else { "    " }));
-        }
-    }
-    if let Some(noise) = this_host(&run.summary) {
-        text.push_str(&fact("this host", &noise, style));
-    }
-    if let Some(floor) = run.summary.tool_floor {
-        text.push_str(&fact(
-            "tool floor",
-            &format!("{} (median, this tool against itself over loopback)", floor.p50),
-            style,
-        ));
-    }
-    text
+    let mut tables: Vec<Vec<Block>> = widths.into_iter().map(|more| table(egress_paths, more)).collect();
+    tables.push(table(&shortened(egress_paths), More::NONE));
+    let title = Block::Heading(format!("Round trips in {}", unit.name));
+    let note = Block::Paragraph(note(egress_paths).unwrap_or_default());
+    let noise = this_host(&run.summary).map(|noise| ("this host", noise));
+    let floor = run.summary.tool_floor.map(|floor| {
+        ("tool floor", format!("{} (median, this tool against itself over loopback)", floor.p50))
+    });
+    let sentences = Block::list(sentences(run));
+    vec![
+        vec![title.into(), Part::Fitting(tables), note.into()],
+        vec![sentences.into(), Block::facts(noise.into_iter().chain(floor)).into()],
+    ]
 }
 
 /// Labels of a width that leaves room for the figures.
@@ -76,7 +58,7 @@ pub(in crate::format) fn unit(egress_paths: &[EgressResult]) -> Unit {
 
 /// Further columns of a table where there is room.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::format) struct More {
+struct More {
     /// The address that the far end sees, where it is another.
     observed: bool,
     /// The median on the wire, and what this host adds to it, where these were timed.
@@ -85,7 +67,7 @@ pub(in crate::format) struct More {
 
 impl More {
     /// Everything.
-    pub(in crate::format) const ALL: More = More { observed: true, host: true };
+    const ALL: More = More { observed: true, host: true };
     const NONE: More = More { observed: false, host: false };
 
     /// The columns that have a value.
@@ -98,7 +80,7 @@ impl More {
 }
 
 /// The columns.
-pub(in crate::format) fn columns(egress_paths: &[EgressResult], more: More) -> Vec<Column> {
+fn columns(egress_paths: &[EgressResult], more: More) -> Vec<Column> {
     let more = more.among(egress_paths);
     let mut columns = vec![Column::left("Path")];
     columns.extend(["Min", "Mean", "Median", "p99", "Max", "Count", "Std dev"].map(Column::right));
@@ -115,7 +97,7 @@ pub(in crate::format) fn columns(egress_paths: &[EgressResult], more: More) -> V
 }
 
 /// A row for each path.
-pub(in crate::format) fn rows(egress_paths: &[EgressResult], unit: Unit, more: More) -> Vec<Vec<String>> {
+fn rows(egress_paths: &[EgressResult], unit: Unit, more: More) -> Vec<Vec<String>> {
     let more = more.among(egress_paths);
     let lost = egress_paths.iter().any(|egress| egress.counted.lost > 0);
     let row = |egress: &EgressResult| {
@@ -150,14 +132,14 @@ pub(in crate::format) fn rows(egress_paths: &[EgressResult], unit: Unit, more: M
 }
 
 /// Why a p99 is missing.
-pub(in crate::format) fn note(egress_paths: &[EgressResult]) -> Option<String> {
+fn note(egress_paths: &[EgressResult]) -> Option<String> {
     let needed = samples_needed(99.0)?;
     let least = egress_paths.iter().filter_map(|egress| egress.rtt).map(|rtt| rtt.count).min()?;
     (least < needed).then(|| format!("p99 takes {needed} round trips, {} more", needed - least))
 }
 
 /// A sentence for each path, the one with the shortest median being the measure; where none is known, that with the shortest mean.
-pub(in crate::format) fn sentences(run: &Run) -> Vec<String> {
+fn sentences(run: &Run) -> Vec<String> {
     let egress_paths = &run.summary.egress_paths;
     let shortest = |time: fn(&Distribution) -> Option<Nanos>| {
         let known = egress_paths.iter().filter_map(|egress| Some((time(egress.rtt.as_ref()?)?, egress)));

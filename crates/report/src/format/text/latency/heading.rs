@@ -1,8 +1,8 @@
 //! The heading of a latency run: to where, how, and by which ways.
 
 use super::super::super::Style;
-use super::super::blocks::without_marks;
 use super::super::heading::join;
+use super::super::lines::without_marks;
 use super::super::phrases;
 use model::latency::{EgressEnds, LatencyMode, LatencyPlan, LatencyStarted, WaitMode};
 use model::plan::{ENDLESS, End};

@@ -1,25 +1,25 @@
 //! The interval table of a latency run: the same rows live and from a stored run.
 
-use super::super::super::{Paint, Style};
 use super::super::phrases;
+use crate::document::{Line, Paint};
 use model::latency::{EgressSample, LatencyPlan, LatencySample};
 use model::plan::End;
 use model::stats::distribution::Distribution;
 use model::units::{Nanos, grouped};
 
 /// The head of the table.
-pub(in super::super) fn header(plan: &LatencyPlan, style: &Style) -> String {
+pub(in super::super) fn header(plan: &LatencyPlan) -> Line {
     let names = ["Sent", "Round trips", "p50", "p99", "Longest", "Lost"].map(String::from);
     let line = match plan.egress_paths.len() {
         2.. => line("Time", Some("Path"), &names),
         _ if plan.load.is_some() => line_of_load("Time", "Load", &names),
         _ => line("Time", None, &names),
     };
-    format!("{}\n", style.paint(Paint::Bold, &line))
+    Line::new(Paint::Bold, line)
 }
 
 /// One line for each path.
-pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> String {
+pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> Vec<Line> {
     let time = phrases::interval(sample.start, sample.end);
     let several = plan.egress_paths.len() > 1;
     let load = match sample.load {
@@ -29,10 +29,12 @@ pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> Strin
     let rows = sample.egress_paths.iter().enumerate().map(|(index, egress)| {
         let label = plan.egress_paths.get(index).map_or("?", |egress| egress.label.as_str());
         let time = if index == 0 { time.as_str() } else { "" };
-        if plan.load.is_some() && !several {
-            return line_of_load(time, load, &cells(egress)) + "\n";
-        }
-        line(time, several.then_some(label), &cells(egress)) + "\n"
+        let is_of_load = plan.load.is_some() && !several;
+        let text = match is_of_load {
+            true => line_of_load(time, load, &cells(egress)),
+            false => line(time, several.then_some(label), &cells(egress)),
+        };
+        Line::new(Paint::Plain, text)
     });
     rows.collect()
 }

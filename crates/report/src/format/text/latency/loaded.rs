@@ -1,31 +1,25 @@
 //! Round trips idle and under load: a table of the phases, and both on one time axis.
 
-use super::super::super::Style;
-use super::super::super::table::plain;
-use super::super::blocks::fact;
 use super::super::phrases;
 use super::counts::share;
-use super::{chart, title_text};
-use crate::document::Column;
+use crate::document::{Block, Column, Part, Spark, Table};
 use model::latency::{LoadPhase, LoadPoint, LoadResult};
-use model::run::Run;
 use model::stats::percentile::Standing;
 use model::stats::responsiveness::{Band, Confidence, Responsiveness};
 use model::units::{BitRate, Nanos, count, grouped, percent, significant};
 
-/// The phases, and their round trips on one time axis.
-pub(in crate::format) fn brief(run: &Run, style: &Style) -> String {
-    let Some(loaded) = &run.summary.loaded else { return String::new() };
-    plain(&columns(), &rows(loaded), style) + &limits(loaded, style) + &over_time(loaded, style)
-}
-
-/// The limit of the load in each direction: its queue is there.
-fn limits(loaded: &LoadResult, style: &Style) -> String {
-    let line = |phase: &LoadPhase| {
+/// The phases with their limits, and their round trips on one time axis.
+pub(in crate::format) fn sections(loaded: &LoadResult) -> Vec<Vec<Part>> {
+    let table = Block::Table(Table::new(columns(), rows(loaded)));
+    let limit = |phase: &LoadPhase| {
         let limit = insight::limit::sentence(phase.limit.as_deref()?);
-        Some(fact(&format!("{}: limit", phrases::load(phase.load)), &limit, style))
+        Some((format!("{}: limit", phrases::load(phase.load)), limit))
     };
-    loaded.phases.iter().filter_map(line).collect()
+    // Its queue is there.
+    let limits = Block::facts(loaded.phases.iter().filter_map(limit));
+    let over_time =
+        vec![Part::Brief(vec![over_time(loaded, false)]), Part::Full(vec![over_time(loaded, true)])];
+    vec![vec![table.into(), limits.into()], over_time]
 }
 
 /// The responsiveness of each phase with its parts, under the name of the load.
@@ -63,14 +57,14 @@ fn responsive(figure: &Responsiveness) -> String {
 }
 
 /// The columns of the phases.
-pub(in crate::format) fn columns() -> Vec<Column> {
+fn columns() -> Vec<Column> {
     let mut columns = vec![Column::left("Load")];
     columns.extend(["p50", "p99", "Added", "Lost", "Up", "Down", "RPM"].map(Column::right));
     columns
 }
 
 /// A row for each phase.
-pub(in crate::format) fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
+fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
     let idle = loaded.phases.iter().find(|phase| phase.load.is_none()).and_then(|phase| phase.rtt);
     let row = |phase: &LoadPhase| {
         let rtt = phase.rtt.filter(|rtt| rtt.count > 0);
@@ -102,44 +96,35 @@ fn added_text(loaded: Nanos, idle: Nanos) -> String {
 }
 
 /// A line of bars for RTT, losses and, with the details, rates of each phase, all of the same scale.
-fn over_time(loaded: &LoadResult, style: &Style) -> String {
+fn over_time(loaded: &LoadResult, is_detail: bool) -> Part {
     let series = &loaded.series;
     let longest = series.iter().filter_map(median).max().unwrap_or_default();
     let fastest = series.iter().flat_map(|at| [at.up, at.down]).flatten().max().unwrap_or_default();
-    if series.is_empty() || longest == 0 || !style.bars {
-        return String::new();
-    }
-    let width = style.width.clamp(60, 120) - BESIDE;
     let most_lost = series.iter().map(|at| at.lost).max().unwrap_or_default();
     let losses = if most_lost > 0 { format!(", {most_lost} lost") } else { String::new() };
-    let rates_too = if style.detail { format!(", {fastest}") } else { String::new() };
+    let rates_too = if is_detail { format!(", {fastest}") } else { String::new() };
     let scale = format!("Over time: full height is a median of {}{losses}{rates_too}", Nanos(longest));
-    let mut text = title_text(&scale, style);
-    for phase in series.chunk_by(|one, next| one.load == next.load) {
+    let some = |count: u64| Some(count).filter(|count| *count > 0);
+    let lines = |phase: &[LoadPoint]| {
         let load = phrases::load(phase.first().and_then(|at| at.load));
-        let mut line = |what: &str, values: Vec<Option<u64>>, most: u64| {
-            if values.iter().any(|value| value.is_some_and(|value| value > 0)) {
-                text.push_str(&fact(
-                    &format!("{load}: {what}"),
-                    &blanks(&chart::line(&values, most, width)),
-                    style,
-                ));
-            }
-        };
-        let some = |count: u64| Some(count).filter(|count| *count > 0);
-        line("RTT", phase.iter().map(median).collect(), longest);
-        line("lost", phase.iter().map(|at| some(at.lost)).collect(), most_lost);
-        if style.detail {
-            line("rate up", rates(phase, |at| at.up), fastest.0);
-            line("rate down", rates(phase, |at| at.down), fastest.0);
+        let mut lines = vec![
+            ("RTT", phase.iter().map(median).collect(), longest),
+            ("lost", phase.iter().map(|at| some(at.lost)).collect(), most_lost),
+        ];
+        if is_detail {
+            lines.push(("rate up", rates(phase, |at| at.up), fastest.0));
+            lines.push(("rate down", rates(phase, |at| at.down), fastest.0));
         }
-    }
-    text
-}
-
-/// Braille blanks: no line is broken at them.
-fn blanks(line: &str) -> String {
-    line.replace(' ', "\u{2800}")
+        let line = |(what, values, most)| Spark {
+            name: format!("{load}: {what}"),
+            values,
+            most,
+            ..Spark::default()
+        };
+        lines.into_iter().map(line).collect::<Vec<_>>()
+    };
+    let phases = series.chunk_by(|one, next| one.load == next.load).filter(|_| longest > 0);
+    Part::OverTime(scale, phases.flat_map(lines).collect())
 }
 
 fn median(at: &LoadPoint) -> Option<u64> {
@@ -149,6 +134,3 @@ fn median(at: &LoadPoint) -> Option<u64> {
 fn rates(phase: &[LoadPoint], of: fn(&LoadPoint) -> Option<BitRate>) -> Vec<Option<u64>> {
     phase.iter().map(|at| of(at).map(|rate| rate.0)).collect()
 }
-
-/// Columns beside the bars.
-const BESIDE: usize = 20;

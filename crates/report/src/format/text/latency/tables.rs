@@ -6,16 +6,15 @@ use model::latency::{Cause, EgressResult, Outlier};
 use model::stats::histogram::Histogram;
 use model::units::Nanos;
 
-/// From and to, the count and a bar of so many columns, for each row of the histogram; in short in seven rows, the last of which is
+/// From and to, the count and its share of the largest, for each row of the histogram; in short in seven rows, the last of which is
 /// the tail beyond p99.
 pub(in crate::format) fn histogram_rows(
     egress: &EgressResult,
-    width: usize,
     is_short: bool,
-) -> Vec<(Nanos, Nanos, u64, String)> {
+) -> Vec<(Nanos, Nanos, u64, f64)> {
     let decoded = egress.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
     let rows = if is_short { chart::brief } else { chart::histogram };
-    decoded.map(|decoded| rows(&decoded, width)).unwrap_or_default()
+    decoded.map(|decoded| rows(&decoded)).unwrap_or_default()
 }
 
 /// The slowest round trips and their causes.

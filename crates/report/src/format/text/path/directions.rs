@@ -1,43 +1,30 @@
-//! Sizes that cross in each direction: a row for each figure, the directions side by side.
+//! Figures of each direction that are phrases; `brief::path` has the table of the others.
 
 use super::heading::known_ways;
 use model::path::{
     Bound, Discovery, FragmentDelivery, HopSource, LimitingHop, PathDirection, PathResult, ServiceLimit,
     TcpDirection,
 };
-use model::plan::Direction;
 use model::units::percent;
 
-/// Every figure that one direction has at least, in each direction that was looked at; `-` where it is not known.
-pub(in crate::format) fn rows(path: &PathResult) -> Vec<Vec<String>> {
-    let directions: Vec<&PathDirection> =
-        known_ways(path).into_iter().filter_map(|direction| path.in_direction(direction)).collect();
-    let row = |(name, cell): &(&str, Cell)| {
-        let cells: Vec<Option<String>> = directions.iter().map(|one_way| cell(one_way)).collect();
-        let is_known = cells.iter().any(Option::is_some);
-        let cells = cells.into_iter().map(|cell| cell.unwrap_or_else(|| "-".into()));
-        is_known.then(|| std::iter::once((*name).to_owned()).chain(cells).collect())
+/// Every phrase about a direction that was looked at, by its name.
+pub(in crate::format) fn facts(path: &PathResult) -> Vec<(String, String)> {
+    let of_direction = |direction| {
+        let one_way = path.in_direction(direction)?;
+        let fact = |(name, phrase): &(&str, Phrase)| Some((format!("{name} {direction}"), phrase(one_way)?));
+        Some(PHRASES.iter().filter_map(fact).collect::<Vec<_>>())
     };
-    FIGURES.iter().filter_map(row).collect()
+    known_ways(path).into_iter().filter_map(of_direction).flatten().collect()
 }
 
-type Cell = fn(&PathDirection) -> Option<String>;
+type Phrase = fn(&PathDirection) -> Option<String>;
 
-const FIGURES: &[(&str, Cell)] = &[
-    ("path MTU", |one_way| Some(path_mtu(one_way))),
-    ("UDP payload", |one_way| one_way.max_udp_payload.map(|payload| format!("{payload} bytes"))),
-    ("interface MTU", |one_way| one_way.interface_mtu.map(|mtu| mtu.to_string())),
+const PHRASES: &[(&str, Phrase)] = &[
     ("kernel believes", |one_way| one_way.cached_mtu.map(|mtu| mtu.to_string())),
     ("other flows", other_flows),
     ("limiting hop", |one_way| one_way.limiting_hop.as_ref().map(hop)),
     ("hops traced", hops),
-    ("discovery", |one_way| Some(discovery(one_way)).filter(|_| one_way.discovery != Discovery::Unknown)),
-    ("black hole", |one_way| {
-        one_way.black_hole.map(|hole| format!("{} to {} bytes vanish", hole.first, hole.last))
-    }),
-    ("fragments", |one_way| {
-        Some(delivery(one_way.fragments.delivery).to_owned()).filter(|_| fate_known(one_way))
-    }),
+    ("discovery", discovery),
     ("MSS of the SYN", |one_way| mss(one_way.tcp.as_ref()?)),
     ("TCP segments", |one_way| segments(one_way.tcp.as_ref()?)),
     ("tcp_mtu_probing", probing),
@@ -53,15 +40,6 @@ const FIGURES: &[(&str, Cell)] = &[
         ))
     }),
 ];
-
-fn path_mtu(direction: &PathDirection) -> String {
-    match (direction.path_mtu, direction.bound) {
-        (None, _) | (_, Bound::Unknown) => "not known".into(),
-        (Some(mtu), Bound::Exact) => format!("{mtu} bytes"),
-        (Some(mtu), Bound::AtLeast) => format!("{mtu} bytes or more"),
-        (Some(mtu), Bound::AtMost) => format!("{mtu} bytes at most"),
-    }
-}
 
 /// The path MTU as far as it is known: `1400`, `1400 or more`.
 pub(in crate::format) fn bound(direction: &PathDirection) -> String {
@@ -103,9 +81,9 @@ fn hop(hop: &LimitingHop) -> String {
     }
 }
 
-fn discovery(direction: &PathDirection) -> String {
-    match direction.discovery {
-        Discovery::Unknown => "not known".into(),
+fn discovery(direction: &PathDirection) -> Option<String> {
+    Some(match direction.discovery {
+        Discovery::Unknown => return None,
         Discovery::NotNeeded => "not needed".into(),
         Discovery::Works => "works: the sender is notified".into(),
         Discovery::Silent => "silent: the sender is not notified".into(),
@@ -119,7 +97,7 @@ fn discovery(direction: &PathDirection) -> String {
             reported.dedup();
             format!("wrong: the sender is notified {}", reported.join(", "))
         }
-    }
+    })
 }
 
 /// Path MTUs of the flows beside the first, where they were looked at.
@@ -148,27 +126,6 @@ fn hops(direction: &PathDirection) -> Option<String> {
         })
         .collect();
     (!each.is_empty()).then(|| each.join(", "))
-}
-
-fn fate_known(direction: &PathDirection) -> bool {
-    direction.fragments.delivery != FragmentDelivery::Unknown
-}
-
-/// How fragments are handled, in a few words.
-pub(super) fn delivery(delivery: FragmentDelivery) -> &'static str {
-    match delivery {
-        FragmentDelivery::Unknown => "not known",
-        FragmentDelivery::Pass => "cross",
-        FragmentDelivery::AllDropped => "none crosses",
-        FragmentDelivery::NonFirstDropped => "only the first of each datagram crosses",
-        FragmentDelivery::FirstDropped => "the first of each datagram is dropped",
-        FragmentDelivery::Dropped => "do not cross",
-        FragmentDelivery::OutOfOrderDropped => "cross only in order",
-        FragmentDelivery::Reassembled => "cross, reassembled on the path",
-        FragmentDelivery::LargeDropped => "small ones cross, large ones are dropped",
-        FragmentDelivery::SmallDropped => "large ones cross, small ones are dropped",
-        FragmentDelivery::NotReassembled => "cross, and the receiver's kernel does not put them together",
-    }
 }
 
 fn mss(tcp: &TcpDirection) -> Option<String> {
@@ -212,40 +169,4 @@ pub(in crate::format) fn service(service: &ServiceLimit) -> Vec<(&'static str, S
     let facts =
         [("answers", Some(answers)), ("silent", silent), ("in fragments", Some(cut)), ("refused", refused)];
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
-}
-
-/// One direction of a path in two or three lines, for a run of several tests.
-pub(in crate::format) fn facts(path: &PathResult) -> Vec<(&'static str, String)> {
-    let mut facts = Vec::new();
-    for direction in known_ways(path) {
-        let Some(one_way) = path.in_direction(direction) else { continue };
-        let names = match direction {
-            Direction::Up => ("path MTU up", "black hole up", "fragments up", "TCP's MSS up"),
-            Direction::Down => ("path MTU down", "black hole down", "fragments down", "TCP's MSS down"),
-        };
-        let payload =
-            one_way.max_udp_payload.map(|payload| format!(", UDP payload {payload}")).unwrap_or_default();
-        let limit = one_way
-            .limiting_hop
-            .as_ref()
-            .map(|limit| format!("; limited by {}", hop(limit)))
-            .unwrap_or_default();
-        facts.push((names.0, format!("{}{payload}{limit}", path_mtu(one_way))));
-        facts.extend(one_way.black_hole.map(|hole| {
-            (names.1, format!("packets of {} to {} bytes vanish without a message", hole.first, hole.last))
-        }));
-        facts.extend(fate_known(one_way).then(|| (names.2, fragments(one_way))));
-        let changed = one_way.tcp.as_ref().filter(|tcp| tcp.mss_sent != tcp.mss_received);
-        facts.extend(changed.and_then(mss).map(|mss| (names.3, mss)));
-    }
-    facts
-}
-
-/// How fragments are handled, and the number of datagrams that show it.
-fn fragments(direction: &PathDirection) -> String {
-    let tests = direction.fragments.tests.iter().filter(|test| super::fragments::is_whole(test.shape));
-    let (sent, received) = tests
-        .fold((0_u64, 0_u64), |sum, test| (sum.0 + u64::from(test.sent), sum.1 + u64::from(test.received)));
-    let of = if sent > 0 { format!(" ({received} of {sent} datagrams arrived)") } else { String::new() };
-    format!("{}{of}", delivery(direction.fragments.delivery))
 }

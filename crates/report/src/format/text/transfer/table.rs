@@ -27,13 +27,13 @@ const CELLS: [Cell; 6] = [
 ];
 
 /// Headings of the columns that some row fills.
-pub(in crate::format) fn columns(rows: &[TransferRow]) -> Vec<Column> {
+pub(super) fn columns(rows: &[TransferRow]) -> Vec<Column> {
     let figures = filled(rows).into_iter().map(|(heading, _)| Column::right(heading));
     std::iter::once(Column::left("what")).chain(figures).collect()
 }
 
 /// The rows under them.
-pub(in crate::format) fn rows(rows: &[TransferRow]) -> Vec<Vec<String>> {
+pub(super) fn rows(rows: &[TransferRow]) -> Vec<Vec<String>> {
     let cells = filled(rows);
     let row = |row: &TransferRow| {
         let figures = cells.iter().map(|(_, cell)| cell(row).unwrap_or_default());
@@ -87,7 +87,7 @@ const CHANGES: [Change; 5] = [
 ];
 
 /// The columns of the table of changes, and its rows; no rows without a baseline.
-pub(in crate::format) fn changes(rows: &[TransferRow]) -> (Vec<Column>, Vec<Vec<String>>) {
+pub(super) fn changes(rows: &[TransferRow]) -> (Vec<Column>, Vec<Vec<String>>) {
     let gains: Vec<Changed<'_>> = rows.iter().filter_map(|row| changed(row, rows)).collect();
     let filled = CHANGES.iter().filter(|(_, cell)| gains.iter().any(|gain| cell(gain).is_some()));
     let filled: Vec<&Change> = filled.collect();

@@ -24,8 +24,9 @@ impl FigureTable {
     }
 
     /// The lines, with those of details where the style has them. A note that has no room beside its row stands below it.
-    pub(in crate::format) fn text(&self, style: &Style) -> String {
-        let rows: Vec<&FigureRow> = self.rows.iter().filter(|row| style.detail || !row.detail).collect();
+    pub(super) fn text(&self, style: &Style) -> String {
+        let is_shown = |row: &&FigureRow| (style.detail || !row.detail) && (style.bars || !row.drawn);
+        let rows: Vec<&FigureRow> = self.rows.iter().filter(is_shown).collect();
         let length = |text: &str| text.chars().count();
         let names = rows.iter().map(|row| length(&label(row))).max().unwrap_or(0);
         let column = |index: usize| {
