@@ -87,7 +87,7 @@ fn finding(check: &Check) -> Option<Finding> {
     })
 }
 
-/// For people: what is wrong first, with its mend.
+/// For people: what is wrong first, with its fix.
 fn text(checks: &[Check], style: &Style) -> String {
     // Prose beyond this is hard to read; a command may be as long as it is.
     let prose = style.prose();

@@ -1,7 +1,7 @@
 //! The table of packet sizes, what to set, and what could not be found out.
 
 use super::super::Style;
-use super::super::text::path::{bound, fate_word, known_ways, service, unknown};
+use super::super::text::path::{bound, delivery_word, known_ways, service, unknown};
 use super::plain;
 use super::screen::Body;
 use crate::document::{FigureRow, FigureTable};
@@ -110,7 +110,7 @@ fn discovery_note(discovery: Discovery) -> Option<&'static str> {
 }
 
 fn delivery(delivery: FragmentDelivery) -> Option<String> {
-    (delivery != FragmentDelivery::Unknown).then(|| fate_word(delivery).to_owned())
+    (delivery != FragmentDelivery::Unknown).then(|| delivery_word(delivery).to_owned())
 }
 
 /// Datagrams that were sent in fragments, and those that arrived.

@@ -8,7 +8,7 @@ mod sizes;
 
 pub(super) use advice::advice_text;
 pub(in crate::format) use advice::name as setting;
-pub(in crate::format) use directions::{bound, facts, fate_word, rows, service};
+pub(in crate::format) use directions::{bound, delivery_word, facts, rows, service};
 pub(in crate::format) use fragments::{
     is_whole, name as fragment_shape, rows as fragment_rows, shapes as fragment_shapes,
 };

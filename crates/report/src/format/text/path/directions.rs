@@ -36,7 +36,7 @@ const FIGURES: &[(&str, Cell)] = &[
         one_way.black_hole.map(|hole| format!("{} to {} bytes vanish", hole.first, hole.last))
     }),
     ("fragments", |one_way| {
-        Some(delivery(one_way.fragments.delivery).to_owned()).filter(|_| fate_known(one_way))
+        Some(delivery(one_way.fragments.delivery).to_owned()).filter(|_| delivery_known(one_way))
     }),
     ("MSS of the SYN", |one_way| mss(one_way.tcp.as_ref()?)),
     ("TCP segments", |one_way| segments(one_way.tcp.as_ref()?)),
@@ -74,7 +74,7 @@ pub(in crate::format) fn bound(direction: &PathDirection) -> String {
 }
 
 /// How fragments are handled, in a word or two.
-pub(in crate::format) fn fate_word(delivery: FragmentDelivery) -> &'static str {
+pub(in crate::format) fn delivery_word(delivery: FragmentDelivery) -> &'static str {
     match delivery {
         FragmentDelivery::Unknown => "unknown",
         FragmentDelivery::Pass => "delivered",
@@ -150,7 +150,7 @@ fn hops(direction: &PathDirection) -> Option<String> {
     (!each.is_empty()).then(|| each.join(", "))
 }
 
-fn fate_known(direction: &PathDirection) -> bool {
+fn delivery_known(direction: &PathDirection) -> bool {
     direction.fragments.delivery != FragmentDelivery::Unknown
 }
 
@@ -234,7 +234,7 @@ pub(in crate::format) fn facts(path: &PathResult) -> Vec<(&'static str, String)>
         facts.extend(one_way.black_hole.map(|hole| {
             (names.1, format!("packets of {} to {} bytes vanish without a message", hole.first, hole.last))
         }));
-        facts.extend(fate_known(one_way).then(|| (names.2, fragments(one_way))));
+        facts.extend(delivery_known(one_way).then(|| (names.2, fragments(one_way))));
         let changed = one_way.tcp.as_ref().filter(|tcp| tcp.mss_sent != tcp.mss_received);
         facts.extend(changed.and_then(mss).map(|mss| (names.3, mss)));
     }
