@@ -126,7 +126,7 @@ fn between(run: &Run) -> String {
 /// The figures.
 fn body(run: &Run, style: &Style) -> Body {
     let mut body = match run.subject() {
-        Subject::Latency => Body::of_sections(&latency::body(run, style)),
+        Subject::Latency => latency::body(run, style),
         Subject::Path => path::body(run, style),
         Subject::Hops => Body::whole(&super::hops::body(run, style)),
         Subject::Transfer => Body::of_sections(&transfer::transfer_text(run, style)),

@@ -1,17 +1,20 @@
 //! Round trips: percentiles in a row, their bounds, and a short histogram; of several ways or phases their tables.
 
 use super::super::text::latency::{
-    Given, Unit, bars_over_time, counted, given, histogram_rows, load_brief, reservation, ways_block,
+    Given, Unit, bars_over_time, counted, given, histogram_rows, load_brief, load_limits, reservation,
+    ways_block,
 };
 use super::super::{Paint, Style};
+use super::findings::{hanging, one_line};
 use super::grouped;
+use super::screen::{Body, Remark};
 use crate::document::{FigureRow, FigureTable};
 use model::latency::EgressResult;
 use model::run::Run;
 use model::units::Nanos;
 
-/// The tables of the run.
-pub(super) fn body(run: &Run, style: &Style) -> String {
+/// The tables of the run, and the limit of each load below them.
+pub(super) fn body(run: &Run, style: &Style) -> Body {
     let egress_paths = match run.summary.egress_paths.as_slice() {
         [] => String::new(),
         [egress] if run.summary.loaded.is_none() => egress_line(egress, style) + &over_time(run, style),
@@ -21,7 +24,17 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
     let parts = [egress_paths, load_brief(run, style)];
     let parts: Vec<&str> =
         parts.iter().map(|part| part.trim_start_matches('\n')).filter(|part| !part.is_empty()).collect();
-    parts.join("\n")
+    Body { remarks: limits(run, style), ..Body::of_sections(&parts.join("\n")) }
+}
+
+fn limits(run: &Run, style: &Style) -> Vec<Remark> {
+    let mark = format!("{:<8}", "limit");
+    let remark = |(load, sentence): (&str, String)| Remark {
+        id: "limit".into(),
+        line: one_line(&mark, load, &sentence, style),
+        full: hanging(&mark, &format!("{load}: {sentence}"), None, style),
+    };
+    run.summary.loaded.iter().flat_map(|loaded| load_limits(loaded)).map(remark).collect()
 }
 
 fn egress_line(egress: &EgressResult, style: &Style) -> String {

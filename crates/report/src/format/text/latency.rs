@@ -22,7 +22,7 @@ pub(super) use heading::started;
 pub(in crate::format) use heading::{ends_line, phrase, title, waits};
 pub(super) use intervals::{header, row};
 pub(in crate::format) use loaded::{
-    brief as load_brief, columns as load_columns, responsiveness, rows as load_rows,
+    brief as load_brief, columns as load_columns, limits as load_limits, responsiveness, rows as load_rows,
 };
 pub(in crate::format) use percentiles::{Given, given, missing, reservation};
 pub(in crate::format) use tables::{histogram_rows, slowest};

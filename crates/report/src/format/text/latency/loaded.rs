@@ -16,16 +16,15 @@ use model::units::{BitRate, Nanos, count, grouped, percent, significant};
 /// The phases, and their round trips on one time axis.
 pub(in crate::format) fn brief(run: &Run, style: &Style) -> String {
     let Some(loaded) = &run.summary.loaded else { return String::new() };
-    plain(&columns(), &rows(loaded), style) + &limits(loaded, style) + &over_time(loaded, style)
+    plain(&columns(), &rows(loaded), style) + &over_time(loaded, style)
 }
 
-/// The limit of the load in each direction: its queue is there.
-fn limits(loaded: &LoadResult, style: &Style) -> String {
-    let line = |phase: &LoadPhase| {
-        let limit = insight::limit::sentence(phase.limit.as_deref()?);
-        Some(fact(&format!("{}: limit", phrases::load(phase.load)), &limit, style))
+/// The limit of the load in each direction, in a sentence under the name of the load: its queue is there.
+pub(in crate::format) fn limits(loaded: &LoadResult) -> Vec<(&'static str, String)> {
+    let named = |phase: &LoadPhase| {
+        Some((phrases::load(phase.load), insight::limit::sentence(phase.limit.as_deref()?)))
     };
-    loaded.phases.iter().filter_map(line).collect()
+    loaded.phases.iter().filter_map(named).collect()
 }
 
 /// The responsiveness of each phase with its parts, under the name of the load.
