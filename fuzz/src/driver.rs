@@ -41,7 +41,7 @@ pub struct Driver {
     closed: bool,
     held: Held,
     /// The peer has no right to any work.
-    stranger: bool,
+    unauthenticated: bool,
     /// Something was to be done.
     asked: bool,
 }
@@ -49,13 +49,13 @@ pub struct Driver {
 impl Driver {
     pub fn new(session: Box<dyn Session>, sayings: &'static [&'static [u8]]) -> Driver {
         let (now, held) = (MonoTime(1), Held::from_now());
-        Driver { session, sayings, now, deadline: None, closed: false, held, stranger: false, asked: false }
+        Driver { session, sayings, now, deadline: None, closed: false, held, unauthenticated: false, asked: false }
     }
 
     /// The peer cannot prove who it is.
     #[must_use]
-    pub fn with_stranger(self, stranger: bool) -> Driver {
-        Driver { stranger, ..self }
+    pub fn with_unauthenticated(self, unauthenticated: bool) -> Driver {
+        Driver { unauthenticated, ..self }
     }
 
     pub fn run(&mut self, script: &mut Script<'_>) {
@@ -141,7 +141,7 @@ impl Driver {
                 other if self.closed => panic!("{other:?} after Close"),
                 Output::Close => self.closed = true,
                 Output::Work(work) => {
-                    assert!(!self.stranger, "{work:?} for a stranger");
+                    assert!(!self.unauthenticated, "{work:?} for an unauthenticated client");
                     self.asked = true;
                 }
                 _ => {}

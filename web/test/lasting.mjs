@@ -1,12 +1,17 @@
 // The page that is kept open: many tabs, a server that is started anew, hostile names, thousands of runs.
-// node lasting.mjs PATHMETER STORE FAR_END [FOLDER]; PATHMETER is the program, FAR_END a host with a pathmeter.
+// node lasting.mjs PATHMETER STORE FAR_END PART [FOLDER]; PATHMETER is the program, FAR_END a host with a pathmeter, PART one of
+// `lasting` and `details`, which take about the same time.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
+import { transform } from 'esbuild'
 import { PHONE, WIDE, browser, check, go, open } from './browser.mjs'
+import { matrix, rounds } from './matrix.mjs'
 
-const [program, store, far, folder] = process.argv.slice(2)
+const [program, store, far, part, folder] = process.argv.slice(2)
+const token = 'a token that is never guessed'
 let port = 0
 let server
 
@@ -116,6 +121,10 @@ async function restart() {
   await page.getByRole('button', { name: 'Start' }).waitFor()
   assert.equal(await page.locator('[aria-label="The test"]').count(), 0)
   await list.locator('li .status-running').first().waitFor({ state: 'detached' })
+  const { runs: cut } = await api('runs?status=unended&limit=1')
+  await list.goto(at(`#/run/${cut[0].id}`))
+  await list.getByText('The test was cut off.').waitFor()
+  assert.equal(await list.getByText('the peer sent no result').count(), 0, 'no cause is named that is not the cause')
   // No token of before is needed: the page has asked for the new one.
   await page.getByLabel('Seconds').fill('600')
   await page.getByRole('button', { name: 'Start' }).click()
@@ -128,7 +137,7 @@ async function restart() {
 }
 
 /** With a token: logging in and out, and a session that ends while a test runs. */
-async function sessions(token) {
+async function sessions() {
   await kill()
   writeFileSync(`${store}.token`, `${token}\n`, { mode: 0o600 })
   await serve(['--token-file', `${store}.token`])
@@ -407,53 +416,171 @@ async function imports() {
   await page.context().close()
 }
 
-/** A matrix of 40 agents fits a window, and on a phone cells are seen. */
-async function matrix() {
-  const agents = Array.from({ length: 40 }, (_, number) => `agent-with-a-rather-long-name-${number}`)
-  const cells = agents.flatMap((from) => agents.filter((to) => to !== from).map((to) => ({ from, to, state: 'done', tone: 'ok', figure: { name: 'tcp.up.goodput', value: 1e9, text: '1 Gbit/s' }, reason: null, run: `${from}-${to}`, target: `${from} -> ${to}`, started: '2026-11-23T03:00:00Z' })))
-  const findings = Array.from({ length: 254 }, (_, number) => ({ id: 'x', test: 'throughput', title: `finding ${number}` }))
-  const mesh = { label: 'night', started: '2026-11-23T03:00:00Z', finished: null, findings, matrices: [{ test: 'throughput', family: null, figure: 'tcp.goodput', agents, cells }] }
-  for (const [options, least] of [[{ ...WIDE, viewport: { width: 1440, height: 900 } }, 40], [PHONE, 8]]) {
-    const page = await open(options)
-    await page.route('**/api/meshes', (route) => route.fulfill({ json: { meshes: [mesh], looked_at: 1560 } }))
-    await go(page, at('#/mesh'), 'section.card td a')
-    const seen = await page.locator('section.card tbody tr').first().locator('td').evaluateAll((cells) => cells.filter((cell) => cell.getBoundingClientRect().right <= window.innerWidth && cell.getBoundingClientRect().left > 0).length)
-    assert.ok(seen >= least, `${seen} columns are seen`)
-    assert.ok((await page.locator('section.card').first().boundingBox()).y < 900, 'findings do not hide it')
-    const names = await page.locator('section.card tbody th').allInnerTexts()
-    assert.equal(new Set(names).size, 40, 'names that begin alike differ')
-    const [label, cell] = await Promise.all(['th', 'td a'].map((part) => page.locator(`section.card tbody tr:nth-child(2) ${part}`).first().boundingBox()))
-    assert.ok(Math.abs(label.y + label.height / 2 - cell.y - cell.height / 2) < 4, 'a name stands beside its cells')
-    if (folder) await page.screenshot({ path: `${folder}/matrix-${options.viewport.width}.png` })
-    await page.context().close()
-  }
-  // A matrix that stays open is read again.
+/** The page of a device under test: equal notes are one line, many notes are folded, and each frame size has its latency. */
+async function devices() {
+  const fixture = new URL('../../crates/report/tests/fixtures/results/rfc2544-1.json', import.meta.url)
+  const report = JSON.parse(readFileSync(fixture, 'utf8'))
+  const [device] = report.devices
+  const same = Array(27).fill('The device dropped frames of a stream that it was not asked to forward.')
+  device.notes = [...same, ...Array.from({ length: 11 }, (_, number) => `Trial ${number} was repeated.`)]
   const page = await open(WIDE)
-  let asked = 0
-  await page.route('**/api/meshes', (route) => route.fulfill({ json: { meshes: [{ ...mesh, label: `night ${asked++}`, findings: [] }], looked_at: 1560 } }))
-  await page.clock.install()
-  await go(page, at('#/mesh'), 'section.card td a')
-  await page.getByText('night 0:').waitFor()
-  await page.clock.fastForward(31_000)
-  await page.getByText('night 1:').waitFor()
+  await go(page, at('#/runs'), 'li a.run')
+  await page.locator('input[type=file]').setInputFiles({ name: 'device.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(report)) })
+  await page.getByText('1 run read, 1 of them new').waitFor()
+  await go(page, at(`#/run/${report.id}`), '.picture svg')
+  assert.equal(await page.getByText(same[0]).count(), 1, 'the same note many times is one line')
+  await page.getByText('(27 times)').waitFor()
+  assert.ok(await page.getByText('Trial 10 was repeated.').isHidden(), 'a long list is folded')
+  await page.locator('summary', { hasText: /^\d+ more notes$/ }).click()
+  await page.getByText('Trial 10 was repeated.').waitFor()
+  await page.locator('summary', { hasText: 'Latency of every frame size' }).click()
+  const drawn = page.locator('details', { hasText: 'Latency of every frame size' }).locator('svg')
+  await drawn.waitFor()
+  const sizes = device.rows.filter((row) => row.latency.length).map((row) => row.stream.frames.name)
+  const text = await drawn.textContent()
+  assert.ok(sizes.length > 2 && sizes.every((size) => text.includes(`Latency of ${size}`)), `${sizes}: ${text}`)
+  await check(page, 'device', folder)
+  console.log('ok the page of a device is short, and has the latency of every frame size')
   await page.context().close()
-  console.log('ok a matrix of 40 agents fits')
+}
+
+/** The desktop is notified of the end of a long test, once, and only where the user has allowed it and does not look. */
+async function notified() {
+  const context = await browser.newContext(WIDE)
+  await context.addInitScript(() => {
+    let permission = sessionStorage.getItem('permission') ?? 'default'
+    window.shown = []
+    window.Notification = class {
+      static get permission() {
+        return permission
+      }
+      static async requestPermission() {
+        sessionStorage.setItem('permission', (permission = 'granted'))
+        return permission
+      }
+      constructor(title, options) {
+        window.shown.push([title, options.body, options.tag])
+      }
+    }
+    Object.defineProperty(document, 'visibilityState', { get: () => (window.away ? 'hidden' : 'visible') })
+  })
+  const page = await open(WIDE, context)
+  // A test of a second that took a minute.
+  await page.route('**/api/live/standing*', async (route) => {
+    const json = await (await route.fetch()).json()
+    if (json.test) json.test.elapsed_seconds += 60
+    await route.fulfill({ json })
+  })
+  const away = (away) => page.evaluate((away) => ((window.away = away), document.dispatchEvent(new Event('visibilitychange'))), away)
+  const end = async () => {
+    const { csrf } = await api('session')
+    await fetch(at('api/live/stop'), { method: 'POST', headers: { 'x-csrf-token': csrf } })
+    while ((await api('live/standing')).running) await new Promise((done) => setTimeout(done, 100))
+  }
+  // Without permission nothing is asked for, and nothing is shown.
+  await start(page)
+  await away(true)
+  await end()
+  await away(false)
+  await page.getByText('Open the run').waitFor()
+  assert.deepEqual(await page.evaluate(() => window.shown), [])
+  await page.getByLabel('Notify me').check()
+  await page.reload()
+  assert.ok(await page.getByLabel('Notify me').isChecked(), 'the choice is kept')
+  // Somebody who looks needs no notification.
+  await start(page)
+  await stop(page)
+  await page.getByText('Open the run').waitFor()
+  assert.deepEqual(await page.evaluate(() => window.shown), [])
+  await start(page)
+  await away(true)
+  await end()
+  await page.waitForFunction(() => window.shown.length === 1)
+  const [[title, body, tag]] = await page.evaluate(() => window.shown)
+  const { runs } = await api('runs?limit=1')
+  assert.equal(tag, runs[0].id)
+  assert.match(title, /^throughput to .* has ended$/)
+  assert.match(body, /^(OK|DEGRADED|PROBLEM|VOID) \S/)
+  await page.getByLabel('Notify me').uncheck()
+  console.log('ok the desktop is notified of the end of a long test')
+  await context.close()
+}
+
+/** A run has a note, and a short link that the server leads to its view. */
+async function shared() {
+  const { runs } = await api('runs?kind=throughput&limit=1')
+  const page = await open(WIDE)
+  await go(page, at(`#/run/${runs[0].id}`), '[aria-label="Verdict"]')
+  const text = 'first line\n<img src=x onerror=window.hacked=1>'
+  await page.getByRole('button', { name: 'Add a note' }).click()
+  await page.getByLabel('Note', { exact: true }).fill(text)
+  await check(page, 'note', folder)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Note saved').waitFor()
+  await page.reload()
+  assert.ok((await page.locator('p.note').innerText()).includes(text), 'its lines and its signs stay')
+  await page.getByRole('button', { name: 'Change the note' }).click()
+  await page.getByLabel('Note', { exact: true }).fill('\u202eevil')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('alert').waitFor()
+  assert.equal(await page.getByLabel('Note', { exact: true }).inputValue(), '\u202eevil', 'a refused text is not lost')
+  page.wrong = []
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('button', { name: 'Link', exact: true }).click()
+  const link = await page.getByLabel('Address of this run').inputValue()
+  assert.ok(link.length < 50, link)
+  assert.equal(await page.getByRole('img', { name: 'QR code' }).count(), 0, 'no phone reaches the loopback')
+  await check(page, 'link', folder)
+  await page.goto(link)
+  await page.locator('p.note').waitFor()
+  await page.context().close()
+  // The code is that of another encoder: by Python's package qrcode, level M, masks 6 and 0.
+  const { code } = await transform(readFileSync(new URL('../src/lib/qr.ts', import.meta.url), 'utf8'), { loader: 'ts', format: 'esm' })
+  const { qr } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+  const digest = (text) => createHash('sha256').update(qr(text).map((row) => row.map(Number).join('')).join('\n')).digest('hex')
+  assert.equal(digest('http://10.0.0.2:5280/run/01a205c8-1234-7000'), 'dfb117550f76dd21c0885cb299a782a0062388b34534da61de89632dd1a52450')
+  assert.equal(digest('x'.repeat(213)), 'f8a692e420006d88c10e55f6fb2f048c68ad07db0d7c3f134adf4ff3fc04aae2')
+  assert.equal(qr('x'.repeat(214)), undefined)
+  console.log('ok a run has a note and a link')
+}
+
+/** A user with a token for looking sees every run, and nothing that would change one. */
+async function readers() {
+  await kill()
+  writeFileSync(`${store}.token`, `${token}\n`, { mode: 0o600 })
+  writeFileSync(`${store}.read`, `# the team\n${token} to look\n`, { mode: 0o600 })
+  await serve(['--token-file', `${store}.token`, '--read-token-file', `${store}.read`])
+  const page = await open(WIDE)
+  await go(page, at('#/runs'), 'input[type=password]')
+  await page.getByLabel('Token', { exact: true }).fill(`${token} to look`)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.locator('li a.run').first().waitFor()
+  assert.equal(await page.locator('input[type=file]').count(), 0)
+  await page.locator('li input[type=checkbox]').first().check()
+  assert.equal(await page.getByRole('button', { name: 'Forget' }).count(), 0)
+  await page.locator('li a.run').first().click()
+  await page.locator('[aria-label="Verdict"]').waitFor()
+  for (const name of ['Forget', 'Add a note']) assert.equal(await page.getByRole('button', { name }).count(), 0, name)
+  assert.equal(await page.getByRole('link', { name: 'Measure again' }).count(), 0)
+  await check(page, 'reader', folder)
+  await go(page, at(`#/live?host=${far}`), 'form')
+  assert.equal(await page.getByRole('button', { name: 'Start' }).count(), 0)
+  await page.getByText('Your token is for looking only').waitFor()
+  assert.deepEqual(page.wrong, [])
+  console.log('ok a user with a token for looking changes nothing')
+  await page.context().close()
+  await kill()
+  await serve()
+}
+
+const PARTS = {
+  lasting: [hostile, charts, days, zeros, lab, imports, list, others, tabs, restart, sessions],
+  details: [() => matrix(at, folder), () => rounds(at, folder), devices, notified, shared, readers],
 }
 
 try {
   await serve()
-  await hostile()
-  await charts()
-  await days()
-  await zeros()
-  await lab()
-  await imports()
-  await list()
-  await others()
-  await matrix()
-  await tabs()
-  await restart()
-  await sessions('a token that nobody guesses')
+  for (const check of PARTS[part]) await check()
 } finally {
   await browser.close()
   server?.kill('SIGKILL')

@@ -38,7 +38,7 @@ function meshes() {
   const cells = agents.flatMap((from) => agents.filter((to) => to !== from).map((to) => cell(from, to)))
   const matrices = [null, 6].map((family) => ({ test: 'throughput', family, figure: 'tcp.goodput', agents, cells }))
   const findings = [{ id: 'site-slow-in', test: 'throughput', title: 'everything into ams is slow' }]
-  const mesh = (label) => ({ label, started: '2026-11-23T03:00:00Z', finished: null, findings, matrices })
+  const mesh = (label) => ({ label, started: '2026-11-23T03:00:00Z', finished: null, round: null, rounds: [], findings, matrices })
   return { meshes: [mesh('night'), mesh('another')], looked_at: 12 }
 }
 
@@ -102,10 +102,10 @@ async function keyboard() {
   await page.keyboard.press('1')
   await page.locator('[data-search]').waitFor()
   await page.keyboard.press('/')
-  await page.keyboard.type('nobody.example')
+  await page.keyboard.type('absent.example')
   await page.keyboard.press('Enter')
   await page.getByText('No kept run matches.').waitFor()
-  assert.match(page.url(), /find=nobody.example/)
+  assert.match(page.url(), /find=absent.example/)
   await page.getByRole('button', { name: 'Colours' }).click()
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')
   console.log('ok keyboard, filters and colours')

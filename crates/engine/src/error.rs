@@ -368,7 +368,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_cause_is_told_once() {
+    fn a_cause_is_reported_once() {
         let missing = io::Error::from_raw_os_error(linux::errno::ENOENT);
         let named = OsError::new("set TCP_CONGESTION on", "tcp 10.0.0.2:5210", missing);
         let error = Error::from(named).context("open data stream 0");

@@ -299,7 +299,7 @@ impl Server {
             tls.map(|tls| format!("clients connect with --fingerprint {}", hex(&tls.fingerprint())));
         let longest = self.policy(self.beyond).max_time.filter(|_| self.beyond && config.max_time.is_none());
         let longest = longest.map(|longest| {
-            format!("clients that need no token may test for {longest} (--max-time TIME says otherwise)")
+            format!("clients that need no token may test for {longest} (--max-time TIME changes that)")
         });
         let line_if = |is: bool, line: &str| is.then(|| line.to_owned());
         let has_iperf2 = config.iperf2.is_some();
@@ -485,7 +485,7 @@ fn is_beyond(address: SocketAddr) -> bool {
 
 const OPEN_TO_ALL: &str =
     "open to everyone who can reach this host: no token is asked for (--token-file FILE asks for one)";
-const REFLECTS: &str = "whoever forges an address can have UDP sent there by the iPerf2 port (--iperf2-udp-reverse): \
+const REFLECTS: &str = "a client that forges an address can have UDP sent there by the iPerf2 port (--iperf2-udp-reverse): \
                         limit it with --max-rate and --max-time, or by a firewall";
 const REFLECTS_NOT: &str = "iPerf2 clients get UDP sent to them (-R, --full-duplex, -d, -r) only from this host or with \
                             a TCP connection beside (--iperf2-udp-reverse serves the others)";

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_meets_nobody() {
+    fn no_agents_have_no_rounds() {
         assert!(tournament(0).is_empty() && tournament(1).is_empty());
         assert!(colour(0, &[], &[]).is_empty());
         assert_eq!(duration(&Vec::new(), Nanos::from_secs(1), Nanos::from_secs(1)), Nanos::ZERO);

@@ -215,7 +215,7 @@ impl Usage {
 pub struct CpuTimes {
     /// Which CPU.
     pub cpu: usize,
-    /// Programs, niced ones included; guests of virtual machines too.
+    /// Programs, niced ones included; virtual machines too.
     pub user: Nanos,
     /// The kernel on behalf of programs.
     pub system: Nanos,

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_lacks_is_told_from_what_it_forbids() {
+    fn what_the_kernel_lacks_is_not_taken_for_what_it_forbids() {
         let refused = |errno| OsError::new("add", "a device", io::Error::from_raw_os_error(errno));
         assert!(refused(libc::EOPNOTSUPP).is_unsupported());
         assert!(![libc::EPERM, libc::ENOENT, libc::EEXIST].into_iter().any(|n| refused(n).is_unsupported()));

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_port_is_told_with_the_quoted_payload() {
+    fn a_closed_port_is_reported_with_the_quoted_payload() {
         let cases = [("127.0.0.1", Origin::Icmp, 3, 3), ("::1", Origin::Icmp6, 1, 4)];
         for (host, origin, icmp_type, icmp_code) in cases {
             let socket = refused(host);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_too_long_for_the_interface_is_told_with_its_mtu() {
+    fn a_datagram_too_long_for_the_interface_is_reported_with_its_mtu() {
         let socket = refused("::1");
         let mtu: u64 = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap().trim().parse().unwrap();
         set_mtu_discovery(&socket, MtuDiscovery::Do).unwrap();

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_in_fragments_tells_the_largest() {
+    fn a_reply_in_fragments_reports_the_largest() {
         let Some(socket) = open("::1", 2) else { return };
         socket.set_mtu_discovery(MtuDiscovery::Omit).unwrap();
         let mut buffer = vec![0; 1 << 16];

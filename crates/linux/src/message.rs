@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_in_fragments_tells_the_largest() {
+    fn a_datagram_in_fragments_reports_the_largest() {
         let server = UdpSocket::bind("[::1]:0").unwrap();
         crate::options::set_receive_fragment_size(&server, true).unwrap();
         let client = UdpSocket::bind("[::1]:0").unwrap();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_there_is_told_at_once() {
+    fn nothing_there_is_reported_at_once() {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let error = receive(&server, &mut [0; 8]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);

@@ -110,7 +110,7 @@ impl Netlink {
         let replies = self.send(&datagram).map_err(Refusal::from).and_then(|()| self.collect(first, answers));
         replies.map_err(|refusal| match refusal.words {
             Some(words) => {
-                OsError::new(operation, format!("{object} (the kernel says: {words})"), refusal.source)
+                OsError::new(operation, format!("{object} (the kernel reports: {words})"), refusal.source)
             }
             None => OsError::new(operation, object, refusal.source),
         })

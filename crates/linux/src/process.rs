@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_pinned_command_stays_on_its_cpu() {
-        let cpu = *crate::cpu::affinity().expect("the kernel tells").first().expect("there is one");
+        let cpu = *crate::cpu::affinity().expect("the kernel reports it").first().expect("there is one");
         let mut command = Command::new("grep");
         pin(&mut command, &[u32::try_from(cpu).expect("few CPUs")]);
         let output =

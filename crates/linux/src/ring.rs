@@ -112,8 +112,8 @@ impl RingReceiver {
 impl Drop for RingReceiver {
     fn drop(&mut self) {
         // Nothing may be written to the buffers once they are freed. There may be nothing left to cancel.
-        let patience = Timespec::new().sec(1);
-        let _ = self.ring.submitter().register_sync_cancel(Some(patience), CancelBuilder::any());
+        let timeout = Timespec::new().sec(1);
+        let _ = self.ring.submitter().register_sync_cancel(Some(timeout), CancelBuilder::any());
         let _ = self.ring.submitter().unregister_buf_ring(GROUP);
     }
 }

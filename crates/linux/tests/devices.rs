@@ -229,7 +229,7 @@ fn neighbours_are_listed_watched_and_set() {
         sender.send_to(b"?", (absent, 9)).expect("it is queued");
         let mut reported: Vec<Neighbour> = Vec::new();
         for _ in 0..50 {
-            reported.extend(changes.next(Nanos::from_millis(200)).expect("changes are told"));
+            reported.extend(changes.next(Nanos::from_millis(200)).expect("changes are reported"));
             if reported
                 .iter()
                 .any(|change| change.address == absent && change.state == NeighbourState::Failed)
@@ -301,7 +301,7 @@ fn a_token_bucket_holds_and_counts() {
 }
 
 #[test]
-fn what_this_kernel_lacks_is_told_as_that() {
+fn what_this_kernel_lacks_is_reported_as_that() {
     let Some(cable) = cable() else { return };
     let [mut network, _] = cable.networks();
     let netem = Netem {

@@ -224,7 +224,7 @@ fn an_ordinary_user_can_do_all_this() {
     let output = match again.output() {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            skip::skip(format!("nobody may not run this file where it lies: {error}"));
+            skip::skip(format!("the user nobody may not run this file where it lies: {error}"));
             return;
         }
         Err(error) => panic!("the test does not start as an ordinary user: {error}"),

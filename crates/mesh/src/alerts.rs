@@ -70,7 +70,7 @@ impl Judge {
             };
             let is_suspicious = match &outcome.end {
                 End::Void { .. } => false,
-                End::Failed { .. } => self.is_news(target, kind, attempt)?,
+                End::Failed { .. } => self.is_new(target, kind, attempt)?,
                 End::Done { .. } => self.stands_out(target, kind)?,
             };
             if is_suspicious {
@@ -115,7 +115,7 @@ impl Judge {
     /// The store cannot be read.
     pub fn is_suspicious(&self, run: &Run, target: &str, attempt: u32) -> Result<bool, StoreError> {
         match reach_of_group(run) {
-            Some(Reach::Failed(_)) => self.is_news(target, GROUP_KIND, attempt),
+            Some(Reach::Failed(_)) => self.is_new(target, GROUP_KIND, attempt),
             Some(_) => self.stands_out(target, GROUP_KIND),
             None => Ok(false),
         }
@@ -172,7 +172,7 @@ impl Judge {
     }
 
     /// A path that failed, and of which that is not known. Two attempts confirm it.
-    fn is_news(&self, target: &str, kind: &str, attempt: u32) -> Result<bool, StoreError> {
+    fn is_new(&self, target: &str, kind: &str, attempt: u32) -> Result<bool, StoreError> {
         Ok(attempt == 1 && self.reported(target, kind)?.as_deref() != Some(Word::Unreachable.name()))
     }
 
@@ -301,7 +301,7 @@ mod tests {
             let report = report_of_results("night", &results, Vec::new());
             let judged = self.judge.judge(&report, &results).expect("usable");
             let again = self.judge.judge(&report, &results).expect("usable");
-            assert!(again.alerts.is_empty(), "the same night again tells nothing: {again:?}");
+            assert!(again.alerts.is_empty(), "the same night again reports nothing: {again:?}");
             let reported =
                 judged.alerts.iter().map(|alert| format!("{} {}", alert.word.name(), alert.figure));
             reported.map(|words| words.trim().to_owned()).collect()
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn failure_silence_and_recovery_are_told_once_each() {
+    fn failure_silence_and_recovery_are_reported_once_each() {
         let mut nights = Nights::new();
         assert!(nights.night(&[took(1_000)]).is_empty());
         assert_eq!(nights.night(&[refused(), refused()]), ["unreachable"]);
@@ -329,11 +329,11 @@ mod tests {
         assert!(nights.night(&[None]).is_empty());
         assert_eq!(nights.night(&[took(1_000)]), ["reachable"]);
         let lapsed = End::Void { reason: "lease lost".into(), body: done(&latency("ams", "fra"), 1) };
-        assert!(nights.night(&[Some(lapsed)]).is_empty(), "what is void says nothing");
+        assert!(nights.night(&[Some(lapsed)]).is_empty(), "what is void shows nothing");
     }
 
     #[test]
-    fn a_figure_that_three_runs_confirm_is_told_and_its_recovery_too() {
+    fn a_figure_that_three_runs_confirm_is_reported_and_its_recovery_too() {
         let mut nights = Nights::new();
         for night in 0..10 {
             assert!(nights.night(&[took(1_000_000 + night % 3 * 1_000)]).is_empty());

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn up_is_between_the_hosts_whoever_opens() {
+    fn up_is_between_the_hosts_at_either_opener() {
         let expected = Expected::read("up.goodput>=1Gbit/s").expect("an expectation");
         let run = insight::run_of_events("1", "throughput", &[]);
         assert_eq!(expected.written.check(&run).expectation, "up.goodput>=1Gbit/s");

@@ -211,7 +211,7 @@ mod tests {
             plan: &mut |name| {
                 begun.push(name.to_owned());
                 Ok(match begun.len() {
-                    2 => Err("nobody is there".to_owned()),
+                    2 => Err("no agent is there".to_owned()),
                     _ => Ok(Occasion { plan: MeshPlan::default(), missing: Vec::new() }),
                 })
             },
@@ -239,10 +239,10 @@ mod tests {
     }
 
     #[test]
-    fn a_first_coordinator_misses_nothing_and_one_without_agents_is_told() {
+    fn a_first_coordinator_misses_nothing_and_one_without_agents_is_reported() {
         let (begun, missed) = run(None, MINUTE, 2);
         assert_eq!(begun, [name(110), name(120), name(130)]);
-        assert_eq!(missed, [row(120, "nobody is there")]);
+        assert_eq!(missed, [row(120, "no agent is there")]);
     }
 
     #[test]
@@ -250,10 +250,10 @@ mod tests {
         let (begun, missed) = run(Some(70), MINUTE, 2);
         assert_eq!(begun, [name(70), name(100), name(110), name(120)]);
         let none = "no coordinator was at work then";
-        assert_eq!(missed, [row(100, "nobody is there"), row(80, none), row(90, none)]);
+        assert_eq!(missed, [row(100, "no agent is there"), row(80, none), row(90, none)]);
         let (begun, missed) = run(Some(100), MINUTE, 2);
         assert_eq!(begun, [name(100), name(110), name(120)]);
-        assert_eq!(missed, [row(110, "nobody is there")]);
+        assert_eq!(missed, [row(110, "no agent is there")]);
     }
 
     #[test]
@@ -261,6 +261,6 @@ mod tests {
         let (begun, missed) = run(None, 25 * MINUTE, 2);
         assert_eq!(begun, [name(110), name(140), name(150)]);
         let took = "the one before it had not ended";
-        assert_eq!(missed, [row(120, took), row(130, took), row(140, "nobody is there")]);
+        assert_eq!(missed, [row(120, took), row(130, took), row(140, "no agent is there")]);
     }
 }

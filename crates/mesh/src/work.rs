@@ -88,7 +88,7 @@ fn of_plan(
 ) -> std::result::Result<Measured, String> {
     if let Some(name) = job.target.as_ref().filter(|name| !far.named.targets.contains_key(*name)) {
         return Err(format!(
-            "this agent's configuration has no target `{name}`, whose token or fingerprint the path needs and nobody sends: \
+            "this agent's configuration has no target `{name}`, whose token or fingerprint the path needs and no host sends: \
              add [targets.{name}] there"
         ));
     }

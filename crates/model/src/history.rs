@@ -95,12 +95,17 @@ pub struct StoredAs {
     /// Begin, RFC 3339.
     #[serde(with = "rfc3339")]
     pub started: WallTime,
+    /// The user's note on it; empty: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
 }
 
-impl From<Entry> for StoredAs {
-    fn from(entry: Entry) -> StoredAs {
+impl StoredAs {
+    /// The entry of a run with the note on it.
+    #[must_use]
+    pub fn with_note(entry: Entry, note: String) -> StoredAs {
         let Entry { id, kind, target, label, origin, started, .. } = entry;
-        StoredAs { id, kind, target, label, origin, started }
+        StoredAs { id, kind, target, label, origin, started, note }
     }
 }
 

@@ -167,7 +167,7 @@ fn an_ordinary_user_needs_no_root() {
 }
 
 #[test]
-fn without_any_right_the_way_out_is_told() {
+fn without_any_right_the_way_out_is_reported() {
     let Some(site) = Site::new("rights") else { return };
     // Root of a user namespace that may make no other, and has no rights in it.
     let script = "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
@@ -181,7 +181,7 @@ fn without_any_right_the_way_out_is_told() {
 }
 
 #[test]
-fn what_cannot_be_built_is_told_and_leaves_nothing() {
+fn what_cannot_be_built_is_reported_and_leaves_nothing() {
     let Some(site) = Site::new("faulty") else { return };
     site.refused(2, "up no-such-topology", "no-such-topology");
     site.refused(2, "up /no/such/file.toml", "/no/such/file.toml");

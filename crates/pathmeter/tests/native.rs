@@ -31,6 +31,7 @@ mod native {
     mod server;
     mod signals;
     mod support;
+    mod terminal;
     #[cfg(feature = "web")]
     mod ui;
     mod vanish;

@@ -1,6 +1,6 @@
 //! Charts: drawn as SVG by hand, and as PNG from the same SVG. No font of the system is needed: Roboto is built in.
 //!
-//! Colours are of the Okabe–Ito palette, which the colour-blind can tell apart.
+//! Colours are of the Okabe–Ito palette, which the colour-blind can distinguish.
 
 mod across;
 mod axis;

@@ -1,4 +1,4 @@
-//! Text in XML and HTML, whoever wrote it.
+//! Text of any origin in XML and HTML.
 
 use model::bidi::turns_direction;
 

@@ -9,7 +9,7 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use model::history::{Kept, Measured, facts, histograms};
 use model::run;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use uuid::Uuid;
 
 /// JSON with intervals by columns, zlib.
@@ -23,10 +23,16 @@ pub(crate) fn packed(measured: Measured<'_>) -> io::Result<Vec<u8>> {
 
 /// A document of this schema.
 pub(crate) fn unpack(schema: &str, packed: &[u8]) -> std::result::Result<Kept, String> {
-    let reader = io::BufReader::new(ZlibDecoder::new(packed));
-    let mut value = serde_json::from_reader(reader).map_err(|why| why.to_string())?;
+    Kept::read(schema, unpacked(packed)?).map_err(|why| why.to_string())
+}
+
+/// The JSON of a document.
+pub(crate) fn unpacked(packed: &[u8]) -> std::result::Result<serde_json::Value, String> {
+    let mut text = Vec::new();
+    ZlibDecoder::new(packed).read_to_end(&mut text).map_err(|why| why.to_string())?;
+    let mut value = serde_json::from_slice(&text).map_err(|why| why.to_string())?;
     compact::unpack(&mut value)?;
-    Kept::read(schema, value).map_err(|why| why.to_string())
+    Ok(value)
 }
 
 /// Stores the parts of a run that comparisons need: its fingerprint and its histograms.

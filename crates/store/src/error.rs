@@ -106,6 +106,12 @@ pub enum StoreError {
         /// The fault.
         why: String,
     },
+    /// A note that could not be read.
+    #[error("the note cannot be kept: {why}")]
+    Note {
+        /// The fault.
+        why: String,
+    },
     /// No run of this name.
     #[error("no run is called `{id}`")]
     NoRun {
@@ -172,6 +178,7 @@ impl StoreError {
             StoreError::Label { .. } => {
                 "give a label of at most 100 characters, all of them printable, such as `before`".into()
             }
+            StoreError::Note { .. } => "give a note of at most 2000 printable characters".into(),
             StoreError::NoRun { .. } => "`pathmeter history` lists the runs".into(),
             StoreError::Ambiguous { .. } => "give more of its name; `pathmeter history` lists them".into(),
             StoreError::Other { .. } => "name another store with --store".into(),

@@ -30,9 +30,11 @@ mod compact;
 mod database;
 mod document;
 mod error;
+mod export;
 mod label;
 mod location;
 mod marks;
+mod note;
 mod query;
 mod record;
 mod salvage;
@@ -40,6 +42,7 @@ mod schedule;
 mod schema;
 
 pub use error::StoreError;
+pub use export::Exported;
 pub use location::Location;
 pub use marks::{Alerted, Change, KnownChange, Undelivered};
 pub use model::history::Mark;
@@ -240,6 +243,7 @@ impl Store {
             let Some(measured) = content.document() else { continue };
             // Its label was checked when it began.
             self.put(&begun, entry.origin, measured, &entry.figures, Ended::Stays)?;
+            self.set_note(&id, &other.note(&id)?)?;
             other.forget(&id)?;
             delivered += 1;
         }

@@ -6,7 +6,7 @@ use crate::database::Database;
 use crate::{Result, StoreError, document};
 
 /// Each step migrates a store from the version of its place (0: empty) to the next. Steps are only ever added.
-const STEPS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
+const STEPS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 const FIRST: &str = "CREATE TABLE runs (
          id TEXT PRIMARY KEY,
@@ -95,6 +95,12 @@ const FOURTH: &str =
          latest INTEGER NOT NULL,  -- begin of the latest round, nanoseconds since 1970, UTC
          due INTEGER NOT NULL,     -- begin of the next one, likewise
          PRIMARY KEY (host, target, kind, label)
+     ) STRICT, WITHOUT ROWID;";
+
+/// Notes of users on runs.
+const FIFTH: &str = "CREATE TABLE notes (
+         run TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+         note TEXT NOT NULL
      ) STRICT, WITHOUT ROWID;";
 
 /// The version of this program's tables.

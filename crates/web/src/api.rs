@@ -4,6 +4,7 @@ mod alerts;
 mod bulk;
 mod compare;
 mod export;
+mod figures;
 mod lab;
 mod live;
 mod login;
@@ -14,6 +15,7 @@ mod overlay;
 mod path;
 mod paths;
 mod request;
+mod rounds;
 mod runs;
 mod schedules;
 mod upload;
@@ -49,7 +51,7 @@ const fn operation(
 }
 
 /// All of them.
-static OPERATIONS: [Operation; 31] = [
+static OPERATIONS: [Operation; 33] = [
     operation("get", "/api/session", || get(login::session)),
     operation("post", "/api/login", || post(login::enter)),
     operation("post", "/api/logout", || post(login::leave)),
@@ -57,11 +59,13 @@ static OPERATIONS: [Operation; 31] = [
     operation("get", "/api/runs/{id}", || get(runs::show)),
     operation("delete", "/api/runs/{id}", || delete(runs::forget)),
     operation("put", "/api/runs/{id}/label", || put(runs::label)),
+    operation("put", "/api/runs/{id}/note", || put(runs::note)),
     operation("get", "/api/runs/{id}/document", || get(runs::document)),
     operation("get", "/api/runs/{id}/series", || get(runs::series)),
     operation("get", "/api/runs/{id}/report", || get(runs::report)),
     operation("get", "/api/runs/{id}/charts/{number}", || get(runs::chart)),
     operation("get", "/api/export", || get(export::export)),
+    operation("get", "/api/figures", || get(figures::list)),
     operation("post", "/api/import", || post(upload::upload)),
     operation("post", "/api/bulk/label", || post(bulk::label)),
     operation("post", "/api/bulk/forget", || post(bulk::forget)),

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::compress;
 use crate::failed::Failed;
-use crate::login::Denied;
+use crate::login::{Denied, Rights};
 use crate::places::Place;
 use crate::secret::is_same;
 use axum::extract::{Request, State};
@@ -66,14 +66,17 @@ fn check(app: &App, request: &Request) -> Result<(), Failed> {
     if let Some(token) = bearer(headers) {
         // A client that can set this header is not a page of another site.
         let checked = app.logins.check(client(app, headers, peer), token, Instant::now());
-        return checked.map(|()| is_known()).map_err(denied);
+        let rights = checked.map_err(denied)?;
+        is_known();
+        return check_rights(rights, changes, path);
     }
-    let csrf = match app.logins.csrf(app.session_of(headers), Instant::now()) {
-        Some(csrf) => {
+    let (csrf, rights) = match app.logins.known(app.session_of(headers), Instant::now()) {
+        Some(known) => {
             is_known();
-            csrf
+            known
         }
-        None if OPEN.contains(&path) => app.logins.anonymous().to_owned(),
+        // Logging in is open to all, and nothing else that changes anything.
+        None if OPEN.contains(&path) => (app.logins.anonymous().to_owned(), Rights::Change),
         None => {
             return Err(Failed::new(StatusCode::UNAUTHORIZED, "log in first")
                 .advised("give the token of this server to the page, or as `Authorization: Bearer TOKEN`"));
@@ -84,7 +87,16 @@ fn check(app: &App, request: &Request) -> Result<(), Failed> {
         return Err(Failed::new(StatusCode::FORBIDDEN, "the header x-csrf-token is missing or out of date")
             .advised("reload the page; programs read the token from /api/session"));
     }
-    Ok(())
+    check_rights(rights, changes, path)
+}
+
+/// A user who may only look may all the same log in and out.
+fn check_rights(rights: Rights, changes: bool, path: &str) -> Result<(), Failed> {
+    if rights == Rights::Change || !changes || SESSION.contains(&path) {
+        return Ok(());
+    }
+    Err(Failed::new(StatusCode::FORBIDDEN, "your token is for looking only")
+        .advised("log in with a token of --token-file to start tests and to change what is kept"))
 }
 
 /// True for paths that return data or change it; all others belong to the front end.
@@ -181,6 +193,8 @@ const CSRF: &str = "x-csrf-token";
 const FORWARDED: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// Changes of the session itself.
+const SESSION: [&str; 2] = ["/api/login", "/api/logout"];
 /// Paths that need no session.
 const OPEN: [&str; 3] = ["/api/session", "/api/login", "/api/openapi.json"];
 

@@ -24,4 +24,5 @@ mod server;
 
 pub use app::Limits;
 pub use backend::{Asked, Backend, BegunTest, Kind, Refused, Sink, Stop, Update, Upload, Uploaded};
+pub use login::Tokens;
 pub use server::{Config, Server, Stopper, WebError};

@@ -256,9 +256,9 @@ impl Live {
     }
 
     fn sink(self: &Arc<Live>) -> Sink {
-        let mut teller =
-            Teller { live: self.clone(), number: self.lock().number, clock: Clock::default(), over: false };
-        Box::new(move |update| teller.take(&update))
+        let mut reporter =
+            Reporter { live: self.clone(), number: self.lock().number, clock: Clock::default(), over: false };
+        Box::new(move |update| reporter.take(&update))
     }
 
     fn publish(&self, reported: &LiveMessage<'_>) {
@@ -307,14 +307,14 @@ struct Clock {
 }
 
 /// Turns the events of one test into its story.
-struct Teller {
+struct Reporter {
     live: Arc<Live>,
     number: u64,
     clock: Clock,
     over: bool,
 }
 
-impl Teller {
+impl Reporter {
     fn take(&mut self, update: &Update) {
         match update {
             Update::Event(event) => self.event(event),
@@ -370,7 +370,7 @@ impl Teller {
 }
 
 /// A test that died without a last word must not keep others from running.
-impl Drop for Teller {
+impl Drop for Reporter {
     fn drop(&mut self) {
         let state = self.live.lock();
         let is_mine = state.number == self.number && state.running;

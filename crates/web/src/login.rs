@@ -8,11 +8,45 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Tokens that users may give. With none of either kind every client that reaches the server has access.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// Those of users who may do everything.
+    pub full: Vec<String>,
+    /// Those of users who may look and take copies, and change nothing.
+    pub read: Vec<String>,
+}
+
+impl Tokens {
+    /// Every one of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &String> {
+        self.full.iter().chain(&self.read)
+    }
+
+    /// The rights of a token. All of them are compared, so that the time does not depend on which one is right.
+    fn rights(&self, token: &str) -> Option<Rights> {
+        let is_one = |tokens: &[String]| tokens.iter().fold(false, |found, one| is_same(one, token) | found);
+        match (is_one(&self.full), is_one(&self.read)) {
+            (true, _) => Some(Rights::Change),
+            (false, true) => Some(Rights::Read),
+            (false, false) => None,
+        }
+    }
+}
+
+/// The rights of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rights {
+    /// Everything.
+    Change,
+    /// Look, and take copies.
+    Read,
+}
+
 /// The sessions of a server.
 #[derive(Debug)]
 pub(crate) struct Logins {
-    /// The token that a user must give; absent: every client that reaches the server has access.
-    token: Option<String>,
+    tokens: Tokens,
     /// The token against cross-site requests of clients without a session.
     anonymous: String,
     state: Mutex<State>,
@@ -28,6 +62,7 @@ struct State {
 struct Session {
     name: String,
     csrf: String,
+    rights: Rights,
     ends: Instant,
 }
 
@@ -49,34 +84,35 @@ pub(crate) enum Denied {
 }
 
 impl Logins {
-    pub(crate) fn new(token: Option<String>) -> io::Result<Logins> {
-        Ok(Logins { token, anonymous: random()?, state: Mutex::default() })
+    pub(crate) fn new(tokens: Tokens) -> io::Result<Logins> {
+        Ok(Logins { tokens, anonymous: random()?, state: Mutex::default() })
     }
 
     /// Whether a token is required.
     pub(crate) fn is_needed(&self) -> bool {
-        self.token.is_some()
+        self.tokens.all().next().is_some()
     }
 
     /// Lets in who knows the token: the name of the new session.
     pub(crate) fn enter(&self, from: IpAddr, token: &str, now: Instant) -> Result<String, Denied> {
-        let Some(wanted) = &self.token else { return Err(Denied::Wrong) };
         let mut state = self.lock();
-        state.compare(from, (wanted, token), now)?;
+        let rights = state.compare(from, self.tokens.rights(token), now)?;
         state.failures.remove(&source(from));
         let (Ok(name), Ok(csrf)) = (random(), random()) else { return Err(Denied::NoEntropy) };
         state.sessions.retain(|session| session.ends > now);
         if state.sessions.len() >= MOST_SESSIONS {
             state.sessions.remove(0);
         }
-        state.sessions.push(Session { name: name.clone(), csrf, ends: now + LASTS });
+        state.sessions.push(Session { name: name.clone(), csrf, rights, ends: now + LASTS });
         Ok(name)
     }
 
-    /// Whether a token of a program (`Authorization: Bearer`) is right.
-    pub(crate) fn check(&self, from: IpAddr, token: &str, now: Instant) -> Result<(), Denied> {
-        let Some(wanted) = &self.token else { return Ok(()) };
-        self.lock().compare(from, (wanted, token), now)
+    /// The rights of a program that gives this token (`Authorization: Bearer`).
+    pub(crate) fn check(&self, from: IpAddr, token: &str, now: Instant) -> Result<Rights, Denied> {
+        if !self.is_needed() {
+            return Ok(Rights::Change);
+        }
+        self.lock().compare(from, self.tokens.rights(token), now)
     }
 
     /// Ends a session.
@@ -84,16 +120,16 @@ impl Logins {
         self.lock().sessions.retain(|session| !is_same(&session.name, name));
     }
 
-    /// The token against cross-site requests: that of a session that lasts, or where none is needed, the one that all clients
-    /// share. Absent: the client has to log in.
-    pub(crate) fn csrf(&self, session: Option<&str>, now: Instant) -> Option<String> {
-        if self.token.is_none() {
-            return Some(self.anonymous.clone());
+    /// The token against cross-site requests and the rights: those of a session that lasts, or where none is needed, those that
+    /// all clients share. Absent: the client has to log in.
+    pub(crate) fn known(&self, session: Option<&str>, now: Instant) -> Option<(String, Rights)> {
+        if !self.is_needed() {
+            return Some((self.anonymous.clone(), Rights::Change));
         }
         let name = session?;
         let state = self.lock();
         let found = state.sessions.iter().find(|session| is_same(&session.name, name) && session.ends > now);
-        found.map(|session| session.csrf.clone())
+        found.map(|session| (session.csrf.clone(), session.rights))
     }
 
     /// The token against cross-site requests with which one logs in.
@@ -109,9 +145,9 @@ impl Logins {
 impl State {
     /// The right token is accepted whatever other clients guess from there: behind a proxy all come from one address. A wrong
     /// one costs a wait.
-    fn compare(&mut self, from: IpAddr, (wanted, token): (&str, &str), now: Instant) -> Result<(), Denied> {
-        if is_same(wanted, token) {
-            return Ok(());
+    fn compare(&mut self, from: IpAddr, found: Option<Rights>, now: Instant) -> Result<Rights, Denied> {
+        if let Some(rights) = found {
+            return Ok(rights);
         }
         self.may_try(from, now)?;
         self.failed(from, now);
@@ -150,28 +186,54 @@ mod tests {
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
+    fn logins() -> Logins {
+        Logins::new(Tokens { full: vec!["right".into(), "second".into()], read: vec!["look".into()] })
+            .unwrap()
+    }
+
     #[test]
     fn a_session_lasts_until_it_ends() {
-        let (logins, now) = (Logins::new(Some("right".into())).unwrap(), Instant::now());
-        assert_eq!(logins.csrf(None, now), None);
+        let (logins, now) = (logins(), Instant::now());
+        assert_eq!(logins.known(None, now), None);
         assert_eq!(logins.enter(HERE, "wrong", now), Err(Denied::Wrong));
         let name = logins.enter(HERE, "right", now).unwrap();
-        assert!(logins.csrf(Some(&name), now).is_some());
-        assert_eq!(logins.csrf(Some("another"), now), None);
-        assert_eq!(logins.csrf(Some(&name), now + LASTS), None);
+        assert!(logins.known(Some(&name), now).is_some());
+        assert_eq!(logins.known(Some("another"), now), None);
+        assert_eq!(logins.known(Some(&name), now + LASTS), None);
         logins.leave(&name);
-        assert_eq!(logins.csrf(Some(&name), now), None);
+        assert_eq!(logins.known(Some(&name), now), None);
+    }
+
+    #[test]
+    fn each_token_has_its_rights() {
+        let (logins, now) = (logins(), Instant::now());
+        for (token, rights) in [("right", Rights::Change), ("second", Rights::Change), ("look", Rights::Read)]
+        {
+            assert_eq!(logins.check(HERE, token, now), Ok(rights));
+            let name = logins.enter(HERE, token, now).unwrap();
+            assert_eq!(logins.known(Some(&name), now).map(|(_, rights)| rights), Some(rights));
+        }
+        // A token that is in both lists may do more.
+        let both = Tokens { full: vec!["one".into()], read: vec!["one".into()] };
+        assert_eq!(both.rights("one"), Some(Rights::Change));
+        let open = Logins::new(Tokens::default()).unwrap();
+        assert!(!open.is_needed() && open.known(None, now).is_some());
+        assert_eq!(open.enter(HERE, "", now), Err(Denied::Wrong), "there is nothing to log in to");
     }
 
     #[test]
     fn who_guesses_waits_and_others_do_not() {
-        let (logins, now) = (Logins::new(Some("right".into())).unwrap(), Instant::now());
+        let (logins, now) = (logins(), Instant::now());
         for _ in 0..FREE {
             assert_eq!(logins.enter(HERE, "wrong", now), Err(Denied::Wrong));
         }
         assert_eq!(logins.enter(HERE, "wrong", now), Err(Denied::Wait(PAUSE)));
         assert_eq!(logins.check(HERE, "wrong", now), Err(Denied::Wait(PAUSE)));
-        assert_eq!(logins.check(HERE, "right", now), Ok(()), "whoever knows it is not locked out");
+        assert_eq!(
+            logins.check(HERE, "right", now),
+            Ok(Rights::Change),
+            "a client that knows it is not locked out"
+        );
         assert!(logins.enter("192.0.2.1".parse().unwrap(), "right", now).is_ok());
         assert_eq!(logins.enter(HERE, "wrong", now + PAUSE), Err(Denied::Wrong));
         assert!(matches!(logins.enter(HERE, "wrong", now + PAUSE), Err(Denied::Wait(_))));
@@ -184,7 +246,7 @@ mod tests {
 
     #[test]
     fn memory_of_guesses_is_bounded() {
-        let (logins, now) = (Logins::new(Some("right".into())).unwrap(), Instant::now());
+        let (logins, now) = (logins(), Instant::now());
         for number in 0..u32::try_from(MOST_SOURCES).unwrap() + 10 {
             let from = IpAddr::V4(number.into());
             assert_eq!(

@@ -176,7 +176,7 @@ mod tests {
         let held: Vec<Place> = (0..4).map(|_| places.enter(v4(1), now).unwrap()).collect();
         assert!(places.enter(v4(1), now).err() == Some(Full::Source), "a quarter");
         let others: Vec<Place> = (0..8).map(|n| places.enter(v4(2 + n), now).unwrap()).collect();
-        assert!(places.enter(v4(99), now).err() == Some(Full::Total), "nobody has been quiet for long");
+        assert!(places.enter(v4(99), now).err() == Some(Full::Total), "no client has been quiet for long");
         // The reserve: clients that log in have it, and then others come in again.
         others[0].is_known();
         let more = places.enter(v4(99), now).unwrap();

@@ -5,7 +5,7 @@ use crate::app::{App, Limits};
 use crate::backend::Backend;
 use crate::guard::Peer;
 use crate::live::Live;
-use crate::login::Logins;
+use crate::login::{Logins, Tokens};
 use crate::places::{Full, Place, Places};
 use axum::Router;
 use axum::body::Body;
@@ -28,8 +28,8 @@ use tower_service::Service;
 pub struct Config {
     /// Where it listens; port 0: any that is free.
     pub listen: SocketAddr,
-    /// The token that users must give; needed anywhere but on the loopback.
-    pub token: Option<String>,
+    /// The tokens of which users must give one; needed anywhere but on the loopback.
+    pub tokens: Tokens,
     /// Names that the server goes by, beside its addresses and `localhost`.
     pub names: Vec<String>,
     /// Proxies before it, whose `X-Forwarded-For` names the client.
@@ -46,7 +46,7 @@ pub enum WebError {
     #[error("{0} can be reached by other hosts, and no token is asked for")]
     Open(SocketAddr),
     /// The token can be guessed.
-    #[error("the token has fewer than {SHORTEST} characters")]
+    #[error("a token has fewer than {SHORTEST} characters")]
     ShortToken,
     /// The address cannot be had.
     #[error("listen on {address}: {source}")]
@@ -100,12 +100,13 @@ impl Server {
     /// # Errors
     /// The address is not the loopback's and there is no token; or it cannot be had.
     pub fn bind(config: Config, backend: Backend) -> Result<Server, WebError> {
-        let Config { listen, token, names, proxies, limits } = config;
+        let Config { listen, tokens, names, proxies, limits } = config;
         let loopback = listen.ip().to_canonical().is_loopback();
-        match &token {
-            None if !loopback => return Err(WebError::Open(listen)),
-            Some(token) if token.len() < SHORTEST => return Err(WebError::ShortToken),
-            _ => {}
+        if !loopback && tokens.all().next().is_none() {
+            return Err(WebError::Open(listen));
+        }
+        if tokens.all().any(|token| token.len() < SHORTEST) {
+            return Err(WebError::ShortToken);
         }
         let listener =
             TcpListener::bind(listen).map_err(|source| WebError::Listen { address: listen, source })?;
@@ -116,7 +117,7 @@ impl Server {
             cookie: format!("pathmeter_{:.8}", live.server()).into(),
             backend: Arc::new(backend),
             live: Arc::new(live),
-            logins: Arc::new(Logins::new(token)?),
+            logins: Arc::new(Logins::new(tokens)?),
             names: names.into(),
             proxies: proxies.iter().map(IpAddr::to_canonical).collect(),
             limits,

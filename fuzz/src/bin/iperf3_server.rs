@@ -17,11 +17,11 @@ fuzz_target!(|bytes: &[u8]| {
         max_streams: (choice & 4 != 0).then_some(2),
     };
     // With both bits no token is right.
-    let (guarded, stranger) = (choice & 8 != 0, choice & 24 == 24);
+    let (guarded, unauthenticated) = (choice & 8 != 0, choice & 24 == 24);
     let verifier: Option<Verifier> =
-        if guarded { Some(Box::new(move |token: &str| token.len() > 2 && !stranger)) } else { None };
+        if guarded { Some(Box::new(move |token: &str| token.len() > 2 && !unauthenticated)) } else { None };
     let server = Server::new(ServerConfig { policy, verifier }, Cookie::from_entropy(&[0; 36]), MonoTime(1));
-    Driver::new(Box::new(server), &SAYINGS).with_stranger(stranger).run(&mut script);
+    Driver::new(Box::new(server), &SAYINGS).with_unauthenticated(unauthenticated).run(&mut script);
 });
 
 /// Messages of a good client, so that the fuzzer need not find them.

@@ -44,7 +44,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
                 Output::Work(_) => {
                     asked.set(true);
                     // A peer without the token gets no work done: no flow, no place, no probe, no frame.
-                    assert!(!guarded, "{output:?} for a stranger");
+                    assert!(!guarded, "{output:?} for an unauthenticated client");
                 }
                 // A listener may keep each: they are no more than one in 50 ms, and some at once.
                 Output::Event(Event::Sample(sample)) if sample.side == Side::Peer => {

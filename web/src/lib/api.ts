@@ -1,4 +1,5 @@
 // Asking the server.
+import { access } from './access.svelte'
 import type { Session } from './types'
 
 /** What the server refused, with the way out. */
@@ -18,6 +19,7 @@ let csrf = ''
 export async function session(): Promise<Session> {
   const found = await get<Session>('/api/session')
   csrf = found.csrf
+  access.change = found.may_change || !found.logged_in
   return found
 }
 

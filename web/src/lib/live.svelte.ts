@@ -1,6 +1,7 @@
 // The test that runs. The page asks now and then what is new: a stream for each tab would take all six connections that a browser
-// opens to a host. A hidden tab asks nothing.
+// opens to a host. A hidden tab asks nothing, unless it is to notify the user of the end.
 import { get } from './api'
+import { notifier } from './notify.svelte'
 import type { LivePoint, Mark, Series, Standing, LiveMessage } from './types'
 
 interface Kept {
@@ -64,7 +65,12 @@ class Live {
   /** Asks at once: something was started or stopped. */
   soon() {
     clearTimeout(this.timer)
-    if (this.on && document.visibilityState === 'visible') void this.ask()
+    if (this.wanted) void this.ask()
+  }
+
+  /** Somebody looks, or waits for the end. */
+  private get wanted(): boolean {
+    return this.on && (document.visibilityState === 'visible' || (this.running && notifier.on))
   }
 
   /** `0:12 of about 0:30`. */
@@ -93,7 +99,7 @@ class Live {
     this.asks = false
     clearTimeout(this.timer)
     const wait = this.running ? (this.watchers ? FAST : SLOW) : IDLE
-    if (this.on && document.visibilityState === 'visible') this.timer = setTimeout(() => void this.ask(), wait)
+    if (this.wanted) this.timer = setTimeout(() => void this.ask(), wait)
   }
 
   private take(now: Standing, whole: boolean) {
@@ -113,7 +119,10 @@ class Live {
       now.story.forEach((message) => this.apply(message))
       this.next = now.next
     }
-    if (ran && !now.running) this.changes++
+    if (ran && !now.running) {
+      this.changes++
+      void notifier.ended({ kind: this.kind, host: this.host, id: this.id }, this.elapsed)
+    }
   }
 
   private reset() {

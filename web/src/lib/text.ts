@@ -40,7 +40,7 @@ export function quantity(value: number, unit: Unit): string {
   return name ? `${number(value / size)} ${name}` : plain(value)
 }
 
-/** Short names for those that do not fit: where many begin alike, their ends tell them apart. */
+/** Short names for those that do not fit: where many begin alike, their ends distinguish them. */
 export function shortNames(names: string[], most: number): string[] {
   const half = Math.floor((most - 1) / 2)
   return names.map((name) => (name.length > most ? `${name.slice(0, most - 1 - half)}…${name.slice(name.length - half)}` : name))

@@ -92,6 +92,7 @@ export interface Series {
 
 export interface RunPage {
   entry: Entry
+  note: string
   status: Status | null
   document: Doc
   /** The fields of the form that measures the same; none where there is no such form. */
@@ -272,6 +273,7 @@ export interface Session {
   version: string
   login_needed: boolean
   logged_in: boolean
+  may_change: boolean
   csrf: string
 }
 
@@ -326,10 +328,20 @@ export interface Matrix {
   cells: MeshCell[]
 }
 
+/** Runs of a mesh that were made together. */
+export interface Round {
+  started: string
+  runs: number
+  failed: number
+}
+
 export interface Mesh {
   label: string
   started: string | null
   finished: string | null
+  /** The begin of the round that is shown; null: the latest run of each path. */
+  round: string | null
+  rounds: Round[]
   findings: { id: string; test: string; title: string }[]
   matrices: Matrix[]
 }

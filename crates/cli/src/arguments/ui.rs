@@ -12,6 +12,7 @@ EXAMPLES
   pathmeter ui                                          then open the address it prints
   pathmeter ui --listen 127.0.0.1:8080 --store team.db
   pathmeter ui --listen 0.0.0.0:5280 --token-file ui.token --name far.example
+  pathmeter ui --token-file ui.token --read-token-file team.token
   ssh -L 5280:127.0.0.1:5280 far.example                the page of another host, through ssh
 
 Anyone who can reach the page can start tests and take runs out of the store. On the loopback
@@ -21,9 +22,12 @@ pub struct UiArgs {
     /// Where to listen; port 0 takes any that is free
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5280")]
     pub listen: SocketAddr,
-    /// File with the token that must be given to log in; needed unless it listens on the loopback
+    /// File with tokens, one per line, of which one must be given to log in; needed unless it listens on the loopback
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub token_file: Option<PathBuf>,
+    /// File with tokens, one per line, of users who may look at runs and export them, and change nothing
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub read_token_file: Option<PathBuf>,
     /// A name that browsers may use for this host, beside its addresses and localhost. Repeatable
     #[arg(long, value_name = "NAME")]
     pub name: Vec<String>,

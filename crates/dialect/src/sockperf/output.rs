@@ -119,7 +119,7 @@ impl Default for Asked {
 
 impl Asked {
     /// Messages per second as in files: for `max` the number that sockperf makes room for.
-    fn told_rate(&self) -> u32 {
+    fn shown_rate(&self) -> u32 {
         let most = match self.mode {
             Mode::PingPong => MOST_PING_PONG.saturating_mul(self.burst).min(MOST),
             Mode::UnderLoad | Mode::Throughput | Mode::Playback => MOST,

@@ -129,7 +129,7 @@ fn every_option_of_both_versions_is_known() {
 }
 
 #[test]
-fn what_is_taken_without_effect_is_told() {
+fn what_is_taken_without_effect_is_reported() {
     for option in [
         "--load-vma",
         "--load-xlio=lib",

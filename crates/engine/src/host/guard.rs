@@ -198,7 +198,7 @@ pub fn watch(argv: &[String]) -> Result<()> {
     // Opened in time: the process that started this one may have had more rights than its end leaves.
     let mut network = Network::open()?;
     let mut out = std::io::stdout();
-    writeln!(out, "{READY}").and_then(|()| out.flush()).context("tell that the guard watches")?;
+    writeln!(out, "{READY}").and_then(|()| out.flush()).context("report that the guard watches")?;
     let mut rest = [0; 16];
     loop {
         match std::io::stdin().read(&mut rest) {
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_old_state_is_told_in_words() {
+    fn the_old_state_is_reported_in_words() {
         let link = OldState::Interface { name: "eth0".into(), mtu: 1500 };
         assert_eq!(OldState::read(&link.argv()), Some(link.clone()));
         assert_eq!(link.by_hand(), "ip link set eth0 mtu 1500");

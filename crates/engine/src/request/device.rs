@@ -195,7 +195,7 @@ fn devices(asked: &Device) -> Result<Vec<Tested>> {
         return Ok(vec![Tested::Ports([one.clone(), other.clone()])]);
     }
     let device = |name: &String| {
-        let advice = "docs/lab.md says how to write one";
+        let advice = "docs/lab.md describes its form";
         let found = shipped::find(name).map_err(|error| Failure::usage(error.to_string(), advice))?;
         Ok(Tested::Lab(Box::new(found)))
     };

@@ -112,7 +112,7 @@ pub(super) fn resolve(asked: &Hops, host: &Host) -> Result<Plan> {
 fn flows(asked: &Hops) -> Result<u32, Failure> {
     match (asked.protocol, asked.flows) {
         (HopProtocol::Icmp, Some(2..)) => Err(Failure::usage(
-            "--flows with --protocol icmp: echo requests have no ports that routers tell flows apart by",
+            "--flows with --protocol icmp: echo requests have no ports by which routers distinguish flows",
             "use --protocol udp or tcp",
         )),
         (HopProtocol::Icmp, _) => Ok(1),

@@ -15,7 +15,7 @@ fn host() -> Host {
     Host::here()
         .with_addresses("far.example", &addresses)
         .with_path_mtu(1400)
-        .with_wait(WaitMode::Block, "told so")
+        .with_wait(WaitMode::Block, "as requested")
 }
 
 fn throughput(asked: Throughput) -> Result<model::plan::Plan> {
@@ -110,7 +110,7 @@ fn round_trips_wait_as_the_host_can() {
         }
     };
     let plain = plan(|_| {});
-    assert_eq!((plain.wait, plain.wait_reason.as_str()), (WaitMode::Block, "told so"));
+    assert_eq!((plain.wait, plain.wait_reason.as_str()), (WaitMode::Block, "as requested"));
     assert_eq!((plain.size, plain.end, plain.rate), (64, End::Time(Nanos::from_secs(5)), None));
     assert_eq!(plan(|asked| asked.wait = LatencyWait::As(WaitMode::Spin)).wait, WaitMode::Spin);
     let loaded = plan(|asked| {
@@ -152,7 +152,7 @@ fn what_cannot_be_is_refused_with_the_way_out() {
 }
 
 #[test]
-fn a_name_without_an_address_of_the_family_is_told() {
+fn a_name_without_an_address_of_the_family_is_reported() {
     let mut far = FarEnd::named("only-six");
     far.origin.family = Family::V4("the test");
     let host = Host::here().with_addresses("only-six", &["::1".parse().unwrap()]);

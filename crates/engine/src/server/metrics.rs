@@ -228,7 +228,7 @@ mod tests {
         let metrics = Arc::<Metrics>::default();
         let counted = Counted { observer: Silent, metrics: metrics.clone() };
         let native = || metrics.counts().protocols["native"].clone();
-        assert!(metrics.counts().protocols.is_empty(), "nobody came");
+        assert!(metrics.counts().protocols.is_empty(), "no client came");
         let mut session = counted.session("127.0.0.1:1".parse().unwrap(), ProtocolName::Native);
         let started = Event::Started(Started { wall: WallTime(0), streams: Vec::new() });
         session.event(SessionEvent::Event(&started));

@@ -462,7 +462,7 @@ mod tests {
         let budget = Budget::new(Limits { total: 3, per_source: 3, per_site: 3, reserve: 0 });
         let enter = |n: u32, ms: u64| budget.enter(v4(n), at(ms));
         let held = [(1, 0), (2, 100), (3, 200)].map(|(n, ms)| enter(n, ms).unwrap());
-        assert_eq!(enter(4, 900).unwrap_err(), Full::Total, "nobody has been quiet for long");
+        assert_eq!(enter(4, 900).unwrap_err(), Full::Total, "no client has been quiet for long");
         held[0].touch(at(1000), true);
         held[1].touch(at(100), false);
         let new = enter(4, 1500).unwrap();

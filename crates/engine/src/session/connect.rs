@@ -90,7 +90,7 @@ fn no_tls(address: SocketAddr, error: &std::io::Error) -> Failure {
                     "{address} turned this connection away: it has too many connections, of this address or in all, or too many \
                  wrong tokens came from this address"
                 ),
-                "try again later; the server's log says which it is",
+                "try again later; the server's log has the reason",
             )
         }
         (_, Some(rustls::Error::General(other_certificate))) => Failure::unreachable(
@@ -198,7 +198,7 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
         ErrorKind::PermissionDenied => Failure::unreachable(
             format!("{named} cannot be reached: this host itself prohibits it"),
             format!(
-                "a rule, route or firewall of this host says no: look at `ip rule`, `ip route get {}` and `nft list ruleset`",
+                "a rule, route or firewall of this host refuses it: look at `ip rule`, `ip route get {}` and `nft list ruleset`",
                 address.ip()
             ),
         ),

@@ -1,5 +1,5 @@
 //! Where connections of every protocol come in: one loop accepts them, each gets a thread of its own, so that a silent or
-//! hostile one delays nobody, and its resources before the first request are taken from a budget.
+//! hostile one delays no other, and its resources before the first request are taken from a budget.
 
 use crate::error::is_pause;
 use crate::error::{Context, Result, refused, sentence};
@@ -320,7 +320,7 @@ pub(crate) fn hear(
         return Err(refused(LEFT));
     }
     if mono_now() >= deadline {
-        return Err(refused("said nothing for ten seconds, closed"));
+        return Err(refused("sent nothing for ten seconds, closed"));
     }
     socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
     match socket.read(buffer) {
@@ -333,7 +333,7 @@ pub(crate) fn hear(
 }
 
 /// Why a client that had not begun was closed.
-pub(crate) const LEFT: &str = "it had said nothing for a while, and another client needed its place";
+pub(crate) const LEFT: &str = "it had sent nothing for a while, and another client needed its place";
 /// How long a newcomer may take to say what it wants.
 pub(crate) const FIRST_BYTES_LIMIT: Nanos = Nanos(10_000_000_000);
 /// Between two looks whether it is to leave. Each look of thousands that are silent costs the server a turn on a CPU.

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_have_done_is_limited_and_turns_nobody_away() {
+    fn what_clients_have_done_is_limited_and_turns_no_client_away() {
         let (lines, away) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
         let (written, counted) = (lines.clone(), away.clone());
         let note: Note = Arc::new(move |_| {

@@ -2,7 +2,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `run` | a whole run: opens the ways, runs the mode, tells the result |
+//! | `run` | a whole run: opens the paths, runs the mode, reports the result |
 //! | `open` | a way's socket and session, for each protocol |
 //! | `ping_pong`, `schedule` | the modes |
 //! | `housekeeping` | what is done between two round trips: reports, keep-alives, the end |

@@ -49,7 +49,7 @@ pub(super) fn origin(row: Option<&LedgerRow>, outcome: &Outcome, sender: &str, c
         })
     };
     if outcome.agent != sender {
-        return forged(format!("it says that agent {} measured it", outcome.agent));
+        return forged(format!("it names agent {} as the one that measured it", outcome.agent));
     }
     // A row without an agent is of an earlier version: who may report it is not known.
     let Some(row) = row.filter(|row| !row.agent.is_empty()) else { return Origin::Another };
@@ -141,7 +141,11 @@ mod tests {
             ("lon", outcome("lon", "ams -> fra", failed()), "it calls the run `ams -> fra`"),
             ("lon", outcome("lon", "lon -> fra", done("other")), "it is the result of other"),
             ("lon", outcome("lon", "lon -> fra", void), "it is the result of other"),
-            ("lon", outcome("ams", "lon -> fra", done("job")), "it says that agent ams measured it"),
+            (
+                "lon",
+                outcome("ams", "lon -> fra", done("job")),
+                "it names agent ams as the one that measured it",
+            ),
             ("ams", outcome("ams", "lon -> fra", done("job")), "the run is agent lon's"),
             ("ams", outcome("ams", "ams -> fra", failed()), "the run is agent lon's"),
         ] {

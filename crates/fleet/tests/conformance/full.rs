@@ -19,7 +19,7 @@ use std::time::Instant;
 fn fill(broker: &Nats) {
     let data = vec![b'x'; 100_000];
     for number in 0..100 {
-        match broker.append(Log::Jobs, "nobody", &format!("filler-{number}"), &data) {
+        match broker.append(Log::Jobs, "filler", &format!("filler-{number}"), &data) {
             Ok(_) => {}
             Err(error) => return assert!(matches!(error, FleetError::Full { .. }), "{error}"),
         }
@@ -29,7 +29,7 @@ fn fill(broker: &Nats) {
 
 fn make_room(broker: &Nats) {
     let mut filler =
-        broker.consume(Log::Jobs, "nobody", Some("nobody"), Nanos::from_secs(20)).expect("the filler");
+        broker.consume(Log::Jobs, "filler", Some("filler"), Nanos::from_secs(20)).expect("the filler");
     while let Some(delivery) = filler.next(Nanos::from_secs(1)).expect("asked") {
         broker.done(&delivery).expect("confirmed");
     }

@@ -119,15 +119,15 @@ fn keys_and_servers_that_do_not_fit_are_refused_with_a_reason() {
         websocket: None,
         names: vec!["localhost".into()],
     };
-    let strangers = setup.write(other.path()).expect("files");
-    let refused = world.0.connect_with("ams", &strangers.coordinator).expect_err("a stranger's key");
+    let foreign = setup.write(other.path()).expect("files");
+    let refused = world.0.connect_with("ams", &foreign.coordinator).expect_err("a foreign key");
     assert!(matches!(refused, FleetError::KeyRefused { .. }), "{refused}");
     let authority = world.0.files.authority.take();
-    world.0.files.authority = strangers.authority;
-    let untrusted = world.0.connect("ams").expect_err("a stranger's authority");
+    world.0.files.authority = foreign.authority;
+    let untrusted = world.0.connect("ams").expect_err("a foreign authority");
     assert!(matches!(untrusted, FleetError::Certificate { .. }), "{untrusted}");
     assert!(untrusted.advice().contains("--ca FILE"), "{}", untrusted.advice());
-    world.0.files.authority = Some(strangers.coordinator.clone());
+    world.0.files.authority = Some(foreign.coordinator.clone());
     let no_certificate = world.0.connect("ams").expect_err("a key in its place");
     assert!(matches!(no_certificate, FleetError::Unusable { .. }), "{no_certificate}");
     world.0.files.authority = authority;
@@ -141,9 +141,9 @@ fn keys_and_servers_that_do_not_fit_are_refused_with_a_reason() {
     }
     let lost = world.0.connect("ams").expect("a connection");
     world.0.stop();
-    let error = lost.get(Bucket::Leases, "x").expect_err("nobody there");
+    let error = lost.get(Bucket::Leases, "x").expect_err("no server there");
     assert!(error.is_transient(), "{error}");
-    let down = world.0.connect("ams").expect_err("nobody there");
+    let down = world.0.connect("ams").expect_err("no server there");
     assert!(matches!(down, FleetError::Unreachable { .. }), "{down}");
 }
 

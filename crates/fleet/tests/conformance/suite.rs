@@ -33,7 +33,7 @@ pub(crate) const CASES: &[fn(&dyn World)] = &[
     work_comes_back_until_it_is_confirmed,
     work_is_shared_by_one_name,
     a_duplicate_is_stored_once,
-    requests_are_answered_or_nobody_is_there,
+    requests_are_answered_or_have_no_responder,
     a_broadcast_reaches_all_who_listen,
     what_is_not_permitted_is_named,
     an_agent_has_its_own_name_alone,
@@ -246,7 +246,7 @@ fn a_dead_holders_lease_lapses(world: &dyn World) {
     assert!(successor.token() > lease.token());
     let mut forgetful = Lease { until: clock() + LONG, ..lease.clone() };
     let renewed = forgetful.renew(&*dead, &mut Renewal::default(), &clock).expect("asked");
-    assert_eq!(renewed, Renewed::Lost, "even one whose clock stood still is told");
+    assert_eq!(renewed, Renewed::Lost, "even one with a clock that stood still is informed");
     // The key that the dead one left is passed over by each, and removed by coordinators.
     let left = |word: &str| heir.keys(Bucket::Leases).expect("keys").iter().any(|key| key.contains(word));
     assert!(left("on.ams.dead.nic.x"));
@@ -341,10 +341,10 @@ fn answered(agent: &dyn Broker) {
     agent.put(Bucket::Agents, "ams", b"listening", Expected::Anything, None).expect("its own key");
 }
 
-fn requests_are_answered_or_nobody_is_there(world: &dyn World) {
+fn requests_are_answered_or_have_no_responder(world: &dyn World) {
     let (coordinator, agent) = (world.coordinator(), world.ams());
-    let nobody = ask(&*coordinator, "pm.cmd.nobody", b"ready?", LONG);
-    assert!(matches!(nobody, Err(FleetError::NoResponder { subject }) if subject == "pm.cmd.nobody"));
+    let absent = ask(&*coordinator, "pm.cmd.absent", b"ready?", LONG);
+    assert!(matches!(absent, Err(FleetError::NoResponder { subject }) if subject == "pm.cmd.absent"));
     let mut commands = agent.subscribe("pm.cmd.ams").expect("its own commands");
     answered(&*agent);
     thread::scope(|scope| {

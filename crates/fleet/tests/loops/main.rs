@@ -204,7 +204,7 @@ fn what_is_stopped_ends_and_is_measured_anew() {
             processes.pass(due);
         }
         let left = users();
-        assert_eq!(left, 0, "nobody sends any more");
+        assert_eq!(left, 0, "no agent sends any more");
         let is_idle = |agent: &Option<pathmeter_fleet::agent::Agent<'_>>| {
             agent.as_ref().is_some_and(pathmeter_fleet::agent::Agent::is_idle)
         };
@@ -387,7 +387,7 @@ fn two_agents_of_one_name_are_not_at_work_at_once() {
 
 /// An outcome that no coordinator wants is offered less and less often, and after a week put aside, not lost.
 #[test]
-fn what_nobody_awaits_is_offered_seldom_and_then_put_aside() {
+fn a_result_that_is_not_awaited_is_offered_seldom_and_then_put_aside() {
     let world = World::new(1);
     let time = world.clock.wall();
     let outcome = Outcome {
@@ -458,7 +458,7 @@ fn what_the_broker_does_not_take_stays() {
     agent.step().expect("a step");
     let mut sink = world.broker.consume(Log::Outcomes, "sink", None, Nanos::from_secs(1)).expect("outcomes");
     assert!(sink.next(Nanos::ZERO).expect("asked").is_some(), "within five seconds");
-    assert!(!agent.is_idle(), "nobody has confirmed it");
+    assert!(!agent.is_idle(), "it is not confirmed");
 }
 
 /// One of two coordinators works; when it dies, the other goes on with what is left.
@@ -534,7 +534,7 @@ proptest! {
 
     /// Agents and coordinators are killed at any time and come back: every run has one outcome, and no resource two users.
     #[test]
-    fn whoever_is_killed_nothing_is_lost_and_nothing_measured_twice(
+    fn a_kill_loses_nothing_and_measures_nothing_twice(
         kills in proptest::collection::vec((0_usize..7, 1_u64..20), 1..25),
     ) {
         let world = World::new(6);

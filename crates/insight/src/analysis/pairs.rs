@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_overlap_is_told() {
+    fn too_little_overlap_is_reported() {
         assert_eq!(warnings(&sum(99, 100)), Vec::new());
         let reported = warnings(&sum(82, 100));
         assert!(reported.len() == 1 && reported[0].text.contains("82.0 % of the time"), "{reported:?}");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pair_is_told() {
+    fn a_broken_pair_is_reported() {
         let broken = vec![BrokenPair { pair: 2, reason: "it was cut off".into() }];
         let pairs = sum_pairs(2, &[&Run::unjudged("id", "throughput", &[])], broken, None);
         assert_eq!((pairs.together.is_none(), pairs.goodput()), (true, BitRate(0)));

@@ -23,7 +23,7 @@ pub(super) fn generator_bound(device: &DeviceReport, _: &Setup) -> Vec<Finding> 
     );
     let mut finding = everywhere("generator-bound", Severity::Warning, title).advise(
         "Read these rates as \"at least\". To find the device's own limit give the generator a CPU that nothing else uses, \
-         or a faster kind of generator: the list of tools says which were refused, and why.",
+         or a faster kind of generator: the list of tools has those that were refused, and why.",
     );
     finding = with_each(finding, device, &limited, "pps", |row| bound(row).map(whole));
     vec![match first.ceiling {

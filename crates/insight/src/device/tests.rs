@@ -232,7 +232,7 @@ fn figures_that_the_host_spoilt_are_void() {
 }
 
 #[test]
-fn a_stream_without_a_figure_is_told_beside_the_others() {
+fn a_stream_without_a_figure_is_reported_beside_the_others() {
     let device = concluded(|d| {
         let mut other = StreamReport::new(d.rows[0].stream.clone());
         other.stream.network = Network::V6;

@@ -85,7 +85,7 @@ pub(super) fn service_failed(device: &DeviceReport, setup: &Setup) -> Vec<Findin
     let mut finding = everywhere("service-failed", Severity::Problem, title)
         .with("failed_steps", failed.len())
         .with("steps", service.steps.len())
-        .advise("Hold the path's shapers and queues against the promises: the table of steps says which was broken, by how much.");
+        .advise("Hold the path's shapers and queues against the promises: the table of steps shows which was broken, and by how much.");
     if let Some(availability) = service.availability {
         finding = finding.with("availability", availability);
     }

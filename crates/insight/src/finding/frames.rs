@@ -26,7 +26,7 @@ pub(super) fn verdict(run: &Run) -> Verdict {
     }
     let full = |row: &&&FrameRow| row.limited_by.iter().any(|id| id == "at-line-rate");
     if measured.iter().any(|row| row.limited_by.iter().any(|id| id == "link-speed-wrong")) {
-        text.push_str(" The link is faster than it is said to be, so line rate is not known.");
+        text.push_str(" The link is faster than its given speed, so line rate is not known.");
     } else if let Some(row) = measured.iter().filter(full).min_by_key(|row| row.frame) {
         text.push_str(&format!(" {} reaches line rate with frames of {} bytes.", row.protocol, row.frame));
     } else if measured.iter().all(|row| row.share.is_none()) {

@@ -107,11 +107,11 @@ fn compared(row: &TransferRow, gain: &Gain) -> String {
 
 /// A row of which nothing came through, while others did.
 fn silent(row: &TransferRow) -> String {
-    let tells = match row.mtu {
+    let reported = match row.mtu {
         Some(_) => ": `pathmeter mtu HOST` shows which packets the path carries",
         None => "",
     };
-    format!("No transfer of {} came to its end{tells}.", row.label)
+    format!("No transfer of {} came to its end{reported}.", row.label)
 }
 
 /// The expected effect of the packets' size.
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_is_told_with_its_interval_and_its_reason() {
+    fn a_gain_is_reported_with_its_interval_and_its_reason() {
         let text = finding_text([19_370.0, 19_365.0, 19_372.0, 19_361.0, 19_368.0, 19_366.0], Some(1.92));
         assert!(
             text.starts_with("MTU 2000 is 1.9 % faster than MTU 1280 (+1.9 to +1.9 % at 95 %)"),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_and_nothing_whole_is_void() {
+    fn failures_are_reported_and_nothing_whole_is_void() {
         let mut result = TransferResult { rows: vec![row([1.0; 6], None)], ..TransferResult::default() };
         result.rows[0].failed = 1;
         result.transfers = vec![Transfer { error: Some("it broke".into()), ..Transfer::default() }];

@@ -102,11 +102,11 @@ impl Fixture {
     }
 
     pub(crate) fn tcp_counters(&mut self) -> &mut TcpCounters {
-        self.sender.streams[0].tcp.as_mut().expect("a TCP scene")
+        self.sender.streams[0].tcp.as_mut().expect("a TCP fixture")
     }
 
     pub(crate) fn receive_end(&mut self) -> &mut SideResult {
-        self.receiver.as_mut().expect("a scene with a receiver")
+        self.receiver.as_mut().expect("a fixture with a receiver")
     }
 
     /// Delivers so many datagrams; the others are lost.
@@ -206,7 +206,7 @@ pub(crate) fn in_pieces(payload: u32, received: u32) -> FragmentTest {
     }
 }
 
-/// Sent in every UDP scene.
+/// Sent in every UDP fixture.
 pub(crate) const DATAGRAMS: u64 = 1_000_000;
 
 fn end(role: Role) -> SideResult {

@@ -222,7 +222,7 @@ fn the_hop_behind_which_loss_begins_is_named() {
 }
 
 #[test]
-fn loss_of_one_direction_is_told_as_such() {
+fn loss_of_one_direction_is_reported_as_such() {
     let run = back(&[100, 100, 80]).run();
     let [found] = run.findings.as_slice() else { panic!("{:#?}", run.findings) };
     assert_eq!(found.direction, Some(Direction::Down));

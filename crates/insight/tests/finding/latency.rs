@@ -27,7 +27,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("rtt-outliers", "a LAN whose longest is twenty medians", || Ways::lan().run()),
     spares("rtt-outliers", "a LAN whose longest is fifty medians", || far(1000, Cause::Path).run()),
     spares("rtt-outliers", "a tail that is not so heavy", || heavy(190).run()),
-    raises("no-reply", "nobody answers", || silent().run()),
+    raises("no-reply", "there is no answer", || silent().run()),
     raises("no-reply", "one-way messages that never arrive", || thrown(0).run()),
     spares("no-reply", "a single reply", || silent().with(|w| w.first().counted.received = 1).run()),
     spares("no-reply", "a reply after its timeout", || silent().with(|w| w.first().counted.late = 1).run()),
@@ -276,7 +276,7 @@ fn a_histogram_counts_the_far_ones() {
 }
 
 #[test]
-fn a_host_that_makes_the_tail_is_told_from_which_percentile_on() {
+fn a_host_that_makes_the_tail_is_named_with_its_first_percentile() {
     let run = hiccups(2_000, 100).run();
     let noise = find(&run, "host-noise").unwrap();
     assert_eq!((noise.severity, run.verdict.status), (Severity::Info, Status::Ok));

@@ -98,18 +98,18 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("tcp-blackhole", "packets of their size vanish anyway", || stalled(1400).run()),
     spares("tcp-blackhole", "all of it crossed", || Sizes::clean(false).run()),
     raises("paths-differ", "one of four flows carries 1400", || legs(&[1500, 1400, 1500, 1500]).run()),
-    raises("paths-differ", "TCP was told of a smaller path", || told_tcp(1400).run()),
+    raises("paths-differ", "TCP knew a smaller path", || informed_tcp(1400).run()),
     spares("paths-differ", "all flows carry the same", || legs(&[1500; 4]).run()),
     spares("paths-differ", "another flow was not found out to the byte", || {
         legs(&[1400]).with(|s| s.up.other_flows[0].bound = Bound::AtLeast).run()
     }),
     spares("paths-differ", "TCP's kernel believed so before", || {
-        told_tcp(1400).with(|s| s.up.cached_mtu = Some(1400)).run()
+        informed_tcp(1400).with(|s| s.up.cached_mtu = Some(1400)).run()
     }),
     spares("paths-differ", "TCP's kernel learnt from a lie about the probes", || {
-        told_tcp(1400).with(|s| s.up.too_big = forged(1400).up.too_big).run()
+        informed_tcp(1400).with(|s| s.up.too_big = forged(1400).up.too_big).run()
     }),
-    spares("mss-clamped", "routers told TCP of a smaller path", || told_tcp(1400).run()),
+    spares("mss-clamped", "routers reported a smaller path to TCP", || informed_tcp(1400).run()),
     spares("stale-path-mtu", "learnt from the messages of this test", || {
         forged(1280).with(|s| s.up.cached_mtu = Some(1280)).run()
     }),
@@ -374,7 +374,7 @@ fn legs(sizes: &[u32]) -> Sizes {
 }
 
 /// The segments are as small as the path MTU that TCP went by.
-fn told_tcp(mtu: u32) -> Sizes {
+fn informed_tcp(mtu: u32) -> Sizes {
     legs(&[]).with(|s| {
         let tcp = s.tcp(Direction::Up);
         (tcp.path_mtu, tcp.largest_segment) = (Some(mtu), Some(mtu - 52));
@@ -510,7 +510,7 @@ fn a_black_hole_says_what_tcp_and_larger_datagrams_do() {
 }
 
 #[test]
-fn the_silent_one_of_two_limits_is_named_and_the_honest_one_is_not_blamed() {
+fn the_silent_one_of_two_limits_is_named_and_the_honest_one_is_not() {
     let run = partial().run();
     let found = find(&run, "mtu-black-hole").unwrap();
     let title = "Packets of 1301 to 1400 bytes (UDP payloads of 1273 to 1372) vanish up without a message: hop 2 (10.71.12.2) \
@@ -659,7 +659,7 @@ fn nothing_found_out_is_void_and_says_why() {
 }
 
 #[test]
-fn a_service_is_told_by_its_limit() {
+fn a_service_is_reported_by_its_limit() {
     let (status, text) = verdict(service(Some(1472), Some(1473)));
     assert_eq!(status, Status::Degraded);
     let expected = "The service at UDP port 5683 answers payloads of up to 1472 bytes and is silent from 1473 on: \
@@ -671,7 +671,7 @@ fn a_service_is_told_by_its_limit() {
 }
 
 #[test]
-fn one_way_is_told_as_one_way() {
+fn one_way_is_reported_as_one_way() {
     let (status, text) = verdict(Sizes::clean(false).with(|s| s.down = None));
     assert_eq!(status, Status::Ok);
     let start = "Packets of up to 1500 bytes cross up (UDP payloads of 1472); the way down is not known.";

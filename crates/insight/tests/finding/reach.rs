@@ -77,7 +77,7 @@ fn a_dead_family_names_the_neighbour() {
 }
 
 #[test]
-fn a_neighbour_that_dies_is_told_with_its_time() {
+fn a_neighbour_that_dies_is_reported_with_its_time() {
     let run = hops(&[NextHop { confirmed_ago: Some(Nanos::from_millis(54_500)), ..midway() }]);
     let found = find(&run, "neighbour-failed").expect("it failed");
     assert!(found.title.contains("stopped answering ARP"), "{}", found.title);

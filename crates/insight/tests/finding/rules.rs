@@ -235,7 +235,7 @@ const SCENARIOS: &[Scenario] = &[
     spares("at-line-rate", "more than a link of 1 Gbit/s can", || Fixture::udp().link(1_000_000_000).run()),
     raises("at-line-rate", "a link of 1.24 Gbit/s is full", || Fixture::udp().link(1_240_000_000).run()),
     spares("at-line-rate", "a link of 2.5 Gbit/s is not", || Fixture::udp().link(2_500_000_000).run()),
-    spares("at-line-rate", "nobody knows the link", || Fixture::udp().run()),
+    spares("at-line-rate", "the link is unknown", || Fixture::udp().run()),
     raises("reordering", "1 % overtaken", || Fixture::udp().with(|s| s.received().reordered = 10_000).run()),
     raises("reordering", "TCP sends 2 % again that had arrived", || reordered_tcp(20_000, 19_000).run()),
     spares("reordering", "TCP sends 2 % again that had not arrived", || reordered_tcp(20_000, 500).run()),
@@ -330,7 +330,7 @@ fn silent_tcp(milliseconds: u64, ended: bool) -> Fixture {
 }
 
 #[test]
-fn an_outage_tells_begin_length_and_loss() {
+fn an_outage_reports_begin_length_and_loss() {
     let found = |fixture: Fixture| find(&fixture.run(), "outage").unwrap().clone();
     let udp = found(silent(8000, Some(9000)));
     let title = "Nothing arrived up for 8.00 s, from 2.00 s into the test on, and 9\u{a0}000 datagrams of that time were lost";

@@ -60,7 +60,7 @@ fn silence_without_a_reason_is_void() {
 }
 
 #[test]
-fn no_path_is_blamed_for_what_was_not_sent() {
+fn no_path_is_the_cause_of_data_that_was_not_sent() {
     let verdict = Fixture::udp().with(|s| s.sent().datagrams = 0).with(|s| s.deliver(0)).run().verdict;
     assert_eq!(verdict.status, Status::Void);
     assert!(verdict.text.starts_with("Nothing was sent up: the sending host"), "{}", verdict.text);
@@ -152,7 +152,7 @@ fn measure_names_the_limit_the_fault_and_the_cure_in_at_most_six_sentences() {
 }
 
 #[test]
-fn a_void_part_of_measure_is_told() {
+fn a_void_part_of_measure_is_reported() {
     let void = Fixture::udp().with(|s| s.deliver(0)).run();
     let verdict = measure(vec![Event::Probe(idle_rtt(10, 0))], vec![Fixture::tcp().run(), void]);
     assert_eq!(verdict.status, Status::Problem);

@@ -164,8 +164,8 @@ mod tests {
     fn users_are_found_by_name_and_by_number() {
         assert_eq!(User::named("root").unwrap(), User { id: 0, group: 0 });
         assert_eq!(User::named("4711").unwrap(), User { id: 4711, group: 4711 });
-        let unknown = User::named("nobody knows him").unwrap_err();
-        assert!(unknown.to_string().contains("the user nobody knows him"), "{unknown}");
+        let unknown = User::named("no such user").unwrap_err();
+        assert!(unknown.to_string().contains("the user no such user"), "{unknown}");
         assert!(User::named("a\0b").is_err());
     }
 

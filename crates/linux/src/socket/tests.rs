@@ -78,7 +78,7 @@ fn a_silent_target_times_out() {
             Ok(stream) => waiting.push(stream),
             Err(error) => break error,
         }
-        assert!(waiting.len() < 100, "a listener that nobody accepts from must fill up");
+        assert!(waiting.len() < 100, "a listener without accepts must fill up");
     };
     assert_eq!(error.errno(), Some(libc::ETIMEDOUT));
 }
@@ -123,7 +123,7 @@ fn udp_takes_every_option() {
 }
 
 #[test]
-fn connected_sockets_share_a_port_with_the_one_for_strangers() {
+fn connected_sockets_share_a_port_with_the_unconnected_one() {
     let cases =
         [("127.0.0.1:0", "127.0.0.1"), ("[::1]:0", "::1"), ("[::]:0", "127.0.0.1"), ("[::]:0", "::1")];
     for (server, client) in cases {

@@ -47,7 +47,7 @@ impl Options {
             match arg.as_str() {
                 "--turns" => options.turns = value()?.parse().context("--turns takes a number")?,
                 "--seconds" => options.time = seconds(value()?).context("--seconds takes a number")?,
-                "--patience" => options.timeout = seconds(value()?).context("--patience takes seconds")?,
+                "--timeout" => options.timeout = seconds(value()?).context("--timeout takes seconds")?,
                 "--all" => options.all = true,
                 "--store" => options.store = true,
                 "--tables" => options.tables = true,
@@ -94,7 +94,7 @@ cargo bench --bench peers|latency|mtu|generator -- [FILTER…] [OPTION…]
   FILTER           part of the name of a case; several: any of them
   --turns N        turns of every contender, after one that warms up (10)
   --seconds N      how long a run measures (1)
-  --patience N     seconds for waiting and repeating a run that others disturbed (3)
+  --timeout N     seconds for waiting and repeating a run that others disturbed (3)
   --all            cases and contenders beyond those that the goals need
   --store          store the turns in docs/benchmarks/, and make the documents' tables of what is stored
   --tables         only make the tables

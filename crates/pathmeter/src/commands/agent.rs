@@ -204,5 +204,5 @@ fn ends(shown: &str) -> Option<(IpAddr, IpAddr)> {
 }
 
 /// The warning without a key: the server identifies this agent by nothing but its own name.
-const KEYLESS: &str = "no key is given: whoever reaches the NATS server may hand out jobs and report as this agent \
+const KEYLESS: &str = "no key is given: every client that reaches the NATS server may hand out jobs and report as this agent \
                        (`pathmeter mesh init` makes keys: --key keys/NAME.seed)";

@@ -23,7 +23,7 @@ pub(crate) fn check(command: &Command, global: &Common) -> Result<()> {
         if kind(path).is_none() {
             let picture =
                 if cfg!(feature = "png") { "it is neither an .svg nor a .png" } else { "it is no .svg" };
-            return refused(picture, "the ending of the name says which of them it is");
+            return refused(picture, "the ending of the name chooses one of them");
         }
         written::check(path)?;
     }

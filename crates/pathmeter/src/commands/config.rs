@@ -13,7 +13,7 @@ pub(crate) fn run(args: &ConfigArgs, config: &Config, global: &Common) -> Result
         ConfigCommand::Template => deliver(global, TEMPLATE.as_bytes())?,
         ConfigCommand::Path => {
             let file = global.config.clone().or_else(usual).ok_or_else(|| {
-                let what = "neither XDG_CONFIG_HOME nor HOME says where a configuration would be";
+                let what = "neither XDG_CONFIG_HOME nor HOME is set";
                 Failure::usage(what, "name it: --config FILE")
             })?;
             deliver(global, format!("{}\n", file.display()).as_bytes())?;

@@ -49,7 +49,7 @@ fn found(args: &StoreArgs) -> Result<Location, Failure> {
 pub(crate) fn location(args: &StoreArgs) -> Result<Location, Failure> {
     let usual = || Some(Location::from(folder()?.join("runs.db")));
     args.named().map(Location::from).or_else(usual).ok_or_else(|| {
-        let what = "no store is named, and neither XDG_DATA_HOME nor HOME says where one would be";
+        let what = "no store is named, and neither XDG_DATA_HOME nor HOME is set";
         Failure::usage(what, "name it: --store FILE")
     })
 }

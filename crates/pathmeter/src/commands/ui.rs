@@ -12,16 +12,17 @@ use engine::error::{Error, Failure, Kind, Result};
 use insight::run_of_events;
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use store::{Location, Store};
-use web::{Backend, Config, Limits, Server, WebError};
+use web::{Backend, Config, Limits, Server, Tokens, WebError};
 
 /// Runs the command.
 pub(crate) fn run(args: &UiArgs, _global: &Common) -> Result<Exit> {
-    let token = args.token_file.as_deref().map(token).transpose()?;
+    let given = |file: &Option<PathBuf>| file.as_deref().map_or_else(|| Ok(Vec::new()), tokens);
+    let tokens = Tokens { full: given(&args.token_file)?, read: given(&args.read_token_file)? };
     let config = Config {
         listen: args.listen,
-        token,
+        tokens,
         names: args.name.clone(),
         proxies: args.proxy.clone(),
         limits: Limits::default(),
@@ -106,13 +107,17 @@ fn topologies() -> Vec<serde_json::Value> {
     Vec::new()
 }
 
-fn token(file: &Path) -> Result<String> {
-    let bytes = engine::session::secret::read(file)?;
-    let text = String::from_utf8(bytes).map_err(|_| {
-        let what = format!("the token file {} is no text", file.display());
+/// The tokens of a file, one a line.
+fn tokens(file: &Path) -> Result<Vec<String>> {
+    let refused = |why: &str| {
+        let what = format!("the token file {} {why}", file.display());
         Failure::usage(what, "put a long random line into it: head -c 24 /dev/urandom | base64")
-    })?;
-    Ok(text.trim().to_owned())
+    };
+    let bytes = engine::session::secret::read(file)?;
+    let text = String::from_utf8(bytes).map_err(|_| refused("is not text"))?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let tokens: Vec<String> = lines.map(Into::into).collect();
+    if tokens.is_empty() { Err(refused("has no token").into()) } else { Ok(tokens) }
 }
 
 fn failed(error: WebError) -> Error {

@@ -4,7 +4,7 @@
 use super::figures::record;
 use super::net::SERVER;
 use super::support::{Running, pathmeter};
-use super::testbed::{Testbed, stranger};
+use super::testbed::{Testbed, attacker};
 use model::plan::Transport;
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
@@ -80,7 +80,7 @@ fn no_port_sends_more_than_three_times_what_came() {
     let mut figures = Vec::new();
     testbed.there(|| {
         for (n, (name, port, factor, datagrams)) in (1..).zip(&attacks) {
-            let socket = UdpSocket::bind((stranger(n), 4000)).unwrap();
+            let socket = UdpSocket::bind((attacker(n), 4000)).unwrap();
             let (heard, sent) = heard_for_sent(&socket, *port, datagrams);
             assert!(heard <= factor * sent, "{name}: {heard} bytes for {sent}");
             figures.push(format!("{name} {:.2}", heard as f64 / sent as f64));
@@ -98,7 +98,7 @@ fn forged_flows_hold_no_place_that_others_need() {
     let first = iperf2_asks(Traffic::Forward);
     let sockets: Vec<UdpSocket> = testbed.there(|| {
         let forge = |n: u8| {
-            let socket = UdpSocket::bind((stranger(n % 50 + 1), 0)).unwrap();
+            let socket = UdpSocket::bind((attacker(n % 50 + 1), 0)).unwrap();
             socket.send_to(&first, (SERVER, 5001)).unwrap();
             socket
         };
@@ -123,9 +123,9 @@ fn data_over_udp_is_sent_to_who_has_a_connection_and_to_all_where_it_is_said_so(
     assert!(run["summary"]["down"]["received"]["datagrams"].as_u64().unwrap() > 0, "{run}");
     server.stop();
     let server = testbed.serve_only(&["--iperf2", "--iperf2-udp-reverse"]);
-    server.process.wait_for("whoever forges an address");
+    server.process.wait_for("forges an address");
     let heard = testbed.there(|| {
-        let socket = UdpSocket::bind((stranger(1), 4000)).unwrap();
+        let socket = UdpSocket::bind((attacker(1), 4000)).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         socket.send_to(&iperf2_asks(Traffic::Reverse), (SERVER, 5001)).unwrap();
         let heard = socket.recv(&mut [0; 2000]).unwrap();
@@ -163,14 +163,14 @@ fn data_over_udp_ends_with_the_connection_that_proved_the_address() {
 
 /// The server of iPerf2's own command line, too.
 #[test]
-fn pathmeter_iperf_sends_no_udp_to_whoever_asks() {
-    let Some(testbed) = Testbed::new("pathmeter_iperf_sends_no_udp_to_whoever_asks") else { return };
+fn pathmeter_iperf_sends_no_udp_on_request() {
+    let Some(testbed) = Testbed::new("pathmeter_iperf_sends_no_udp_on_request") else { return };
     for (options, is_served) in
         [(&["iperf", "-s", "-u"][..], false), (&["iperf", "-s", "-u", "--udp-reverse"], true)]
     {
         let server = Running::start(pathmeter(Some(testbed.server()), options));
         let heard = testbed.there(|| {
-            let socket = UdpSocket::bind((stranger(1), 4000)).unwrap();
+            let socket = UdpSocket::bind((attacker(1), 4000)).unwrap();
             socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
             // Until it listens no request arrives.
             (0..50).any(|_| {

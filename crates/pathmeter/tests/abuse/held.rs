@@ -15,8 +15,10 @@ fn iperf3_begins(streams: &[TcpStream]) {
 }
 
 #[test]
-fn seventy_that_begin_and_go_no_further_keep_nobody_out() {
-    let Some(testbed) = Testbed::new("seventy_that_begin_and_go_no_further_keep_nobody_out") else { return };
+fn seventy_that_begin_and_go_no_further_keep_no_client_out() {
+    let Some(testbed) = Testbed::new("seventy_that_begin_and_go_no_further_keep_no_client_out") else {
+        return;
+    };
     let server = testbed.serve(&[]);
     let iperf3 = testbed.connect(1, 5201, 70);
     iperf3_begins(&iperf3);
@@ -34,8 +36,8 @@ fn seventy_that_begin_and_go_no_further_keep_nobody_out() {
 }
 
 #[test]
-fn who_knows_the_token_finds_a_place_that_strangers_cannot_take() {
-    let Some(testbed) = Testbed::new("who_knows_the_token_finds_a_place_that_strangers_cannot_take") else {
+fn a_client_with_the_token_finds_a_slot_that_others_cannot_take() {
+    let Some(testbed) = Testbed::new("a_client_with_the_token_finds_a_slot_that_others_cannot_take") else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -45,7 +47,7 @@ fn who_knows_the_token_finds_a_place_that_strangers_cannot_take() {
     let token = file.to_str().unwrap();
     let server = testbed.serve_only(&["--token-file", token, "--iperf3", "--max-tests", "4"]);
     // The iPerf3 port has no token: unauthenticated clients have three of the four places, one for each of their addresses.
-    let strangers: Vec<_> = (1..=4)
+    let attackers: Vec<_> = (1..=4)
         .map(|n| {
             let source = format!("10.77.1.{n}");
             let args = ["throughput", "10.77.0.2", "--protocol", "iperf3", "-t", "60s", "-b", "1M", "--bind"];
@@ -58,6 +60,6 @@ fn who_knows_the_token_finds_a_place_that_strangers_cannot_take() {
         .collect();
     let args = ["throughput", "10.77.0.2", "-n", "1M", "--token-file", token, "--json"];
     testbed.client(&args).end().code(0);
-    drop(strangers);
+    drop(attackers);
     drop(server);
 }

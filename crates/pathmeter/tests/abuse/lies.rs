@@ -17,24 +17,24 @@ fn liar(server: u16, kind: &'static str, change: Change) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
-        let mut teller = Some(Teller { held: Vec::new(), kind, change });
+        let mut forger = Some(Forger { held: Vec::new(), kind, change });
         for client in listener.incoming().take(2) {
             let (client, server) = (client.unwrap(), TcpStream::connect(("127.0.0.1", server)).unwrap());
             let (from_client, to_client) = (client.try_clone().unwrap(), client);
             let (to_server, from_server) = (server.try_clone().unwrap(), server);
             std::thread::spawn(move || pass(from_client, to_server, None));
-            let teller = teller.take();
-            std::thread::spawn(move || pass(from_server, to_client, teller));
+            let forger = forger.take();
+            std::thread::spawn(move || pass(from_server, to_client, forger));
         }
     });
     port
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, mut teller: Option<Teller>) {
+fn pass(mut from: TcpStream, mut to: TcpStream, mut forger: Option<Forger>) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
         let bytes = &buffer[..length];
-        let reported = teller.as_mut().map(|teller| teller.answer(bytes));
+        let reported = forger.as_mut().map(|forger| forger.answer(bytes));
         if to.write_all(reported.as_deref().unwrap_or(bytes)).is_err() {
             break;
         }
@@ -44,13 +44,13 @@ fn pass(mut from: TcpStream, mut to: TcpStream, mut teller: Option<Teller>) {
 
 /// Finds the JSON messages among the bytes of a server: each has its length before it, in iPerf3's protocol as in ours, and
 /// begins with a zero by that. A greeting and iPerf3's states have none.
-struct Teller {
+struct Forger {
     held: Vec<u8>,
     kind: &'static str,
     change: Change,
 }
 
-impl Teller {
+impl Forger {
     fn answer(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
         let mut reported = Vec::new();
@@ -92,8 +92,8 @@ fn a_liar_finds_messages_of_every_length_in_any_portions() {
         let bytes = [b"PMTRCTRL\x01\x01".as_slice(), &framed(&message), &framed(&message)].concat();
         for portion in [1, 3, bytes.len()] {
             let change: Change = Box::new(|message| message["t2_ns"] = json!(7));
-            let mut teller = Teller { held: Vec::new(), kind: "pong", change };
-            let reported: Vec<u8> = bytes.chunks(portion).flat_map(|bytes| teller.answer(bytes)).collect();
+            let mut forger = Forger { held: Vec::new(), kind: "pong", change };
+            let reported: Vec<u8> = bytes.chunks(portion).flat_map(|bytes| forger.answer(bytes)).collect();
             let lie = json!({ "type": "pong", "padding": "x".repeat(padding), "t2_ns": 7 });
             let expected = [b"PMTRCTRL\x01\x01".as_slice(), &framed(&lie), &framed(&lie)].concat();
             assert_eq!(reported, expected, "{padding} bytes more, in portions of {portion}");

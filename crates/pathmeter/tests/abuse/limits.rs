@@ -57,8 +57,8 @@ fn an_iperf3_client_that_sends_as_it_likes_is_stopped_at_once() {
 }
 
 #[test]
-fn strangers_have_ten_minutes_where_nobody_says_otherwise() {
-    let Some(testbed) = Testbed::new("strangers_have_ten_minutes_where_nobody_says_otherwise") else {
+fn clients_have_ten_minutes_by_default() {
+    let Some(testbed) = Testbed::new("clients_have_ten_minutes_by_default") else {
         return;
     };
     let server = testbed.serve_only(&[]);

@@ -7,8 +7,9 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 #[test]
-fn five_hundred_silent_connections_on_every_port_keep_nobody_out() {
-    let Some(testbed) = Testbed::new("five_hundred_silent_connections_on_every_port_keep_nobody_out") else {
+fn five_hundred_silent_connections_on_every_port_keep_no_client_out() {
+    let Some(testbed) = Testbed::new("five_hundred_silent_connections_on_every_port_keep_no_client_out")
+    else {
         return;
     };
     let server = testbed.serve(&[]);
@@ -62,8 +63,8 @@ fn who_has_too_many_connections_hears_so_with_tls_too() {
 }
 
 #[test]
-fn a_thousand_silent_connections_of_fifty_addresses_on_every_port_keep_nobody_out() {
-    let name = "a_thousand_silent_connections_of_fifty_addresses_on_every_port_keep_nobody_out";
+fn a_thousand_silent_connections_of_fifty_addresses_on_every_port_keep_no_client_out() {
+    let name = "a_thousand_silent_connections_of_fifty_addresses_on_every_port_keep_no_client_out";
     let Some(testbed) = Testbed::new(name) else { return };
     let server = testbed.serve(&[]);
     let mut held: Vec<TcpStream> = Vec::new();

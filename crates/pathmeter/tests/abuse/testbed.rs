@@ -18,7 +18,7 @@ pub(crate) struct Testbed {
 }
 
 /// Address number `n` of the attacker.
-pub(crate) fn stranger(n: u8) -> IpAddr {
+pub(crate) fn attacker(n: u8) -> IpAddr {
     Ipv4Addr::new(10, 77, 1, n).into()
 }
 
@@ -27,7 +27,7 @@ impl Testbed {
     pub(crate) fn new(test: &str) -> Option<Testbed> {
         let net = Net::new(test)?;
         linux::privilege::raise_open_files().ok();
-        let batch: String = (1..=50).map(|n| format!("address add {}/32 dev eth0\n", stranger(n))).collect();
+        let batch: String = (1..=50).map(|n| format!("address add {}/32 dev eth0\n", attacker(n))).collect();
         let file = std::env::temp_dir().join(format!("{}.batch", net.client));
         std::fs::write(&file, batch).unwrap();
         ip(&["-n", &net.client, "-batch", file.to_str().unwrap()]);
@@ -67,7 +67,7 @@ impl Testbed {
 
     /// Connections of one of the attacker's addresses to a port.
     pub(crate) fn connect(&self, n: u8, port: u16, count: usize) -> Vec<TcpStream> {
-        let options = TcpOptions { local_address: Some(stranger(n)), ..TcpOptions::default() };
+        let options = TcpOptions { local_address: Some(attacker(n)), ..TcpOptions::default() };
         let remote: SocketAddr = (SERVER.parse::<IpAddr>().unwrap(), port).into();
         let open = || tcp_connect(remote, &options, Nanos::from_secs(10)).expect("the server accepts");
         self.there(|| (0..count).map(|_| open()).collect())

@@ -243,7 +243,7 @@ fn a_reader_that_leaves_is_no_error() {
 }
 
 #[test]
-fn no_control_codes_when_nobody_watches() {
+fn no_control_codes_without_a_terminal() {
     for line in ["--help", "linerate --link 25G", "throughput h --nonsense"] {
         let ended = run(line);
         assert!(!(ended.stdout + &ended.stderr).contains('\x1b'), "{line}");

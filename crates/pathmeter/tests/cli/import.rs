@@ -10,7 +10,7 @@ fn fixture(name: &str) -> String {
 }
 
 #[test]
-fn an_output_is_told_with_its_reasons() {
+fn an_output_is_reported_with_its_reasons() {
     let text = succeed(&format!("import {}", fixture("iperf3-udp-fragmented.txt")));
     let text = text.replace(&fixture(""), "");
     insta::assert_snapshot!("import_fragmented", text);

@@ -65,8 +65,8 @@ fn users_are_known_by_their_passwords() {
         assert_eq!(good.code, Some(0), "{named}: {good:#?}");
         let wrong = keys.client(client, port, "bianchi", client_padding);
         assert_eq!(wrong.code, Some(1), "{named}: {wrong:#?}");
-        let nobody = client.run(&format!("-c 127.0.0.1 -p {port} -n 10K"));
-        assert_eq!(nobody.code, Some(1), "{named}: {nobody:#?}");
+        let anonymous = client.run(&format!("-c 127.0.0.1 -p {port} -n 10K"));
+        assert_eq!(anonymous.code, Some(1), "{named}: {anonymous:#?}");
     }
     drop(keys.scratch);
 }

@@ -118,7 +118,7 @@ fn both_ends(mode: Mode, suffix: &str, client: &Value, server: &Value, exact: bo
     let (reported, printed) = (bytes(client, from_server), bytes(server, from_server));
     assert!(
         reported >= printed && (reported == printed || !exact),
-        "the server {from_server} {printed}, told {reported}"
+        "the server {from_server} {printed}, reported {reported}"
     );
     streams_add_up(mode, suffix, client);
     if mode.is_udp() {
@@ -163,9 +163,12 @@ fn datagrams(mode: Mode, suffix: &str, client: &Value, server: &Value, down: boo
     assert!(lost >= 0.0 && lost <= packets, "{lost} of {packets} lost");
     // The share is of the datagrams that the receiver has counted, or of the sent ones.
     let sent = number(if down { server } else { client }, &format!("end.sum_sent{suffix}.packets"));
-    let told_share = of("lost_percent");
-    let is_share_of = |whole: f64| (told_share - 100.0 * lost / whole).abs() < 1e-6;
-    assert!(is_share_of(packets) || is_share_of(sent), "{lost} of {packets} or {sent} lost: {told_share} %");
+    let reported_share = of("lost_percent");
+    let is_share_of = |whole: f64| (reported_share - 100.0 * lost / whole).abs() < 1e-6;
+    assert!(
+        is_share_of(packets) || is_share_of(sent),
+        "{lost} of {packets} or {sent} lost: {reported_share} %"
+    );
     let jitter = of("jitter_ms");
     assert!(jitter > 0.0 || packets < 2.0, "{packets} datagrams at the same pace to the nanosecond");
     // The other end prints the receiver's figures.

@@ -16,7 +16,7 @@ mod process;
 mod running;
 #[path = "../peers/scratch.rs"]
 mod scratch;
-mod strangers;
 mod troubled;
+mod violations;
 #[path = "../peers/workers.rs"]
 mod workers;

@@ -41,7 +41,7 @@ fn tests_are_whole(text: &str, tests: usize) {
 }
 
 #[test]
-fn clients_that_say_nothing_block_nobody() {
+fn silent_clients_block_no_other() {
     if skip::lacks(&["iperf3"]) {
         return;
     }
@@ -85,7 +85,7 @@ fn clients_that_vanish_leave_the_server_serving() {
 
 /// A client stopped in the middle by Ctrl-C prints what was measured, and so does the server.
 #[test]
-fn a_client_that_is_stopped_tells_the_server() {
+fn a_client_that_is_stopped_reports_the_server() {
     if skip::lacks(&["iperf3"]) {
         return;
     }
@@ -101,7 +101,7 @@ fn a_client_that_is_stopped_tells_the_server() {
 
 /// A server that is stopped notifies the client, which prints its measurement.
 #[test]
-fn a_server_that_is_stopped_tells_its_clients() {
+fn a_server_that_is_stopped_reports_its_clients() {
     if skip::lacks(&["iperf3"]) {
         return;
     }
@@ -150,7 +150,7 @@ impl Stoppable {
 
 /// Bytes of no protocol, before, during and after a test, TCP and UDP.
 #[test]
-fn garbage_on_the_port_disturbs_nobody() {
+fn garbage_on_the_port_disturbs_no_client() {
     if skip::lacks(&["iperf3"]) {
         return;
     }

@@ -94,7 +94,7 @@ fn a_port_that_is_taken_is_an_error() {
 }
 
 #[test]
-fn a_server_for_one_test_ends_when_nobody_comes() {
+fn a_server_for_one_test_ends_when_no_client_comes() {
     let said = Tool::Ours.serve(free_port(), "-1 --idle-timeout 1").wait().good();
     assert!(said.stdout.contains("Server listening on"), "{said:#?}");
 }

@@ -70,7 +70,7 @@ fn with_json_the_error_is_in_the_document() {
 
 /// A server of iPerf3 3.21 sends its output to all clients after one that requested it.
 #[test]
-fn output_that_nobody_asked_for_is_not_shown() {
+fn output_that_was_not_requested_is_not_shown() {
     let act: Act = |l, c| results(l, c, UNASKED);
     let (port, server) = fake(act);
     let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K"));
@@ -101,7 +101,7 @@ fn what_was_measured_is_not_lost() {
 fn hosts_that_cannot_be_reached() {
     let port = free_port();
     let refused = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port}"));
-    failed("nobody listens", &refused, "unable to connect to server");
+    failed("nothing listens", &refused, "unable to connect to server");
     assert!(refused.stderr.contains(&format!("127.0.0.1:{port} refused the connection")), "{refused:#?}");
     let unknown = Tool::Ours.run("-c no-such-host.invalid");
     failed("unknown name", &unknown, "no-such-host.invalid");

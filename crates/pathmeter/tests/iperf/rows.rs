@@ -33,7 +33,7 @@ pub(crate) fn hold(text: &str, interval: Option<f64>) {
         assert_eq!(whole.times.0, 0.0, "the last row of {id} is not of the whole time in {text}");
         match interval {
             Some(interval) => parts_make_the_whole(parts, whole, interval, text),
-            None => assert!(parts.is_empty(), "rows of intervals that nobody asked for in {text}"),
+            None => assert!(parts.is_empty(), "rows of intervals that were not requested in {text}"),
         }
         match id.starts_with("[SUM") {
             true => sum = Some(whole.clone()),

@@ -3,7 +3,7 @@
 use super::process::{Rows, Running, Server, Tool, client_run, command, free_port, played, played_until};
 
 #[test]
-fn nobody_there_is_told_with_a_way_out() {
+fn an_absent_server_is_reported_with_advice() {
     let ended = client_run(Tool::Ours, "-t 1", free_port());
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     assert!(ended.stderr.contains("connect failed: ") && ended.stderr.contains("refused"), "{ended:#?}");

@@ -168,7 +168,7 @@ fn round_trips() {
 }
 
 #[test]
-fn nobody_there_and_what_cannot_be_said() {
+fn an_absent_server_and_options_without_a_meaning() {
     let port = free_port();
     let (said, _) = our_client(port, "-t 1");
     assert_eq!(said.code, Some(3), "{said:#?}");

@@ -247,7 +247,7 @@ fn a_plan_that_was_killed_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_limit_ends_a_plan_and_is_told() {
+fn a_limit_ends_a_plan_and_is_reported() {
     let (scratch, server) = (Scratch::new("plan-limit"), Server::start(&[]));
     let text = format!(
         "title = \"Bounded\"\nrepetitions = 3\n[paths.open]\nto = \"{}\"\n[limits]\nbytes = 1500000\n\
@@ -263,7 +263,7 @@ fn a_limit_ends_a_plan_and_is_told() {
 }
 
 #[test]
-fn faults_of_a_file_are_told_at_once_and_a_right_one_is_shown() {
+fn faults_of_a_file_are_reported_at_once_and_a_right_one_is_shown() {
     let scratch = Scratch::new("plan-faults");
     let wrong = scratch.file(
         "wrong.toml",

@@ -89,8 +89,8 @@ fn a_shaped_link_carries_what_its_file_says() {
 }
 
 #[test]
-fn a_broken_expectation_is_told_and_ends_with_1() {
-    if buildable("a_broken_expectation_is_told").is_none() {
+fn a_broken_expectation_is_reported_and_ends_with_1() {
+    if buildable("a_broken_expectation_is_reported").is_none() {
         return;
     }
     let scratch = Scratch::new("lab-broken");

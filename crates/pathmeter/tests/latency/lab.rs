@@ -68,8 +68,8 @@ fn packets_carry_their_mark_there_and_back() {
 }
 
 #[test]
-fn translated_addresses_are_told() {
-    let Some(net) = Net::new("translated_addresses_are_told") else { return };
+fn translated_addresses_are_reported() {
+    let Some(net) = Net::new("translated_addresses_are_reported") else { return };
     ip(&["-n", &net.client, "address", "add", "10.77.0.9/24", "dev", "eth0"]);
     net.nft(
         &net.client,
@@ -129,7 +129,7 @@ fn groups_are_answered_by_our_server_and_by_sockperf() {
 }
 
 #[test]
-fn what_takes_privilege_is_told_and_left_out_without() {
+fn what_takes_privilege_is_reported_and_left_out_without() {
     let server = Server::start(&[]);
     let host = server.host();
     let argv = ["latency", &host, "-n", "60", "--busy-poll", "77us", "--dscp", "cs7", "--json"];

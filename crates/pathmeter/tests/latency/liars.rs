@@ -138,7 +138,7 @@ fn a_native_server_that_is_killed_leaves_what_was_measured() {
 }
 
 #[test]
-fn a_way_that_ends_beside_another_is_told_and_the_other_is_measured() {
+fn a_way_that_ends_beside_another_is_reported_and_the_other_is_measured() {
     for args in [&["--udp"][..], &["--tcp"], &["--mode", "under-load", "--rate", "200"]] {
         let (gone, stays) = (Server::start(&[]), Server::start(&[]));
         let hosts = [gone.host(), stays.host()];
@@ -218,7 +218,7 @@ fn an_answer_that_is_none_ends_the_session() {
     let answers = [
         json!({"type": "latency_seen"}),
         json!({"type": "probe_seen", "id": 1, "received": 1}),
-        json!({"type": "latency_seen", "client": "nobody", "wait": "block", "received": -1}),
+        json!({"type": "latency_seen", "client": "unknown", "wait": "block", "received": -1}),
     ];
     for answer in answers {
         let reported = answer.clone();

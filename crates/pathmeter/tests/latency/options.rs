@@ -115,7 +115,7 @@ fn tokens_and_tls_go_with_latency() {
 }
 
 #[test]
-fn every_format_tells_the_round_trips() {
+fn every_format_reports_the_round_trips() {
     let server = Server::start(&[]);
     let scratch = Scratch::new("latency-formats");
     for (format, part) in [

@@ -15,7 +15,7 @@ type Row = (&'static str, Vec<u8>, Option<Vec<u8>>);
 #[test]
 fn each_datagram_is_a_message_by_itself() {
     let foreign = Foreign::start(&[]);
-    let (stranger, honest) = (udp(foreign.sockperf), udp(foreign.sockperf));
+    let (foreign_client, honest) = (udp(foreign.sockperf), udp(foreign.sockperf));
     let two = [message(1, PING, 14, 14), message(2, PING, 14, 14)].concat();
     let rows: [Row; 14] = [
         ("a message", message(7, PING, 14, 14), Some(message(7, PONG, 14, 14))),
@@ -35,19 +35,19 @@ fn each_datagram_is_a_message_by_itself() {
     ];
     for (sequence, (name, sent, wanted)) in (100..).zip(rows) {
         for _ in 0..3 {
-            stranger.send(&sent).unwrap();
+            foreign_client.send(&sent).unwrap();
         }
         // The next client gets its own answer, at once and whole.
         honest.send(&message(sequence, PING, 64, 64)).unwrap();
         assert_eq!(receive(&honest), message(sequence, PONG, 64, 64), "{name}");
         // Earlier answers come first.
         for _ in 0..if wanted.is_some() { 3 } else { 0 } {
-            assert_eq!(Some(receive(&stranger)), wanted, "{name}");
+            assert_eq!(Some(receive(&foreign_client)), wanted, "{name}");
         }
-        stranger.set_nonblocking(true).unwrap();
-        let more = stranger.recv(&mut [0; 65_536]).map_err(|e| e.kind());
+        foreign_client.set_nonblocking(true).unwrap();
+        let more = foreign_client.recv(&mut [0; 65_536]).map_err(|e| e.kind());
         assert_eq!(more, Err(ErrorKind::WouldBlock), "{name}: no answer too many");
-        stranger.set_nonblocking(false).unwrap();
+        foreign_client.set_nonblocking(false).unwrap();
     }
     assert_ends_well(foreign);
 }
@@ -55,14 +55,14 @@ fn each_datagram_is_a_message_by_itself() {
 #[test]
 fn a_flood_of_nonsense_loses_nobodys_replies() {
     let foreign = Foreign::start(&[]);
-    let stranger = udp(foreign.sockperf);
+    let foreign_client = udp(foreign.sockperf);
     let stop = std::sync::atomic::AtomicBool::new(false);
     let junk = [vec![1; 5], message(1, PING, 13, 14), message(1, PING, 2000, 60), vec![0xff; 60]];
     let run = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(std::sync::atomic::Ordering::Acquire) {
                 for bytes in &junk {
-                    stranger.send(bytes).ok();
+                    foreign_client.send(bytes).ok();
                 }
                 std::thread::sleep(Duration::from_micros(500));
             }
@@ -111,7 +111,7 @@ fn streams_are_cut_into_messages_wherever_they_break() {
 }
 
 #[test]
-fn two_hundred_idle_connections_delay_nobody() {
+fn two_hundred_idle_connections_delay_no_client() {
     let foreign = Foreign::start(&[]);
     let idle: Vec<TcpStream> = (0..200)
         .map(|n| {

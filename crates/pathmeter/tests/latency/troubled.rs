@@ -64,7 +64,7 @@ fn stamp_under_load_counts_each_kind() {
 }
 
 #[test]
-fn a_reflector_that_counts_tells_the_way_of_the_losses() {
+fn a_reflector_that_counts_reports_the_way_of_the_losses() {
     // One in ten is lost there, number 100 among them, and one in ten back.
     let there = |request: &[u8]| (u32::from_be_bytes(*request.first_chunk().unwrap()) + 1).is_multiple_of(10);
     let back = |number| if number % 10 == 5 { Delivery::Lose } else { Delivery::Pass };

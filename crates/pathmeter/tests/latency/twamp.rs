@@ -95,11 +95,11 @@ fn a_server_answers_the_client_alone_and_while_its_test_runs() {
 }
 
 #[test]
-fn a_far_end_that_is_no_twamp_server_is_told() {
+fn a_far_end_that_is_no_twamp_server_is_reported() {
     let args = ["--protocol", "twamp", "-n", "3"];
     let port = free_port();
-    let nobody = latency(&format!("127.0.0.1:{port}"), &args).code(3);
-    nobody.says("nothing listens on TCP port").says("pathmeter serve --twamp");
+    let absent = latency(&format!("127.0.0.1:{port}"), &args).code(3);
+    absent.says("nothing listens on TCP port").says("pathmeter serve --twamp");
     // One that closes, and one that speaks only with keys.
     for (greeting, says) in
         [(vec![], "before its TWAMP greeting"), (Greeting { modes: 6 }.write().to_vec(), "modes 0x6")]

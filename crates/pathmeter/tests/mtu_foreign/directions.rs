@@ -15,7 +15,7 @@ struct Path {
     hop: bool,
     /// The largest that this host sends.
     interface: u32,
-    /// Fate of fragments there.
+    /// Delivery of fragments there.
     delivery: &'static str,
 }
 

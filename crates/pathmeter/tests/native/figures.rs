@@ -94,8 +94,8 @@ fn counted(run: &Value, direction: &str) -> [u64; 6] {
 /// One of sixteen datagrams is dropped on the path by its number; a receiver that stands still overflows; both at once.
 /// The kernel counts each.
 #[test]
-fn loss_is_told_where_it_happened() {
-    let Some(net) = Net::new("loss_is_told_where_it_happened") else { return };
+fn loss_is_reported_where_it_happened() {
+    let Some(net) = Net::new("loss_is_reported_where_it_happened") else { return };
     let server = net.serve(&[]);
     let (client, far) = (net.client.clone(), net.server.clone());
     for (direction, stands, drops, argv) in [

@@ -169,8 +169,8 @@ fn an_interrupt_keeps_the_rows_that_are_done() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let nobody = format!("127.0.0.1:{}", free_port());
-    run(&["frames", &nobody, "--frame", "512", "-t", "1s"]).code(3).says(&nobody);
+    let absent = format!("127.0.0.1:{}", free_port());
+    run(&["frames", &absent, "--frame", "512", "-t", "1s"]).code(3).says(&absent);
     run(&["frames", "127.0.0.1", "-P", "0"]).code(2).says("--parallel 0");
     run(&["frames", "127.0.0.1", "-t", "0"]).code(2).says("--time 0");
     run(&["frames", "127.0.0.1", "--encap", "nonsense"]).code(2).says("nonsense");

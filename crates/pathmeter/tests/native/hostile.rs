@@ -71,7 +71,7 @@ fn lengths_and_messages_that_cannot_be() {
 }
 
 #[test]
-fn flows_of_nobody_are_refused() {
+fn flows_without_a_session_are_refused() {
     let server = Server::start(&[]);
     let (session, key) = (SessionId::new([1; 16]), FlowKey::new([2; 32]));
     let mut stream = connect(&server);
@@ -83,7 +83,7 @@ fn flows_of_nobody_are_refused() {
 }
 
 #[test]
-fn two_hundred_silent_connections_delay_nobody() {
+fn two_hundred_silent_connections_delay_no_client() {
     // Fewer tests at once than silent clients: those that ask for nothing take no place.
     let server = Server::start(&["--max-tests", "3"]);
     let silent: Vec<TcpStream> = (0..200)
@@ -136,12 +136,12 @@ fn garbage_on_the_udp_port() {
     }
     let run = server.measured(&["-u", "-b", "10M", "-t", "1s", "-l", "1000"]);
     let lost = run["summary"]["up"]["loss"]["share"].as_f64().unwrap();
-    assert!(lost < 0.5, "the flow of a test is not the port of strangers: {lost}");
+    assert!(lost < 0.5, "the flow of a test is not the port of other hosts: {lost}");
     assert_good(server);
 }
 
 #[test]
-fn a_stranger_gets_nothing_amplified() {
+fn an_unauthenticated_host_gets_nothing_amplified() {
     let server = Server::start(&[]);
     open_udp_port(&server);
     let socket = udp(&server);

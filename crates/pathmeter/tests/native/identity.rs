@@ -41,7 +41,7 @@ fn an_open_server_says_so_and_warns_the_client_with_a_token() {
     let warnings = run["summary"]["warnings"].as_array().unwrap();
     assert!(warnings.iter().any(|warning| warning["id"] == "token-not-asked"), "{warnings:?}");
     let said = server.stop().stderr;
-    assert!(!said.contains("open to everyone"), "on the loopback nobody else can reach it: {said}");
+    assert!(!said.contains("open to everyone"), "on the loopback no other host can reach it: {said}");
 }
 
 #[test]
@@ -139,10 +139,10 @@ fn tls_with_a_server_that_has_none() {
 
 #[test]
 fn hosts_that_are_not_there() {
-    let nobody = format!("127.0.0.1:{}", free_port());
+    let absent = format!("127.0.0.1:{}", free_port());
     for command in ["throughput", "measure"] {
         run(&[command, "no-such-host.invalid"]).code(3).says("no-such-host.invalid").says("getent hosts");
-        run(&[command, &nobody]).code(3).says(&nobody).says("start `pathmeter serve` there");
+        run(&[command, &absent]).code(3).says(&absent).says("start `pathmeter serve` there");
     }
 }
 

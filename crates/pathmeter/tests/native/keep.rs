@@ -250,7 +250,7 @@ fn a_run_that_was_killed_is_there_as_far_as_it_went() {
 }
 
 #[test]
-fn a_store_that_cannot_be_used_is_told_before_the_test_and_an_old_file_is_kept_to() {
+fn a_store_that_cannot_be_used_is_reported_before_the_test_and_an_old_file_is_kept_to() {
     let (server, kept) = (Server::start(&[]), Kept::new("keep-refused"));
     let letter = kept.scratch.file("letter.db", Some(&"no database\n".repeat(1000)));
     let host = server.host();

@@ -1,4 +1,4 @@
-//! `pathmeter latency --loaded`: phases, course and responsiveness; a deep queue; ends that vanish or refuse the load.
+//! `pathmeter latency --loaded`: phases, series and responsiveness; a deep queue; ends that vanish or refuse the load.
 
 use super::lab::{Net, SERVER};
 use super::support::{Ended, Server, run, skip, start};
@@ -70,11 +70,11 @@ fn check_series(run: &Value) {
     let answered: u64 = series.iter().filter_map(|point| point["rtt_ns"]["count"].as_u64()).sum();
     let phases = run["summary"]["loaded"]["phases"].as_array().unwrap();
     let counted: u64 = phases.iter().map(|phase| count(&phase["rtt_ns"]["count"])).sum();
-    assert!(answered >= counted, "{answered} in the course, {counted} in the phases");
+    assert!(answered >= counted, "{answered} in the series, {counted} in the phases");
 }
 
 #[test]
-fn a_loaded_run_tells_every_phase_and_its_course() {
+fn a_loaded_run_reports_every_phase_and_its_series() {
     let server = Server::start(&[]);
     for argv in [&[][..], &["--tcp", "-P", "2"], &["--rate", "1k", "--congestion", "reno"]] {
         let host = server.host();
@@ -92,7 +92,7 @@ fn a_loaded_run_tells_every_phase_and_its_course() {
         }
         check_series(&run);
         let (direction, idle) = (&run["summary"]["ways"][0], &run["summary"]["loaded"]["phases"][0]);
-        assert_eq!(direction["counted"]["sent"], idle["sent"], "the way itself is told without load");
+        assert_eq!(direction["counted"]["sent"], idle["sent"], "the path itself is reported without load");
         assert_eq!(run["summary"]["outcome"]["outcome"], "completed");
     }
     let said = server.stop().stderr;
@@ -118,7 +118,7 @@ fn a_deep_queue_is_found_over_tls() {
     server.process.wait_for("--fingerprint ");
     let said = server.process.said();
     let print = said.split("--fingerprint ").nth(1).and_then(|rest| rest.split_whitespace().next());
-    let print = print.expect("the server tells its fingerprint");
+    let print = print.expect("the server prints its fingerprint");
     let argv =
         ["latency", SERVER, "--loaded", "-t", "6s", "--congestion", "reno", "--fingerprint", print, "--json"];
     let run = net.client(&argv).code(0).json();
@@ -169,7 +169,7 @@ fn a_server_that_vanishes_takes_nothing_of_what_was_measured() {
     assert_eq!(run["summary"]["outcome"]["outcome"], "failed");
     assert_eq!(phases(&run)[..2], [None, Some("up")]);
     assert!(count(&run["summary"]["loaded"]["phases"][1]["up_bps"]) > 0, "{run:#}");
-    assert!(count(&run["summary"]["ways"][0]["rtt_ns"]["count"]) > 0, "the idle path is told");
+    assert!(count(&run["summary"]["ways"][0]["rtt_ns"]["count"]) > 0, "the idle path is reported");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn ctrl_c_keeps_the_phases_so_far() {
     assert_eq!(phases(&run)[..2], [None, Some("up")]);
     assert!(phases(&run).len() < 4, "the last phase was not begun");
     let loaded = |line: &&str| line.contains("latency_sample") && line.contains("\"load\":\"up\"");
-    assert!(ended.stdout.lines().any(|line| loaded(&line)), "the live rows tell the load");
+    assert!(ended.stdout.lines().any(|line| loaded(&line)), "the live rows name the load");
     assert_eq!(run["summary"]["outcome"]["outcome"], "interrupted");
 }
 

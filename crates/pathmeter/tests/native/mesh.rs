@@ -1,5 +1,6 @@
 //! A mesh on this host: a real NATS server with the files that `mesh init` writes, two agents, and the matrix of their tests.
 
+mod alerts;
 mod certificates;
 mod clocks;
 mod confined;
@@ -13,7 +14,6 @@ mod refused;
 mod scraped;
 mod secrets;
 mod stopped;
-mod told;
 
 use super::support::{Ended, Running, Scratch, free_port, run, skip, start};
 use fleet::broker::nats::{Authority, Nats, NatsOptions, Reactor};
@@ -209,9 +209,9 @@ fn two_agents_measure_each_other_and_nothing_twice() {
     assert_eq!(runs(&shown), runs(&report));
 
     // A client without the token of the mesh is not served.
-    let stranger = scratch.file("another.token", Some("another token of more than sixteen bytes"));
+    let wrong_token = scratch.file("another.token", Some("another token of more than sixteen bytes"));
     drop(_agents);
-    let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &stranger)];
+    let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &wrong_token)];
     let refused = scratch.file("refused.jsonl", None);
     let ended = mesh.run(&["mesh", "run", "-t", "200ms", "--results", &refused]);
     assert!(ended.stdout.contains("token") && !ended.stdout.contains("bit/s"), "{}", ended.stdout);
@@ -255,9 +255,9 @@ fn pairs_that_start_together_are_one_measurement() {
     let unknown = mesh.run(&["mesh", "run", "--together", "--pair", "ams:fro"]).code(2);
     assert!(unknown.stderr.contains("no agent is called `fro`"), "{}", unknown.stderr);
     // A pair without a result makes the sum void, and is named.
-    let stranger = scratch.file("another.token", Some("another token of more than sixteen bytes"));
+    let wrong_token = scratch.file("another.token", Some("another token of more than sixteen bytes"));
     drop(_agents);
-    let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &stranger)];
+    let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &wrong_token)];
     let ended = mesh.run(&["mesh", "run", "--together", "--pair", "ams:fra", "-t", "200ms"]).code(4);
     assert!(ended.stdout.contains("VOID") && ended.stdout.contains("token"), "{}", ended.stdout);
 }

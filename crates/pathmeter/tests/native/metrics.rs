@@ -56,7 +56,7 @@ fn a_server_counts_sessions_tests_and_bytes() {
     let (server, address) = counted();
     let before = scraped(address);
     assert!(value(&before, "pathmeter_server_start_time_seconds").is_some(), "{before}");
-    assert!(!before.contains("sessions"), "nobody came yet: no sample, and no 0: {before}");
+    assert!(!before.contains("sessions"), "no client came yet: no sample, and no 0: {before}");
     server.throughput(&["-n", "1M"]).code(0);
     let native = |name: &str| format!("pathmeter_server_{name}{{protocol=\"native\"}}");
     // The session ends at the server a moment after the client has its result.

@@ -53,7 +53,7 @@ fn both_ways_and_udp_are_summed() {
 }
 
 #[test]
-fn a_pair_without_a_server_is_told_and_the_others_are_summed() {
+fn a_pair_without_a_server_is_reported_and_the_others_are_summed() {
     let (server, gone) = (Server::start(&[]), Server::start(&[]));
     let (host, other) = (server.host(), gone.host());
     gone.stop();
@@ -66,7 +66,7 @@ fn a_pair_without_a_server_is_told_and_the_others_are_summed() {
 }
 
 #[test]
-fn a_pair_that_dies_early_shortens_the_window_and_is_told() {
+fn a_pair_that_dies_early_shortens_the_window_and_is_reported() {
     let (server, dying) = (Server::start(&[]), Server::start(&[]));
     let (host, other) = (server.host(), dying.host());
     let args =

@@ -37,7 +37,7 @@ fn a_server_that_root_starts_goes_on_as_the_user_that_is_named() {
     server.process.wait_for("pathmeter's own protocol");
     assert_eq!(status(server.process.pid(), "Uid:"), "0\t0\t0\t0");
     server.stop();
-    run(&["serve", "--bind", "127.0.0.1", "--user", "nobody knows him"]).code(2).says("nobody knows him");
+    run(&["serve", "--bind", "127.0.0.1", "--user", "no such user"]).code(2).says("no such user");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn one_off_serves_one_test_and_ends() {
 }
 
 #[test]
-fn limits_are_told_with_the_way_out() {
+fn limits_are_reported_with_the_way_out() {
     let server = Server::start(&["--max-time", "2s", "--max-rate", "10M"]);
     server.throughput(&["-t", "3s", "-b", "1M"]).code(3).says("a test of 3.00 s").says("--time");
     // Without a rate the limit is the rate.
@@ -109,7 +109,7 @@ fn sockets_passed_by_systemd_are_served() {
 
 /// The port of another protocol closes the connection, before or after the first data.
 #[test]
-fn who_speaks_another_protocol_is_told_what_to_check() {
+fn who_speaks_another_protocol_is_reported_what_to_check() {
     let server = Server::start(&[]);
     for (protocol, advice) in [("iperf3", "check that `iperf3 -s`"), ("iperf2", "check that `iperf -s`")] {
         server.throughput(&["--protocol", protocol, "-t", "1s"]).code(3).says(advice);

@@ -104,7 +104,7 @@ fn wait_for_attempt(port: u16) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     let wanted = format!(":{port:04X} 02 ");
     while !std::fs::read_to_string("/proc/net/tcp").expect("the table of connections").contains(&wanted) {
-        assert!(std::time::Instant::now() < deadline, "nobody connects to port {port}");
+        assert!(std::time::Instant::now() < deadline, "no client connects to port {port}");
         std::thread::yield_now();
     }
 }
@@ -166,7 +166,7 @@ fn signals_that_come_together_are_one() {
 }
 
 #[test]
-fn a_server_told_to_stop_gives_its_clients_their_results() {
+fn a_server_that_is_stopped_gives_its_clients_their_results() {
     for argv in [&["-P", "2"][..], &["-R"], &["-u", "-b", "20M", "--bidir"]] {
         let server = Server::start(&[]);
         let host = server.host();

@@ -81,8 +81,8 @@ fn a_test_started_from_the_page_is_kept() {
     // The target is kept as the command line keeps it: one far end is one path, however its port is written.
     assert_eq!(listed[0]["target"], "127.0.0.1");
 
-    let nobody = page.request("POST", "/api/live", &page.csrf(), r#"{"kind":"mtu","host":"-x y"}"#);
-    assert!(nobody.starts_with("HTTP/1.1 422") && nobody.contains("advice"), "{nobody}");
+    let refused = page.request("POST", "/api/live", &page.csrf(), r#"{"kind":"mtu","host":"-x y"}"#);
+    assert!(refused.starts_with("HTTP/1.1 422") && refused.contains("advice"), "{refused}");
     // When it is stopped, it ends a running test, and keeps its measurement.
     let long = format!(r#"{{"kind":"throughput","host":"{}","seconds":600,"label":"cut"}}"#, server.host());
     assert!(page.request("POST", "/api/live", &page.csrf(), &long).starts_with("HTTP/1.1 202"));
@@ -178,7 +178,7 @@ fn runs_become_one_page() {
     run(&["show", &id, "--json", "-o", &json, "--store", &store]).code(0);
     let of_file = report(&[&json]).code(0).stdout;
     assert_eq!(of_file, report(&[&id[..20]]).code(0).stdout, "from its document as from the store");
-    report(&["nobody"]).code(2).says("nobody").says("history");
+    report(&["absent"]).code(2).says("absent").says("history");
     report(&["one", "--svg", &file("x.png")]).code(2).says("x.svg");
     report(&["one", "--markdown", "/nonexistent/x.md"]).code(2).says("/nonexistent/x.md");
     if cfg!(feature = "png") {
@@ -237,8 +237,18 @@ fn every_view(test: &str, store: &str) -> Option<Page> {
 /// hostile names in every view, thousands of runs.
 #[test]
 fn a_page_outlives_its_server_in_a_browser() {
-    let Some((front, browser)) = in_browser("a_page_outlives_its_server_in_a_browser") else { return };
-    let (server, scratch) = (Server::start(&[]), Scratch::new("ui-lasting"));
+    lasting("a_page_outlives_its_server_in_a_browser", "lasting");
+}
+
+/// The rounds of a mesh, the page of a device, a notification, a note and a link of a run, users who may only look.
+#[test]
+fn a_page_has_its_details_in_a_browser() {
+    lasting("a_page_has_its_details_in_a_browser", "details");
+}
+
+fn lasting(test: &str, part: &str) {
+    let Some((front, browser)) = in_browser(test) else { return };
+    let (server, scratch) = (Server::start(&[]), Scratch::new(&format!("ui-{part}")));
     let (store, host) = (scratch.file("runs.db", None), server.host());
     for label in ["before", "after"] {
         run(&["throughput", &host, "-t", "1", "-i", "100ms", "--save", "--label", label, "--store", &store])
@@ -248,7 +258,10 @@ fn a_page_outlives_its_server_in_a_browser() {
     let many = scratch.file("many.ndjson", Some(&evil_and_many(measured.lines().next().unwrap())));
     run(&["import", &many, "--save", "--store", &store]).code(0);
     let mut looked = Command::new("node");
-    looked.arg(front.join("test/lasting.mjs")).arg(env!("CARGO_BIN_EXE_pathmeter")).args([&store, &host]);
+    looked
+        .arg(front.join("test/lasting.mjs"))
+        .arg(env!("CARGO_BIN_EXE_pathmeter"))
+        .args([&store, &host, part]);
     looked.env("CHROMIUM", browser);
     let ended = Running::start(looked).end_within(LASTING);
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);

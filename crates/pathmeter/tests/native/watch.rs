@@ -22,10 +22,10 @@ impl Kept {
 }
 
 #[test]
-fn a_path_that_gets_worse_is_told_once_and_its_recovery_once() {
+fn a_path_that_gets_worse_is_reported_once_and_its_recovery_once() {
     let (server, kept) = (Server::start(&[]), Kept::new("watch-worse"));
     let host = server.host();
-    let reported = kept.scratch.file("told", None);
+    let reported = kept.scratch.file("reported", None);
     let hook = format!("echo \"$PATHMETER_ALERT $PATHMETER_FIGURE $PATHMETER_TARGET\" >> {reported}");
     let watch = |rate: &str, rounds: &str| {
         // Small datagrams: a test so short has a whole number of them.
@@ -67,7 +67,7 @@ fn a_path_that_gets_worse_is_told_once_and_its_recovery_once() {
 }
 
 #[test]
-fn a_far_end_that_is_gone_is_told_once_kept_and_the_exit_code() {
+fn a_far_end_that_is_gone_is_reported_once_kept_and_the_exit_code() {
     let kept = Kept::new("watch-gone");
     let target = format!("127.0.0.1:{}", free_port());
     let args = [

@@ -66,7 +66,7 @@ fn a_receiver_that_is_the_limit_is_asked_again_without_the_copy() {
 }
 
 #[test]
-fn nobody_else_is() {
+fn no_other_flow_is() {
     for (args, tests) in [
         (&["-t", "200ms"][..], &[(0.5, 1)][..]),
         (&["-t", "200ms", "--receive-discard"], &[(1.0, 1)]),

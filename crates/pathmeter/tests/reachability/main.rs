@@ -67,7 +67,7 @@ fn neighbour_discovery_dropped_on_a_bridge() {
 
 /// A filter of multicast, as macvtap and snooping bridges are: broadcast passes, and so does what is sent to one host.
 #[test]
-fn multicast_that_is_filtered_is_told_from_a_dead_host() {
+fn multicast_that_is_filtered_is_not_taken_for_a_dead_host() {
     let Some(net) = Bridged::new("multicast_that_is_filtered") else { return };
     let _server = net.serve();
     net.drop_on_bridge("ether daddr & ff:ff:00:00:00:00 == 33:33:00:00:00:00");
@@ -172,7 +172,7 @@ fn a_neighbour_that_dies_midway_is_named() {
 }
 
 #[test]
-fn a_host_that_is_silent_is_told_from_one_that_is_not_there() {
+fn a_host_that_is_silent_is_not_taken_for_one_that_is_not_there() {
     let Some(net) = Bridged::new("a_host_that_is_silent") else { return };
     // The host is on the link, and drops TCP.
     net::nft(

@@ -6,8 +6,8 @@ use super::support::Running;
 use std::time::Duration;
 
 #[test]
-fn whoever_rejects_a_connection_is_named_with_the_code() {
-    let Some(lab) = Lab::new("whoever_rejects_a_connection") else { return };
+fn a_host_that_rejects_a_connection_is_named_with_the_code() {
+    let Some(lab) = Lab::new("a_host_that_rejects_a_connection") else { return };
     lab.forward(Node::R1, "reject with icmpx admin-prohibited");
     for (family, message) in [(Family::V4, "ICMP type 3 code 13"), (Family::V6, "ICMPv6 type 1 code 1")] {
         let ended = lab.run(Node::C, Who::Root, &["throughput", Node::S.address(family), "-t", "1"]).code(3);

@@ -101,8 +101,8 @@ fn a_benchmark_that_was_cut_off_goes_on() {
 }
 
 #[test]
-fn a_dry_run_tells_the_plan_and_touches_nothing() {
-    let test = "a_dry_run_tells_the_plan_and_touches_nothing";
+fn a_dry_run_reports_the_plan_and_touches_nothing() {
+    let test = "a_dry_run_reports_the_plan_and_touches_nothing";
     let Some(switch) = Device::new(test, Kind::Bridge) else { return };
     let [near, far] = switch.ports();
     let addresses =

@@ -107,13 +107,13 @@ fn silence_is_an_error_and_no_zero() {
 
 /// One of these sent to the real server spoils its replies to everybody.
 #[test]
-fn stray_datagrams_harm_nobody() {
+fn stray_datagrams_harm_no_client() {
     if skip::lacks(&["sockperf"]) {
         return;
     }
     let port = free_port();
     let serving = Tool::Ours.serve(port, "");
-    let stranger = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let foreign = UdpSocket::bind("127.0.0.1:0").expect("loopback");
     let mut client = Tool::Theirs.start(&format!("pp -i 127.0.0.1 -p {port} -t 1 --mps=500"));
     let ping = |len: u32, size: usize| {
         let mut bytes = vec![0; size];
@@ -134,7 +134,7 @@ fn stray_datagrams_harm_nobody() {
     ];
     while client.runs() {
         for bytes in &junk {
-            stranger.send_to(bytes, ("127.0.0.1", port)).expect("loopback takes it");
+            foreign.send_to(bytes, ("127.0.0.1", port)).expect("loopback takes it");
         }
         // Each of them every so often, and no flood.
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -153,11 +153,11 @@ fn connections_that_speak_nonsense_are_closed_alone() {
     let port = free_port();
     let serving = Tool::Ours.serve(port, "--tcp");
     let client = Tool::Theirs.start(&format!("pp --tcp -i 127.0.0.1 -p {port} -t 1 --mps=500"));
-    let mut stranger = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
-    stranger.set_read_timeout(Some(std::time::Duration::from_secs(30))).expect("not zero");
-    stranger.write_all(&[0xff; 100]).expect("loopback takes it");
+    let mut foreign = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    foreign.set_read_timeout(Some(std::time::Duration::from_secs(30))).expect("not zero");
+    foreign.write_all(&[0xff; 100]).expect("loopback takes it");
     // Closed: with a reset when it had not read all.
-    let end = stranger.read(&mut [0; 10]);
+    let end = foreign.read(&mut [0; 10]);
     assert!(matches!(end, Ok(0)) || end.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset));
     let said = client.wait().good();
     assert!(said.number("SentMessages=") - said.number("ReceivedMessages=") <= 1.0, "{said:#?}");
@@ -187,7 +187,7 @@ fn what_was_measured_is_shown_before_the_error() {
 }
 
 #[test]
-fn gaps_in_the_numbers_are_told() {
+fn gaps_in_the_numbers_are_reported() {
     let port = free_port();
     let serving = Tool::Ours.serve(port, "-g --dont-reply");
     let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");

@@ -119,7 +119,7 @@ fn a_bucket_may_be_part_of_the_hosts_name() {
 }
 
 #[test]
-fn wrong_keys_and_missing_objects_are_told_in_s3s_words() {
+fn wrong_keys_and_missing_objects_are_reported_in_s3s_words() {
     let Some(s3) = s3("wrong") else { return };
     let endpoint = ["--endpoint", s3.endpoint.as_str()];
     let ask = |key: &str, secret: &str, url: &str, argv: &[&str]| {
@@ -130,8 +130,8 @@ fn wrong_keys_and_missing_objects_are_told_in_s3s_words() {
         let ended = ask(KEY, "wrong", "s3://files/x", argv).code(3);
         ended.says("HTTP 403").says("SignatureDoesNotMatch").says("AWS_SECRET_ACCESS_KEY");
     }
-    let stranger = ask("AKIASTRANGER", SECRET, "s3://files/x", &[]).code(3);
-    stranger.says("HTTP 403").says("(S3)").says("files/x");
+    let refused = ask("AKIAUNKNOWN", SECRET, "s3://files/x", &[]).code(3);
+    refused.says("HTTP 403").says("(S3)").says("files/x");
     ask(KEY, SECRET, "s3://files/nothing", &[]).code(3).says("HTTP 404").says("NoSuchKey");
     ask(KEY, SECRET, "s3://elsewhere/x", &[]).code(3).says("(S3)");
     ask(KEY, SECRET, "s3://files/x", &["--method", "post", "--size", "1"]).code(2).says("PUT");

@@ -102,8 +102,8 @@ fn behind_a_shaper_the_gain_is_the_arithmetic() {
 }
 
 #[test]
-fn the_state_is_told_before_and_put_back_after() {
-    let Some(hosts) = hosts("the_state_is_told") else { return };
+fn the_state_is_reported_before_and_put_back_after() {
+    let Some(hosts) = hosts("the_state_is_reported") else { return };
     let url = Hosts::url("/bytes/100k");
     let ended = hosts.transfer(&[&url, "--mtu", "1400,2000", "-n", "2", "--json"]).code(0);
     assert_eq!(hosts.mtu(), 1500);
@@ -161,7 +161,7 @@ fn the_mtu_is_put_back_after_signals_and_after_a_kill() {
 
 /// A path that swallows large packets without a word: what fails at one MTU goes on at the others.
 #[test]
-fn an_mtu_that_the_path_swallows_is_told_and_the_others_are_measured() {
+fn an_mtu_that_the_path_swallows_is_reported_and_the_others_are_measured() {
     let Some(hosts) = hosts("path_swallows") else { return };
     for end in [&hosts.net.client, &hosts.net.server] {
         // Super-packets are no packets of the path.

@@ -20,7 +20,7 @@ fn errors_name_the_status_the_url_and_what_the_server_says() {
 }
 
 #[test]
-fn nobody_there_is_said_with_the_way_out() {
+fn an_absent_server_is_reported_with_advice() {
     let url = format!("http://127.0.0.1:{}/", free_port());
     transfer(&[&url]).code(3).says("Connection refused").says(&url).says("serve --http");
     transfer(&["http://no-such-host.invalid/"]).code(3).says("no-such-host.invalid").says("getent");

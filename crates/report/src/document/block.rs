@@ -69,7 +69,7 @@ impl Block {
 pub struct Item {
     /// The text.
     pub line: String,
-    /// The finding that the line tells in short.
+    /// The finding that the line has in short.
     pub finding: Option<Finding>,
 }
 

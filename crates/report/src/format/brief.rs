@@ -27,7 +27,7 @@ pub(super) fn screen(run: &Run) -> Screen {
         line,
         action,
         ends: between(run),
-        limits: if has_streams(run) { throughput::remarks(run) } else { Vec::new() },
+        limits: if has_streams(run) { throughput::remarks(run) } else { latency::limits(run) },
         findings: run.findings.clone(),
         above: headline(run),
         notes: warnings(run),

@@ -8,7 +8,7 @@ use model::plan::Transport;
 use model::run::Run;
 use model::units::{percent, significant};
 
-/// The line that tells a row as it ends.
+/// The line of a row as it ends.
 #[must_use]
 pub fn progress(row: &FrameRow) -> String {
     let what = format!("{:>6}  {}", row.frame, row.protocol);

@@ -137,7 +137,7 @@ fn list<'a>(lines: impl Iterator<Item = &'a String>) -> String {
     format!("<ul>\n{}</ul>\n", lines.collect::<String>())
 }
 
-/// A line, or the finding that it tells in short, its name included.
+/// A line, or the finding that it has in short, its name included.
 fn item(item: &Item) -> String {
     match &item.finding {
         Some(found) => finding(found, &code(&item.line)),

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_tells_is_believed() {
+    fn a_receiver_that_reports_is_believed() {
         let mut rolling = Rolling::default();
         assert_eq!(rolling.lines(), Vec::<String>::new());
         for (second, bytes) in [(0, 1_000_000), (1, 3_000_000)] {

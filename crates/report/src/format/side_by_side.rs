@@ -142,5 +142,5 @@ impl Document for SideBySide<'_> {
     }
 }
 
-/// Bars of a row that can be told apart.
+/// Bars of a row that can be distinguished.
 const SERIES: usize = 3;

@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drop_is_told_with_the_runs_and_what_else_changed() {
+    fn a_drop_is_reported_with_the_runs_and_what_else_changed() {
         let trends = Trends::from_samples("far", &dropped(), &[], Rules::new(true));
         let series = &trends.series[0];
         let turn = &series.changes[0];

@@ -355,7 +355,7 @@ const THIN: f64 = 1.3;
 const THICK: f64 = 2.5;
 /// The width of a line that another one covers.
 const WIDE: f64 = 6.0;
-/// The colours of Okabe and Ito, which colour-blind people tell apart, without yellow and black.
+/// The colours of Okabe and Ito, which colour-blind people can distinguish, without yellow and black.
 const COLOURS: [&str; 7] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7f7f7f"];
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ fn round_trips_are_drawn_over_time() {
         assert!(drawn.contains(part), "{part}: {drawn}");
     }
     assert!(!drawn.contains("each point stands"), "every interval is a point");
-    // Many intervals become as many points as can be told apart, and the chart names their number.
+    // Many intervals become as many points as can be distinguished, and the chart names their number.
     let first = run.latency_intervals[0].clone();
     run.latency_intervals = (0..1_000)
         .map(|number| {

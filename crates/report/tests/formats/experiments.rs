@@ -151,7 +151,7 @@ fn sites() -> Experiment {
         figures: Vec::new(),
         runs: Vec::new(),
         round_trips: None,
-        reason: Some("nobody listens".into()),
+        reason: Some("nothing listens".into()),
         ..of("C", "A", 1e6)
     };
     let title = "everything into C is slow: A, B with it are 2 times worse or more than the same sites are with others";

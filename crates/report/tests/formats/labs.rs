@@ -296,7 +296,7 @@ fn the_limit_knows_the_encapsulation() {
 }
 
 #[test]
-fn significance_is_told() {
+fn significance_is_reported() {
     let report = compared();
     let row = report.comparisons.iter().find(|one| one.variant == "forward").unwrap();
     assert_eq!(row.base, "direct");

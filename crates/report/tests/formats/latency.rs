@@ -33,7 +33,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
     ]
 }
 
-/// 20 000 round trips of some 20 µs, with everything that a run between two of our own can tell.
+/// 20 000 round trips of some 20 µs, with everything that a run between two pathmeters can have.
 fn lan() -> Run {
     let histogram = body(20_000, &[(400_000, 3), (5_200_000, 1)]);
     let mut far = egress_result("far.example", &histogram);

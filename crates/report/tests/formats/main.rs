@@ -209,7 +209,7 @@ fn an_event_is_a_line() {
     assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
 }
 
-/// A figure is told by host, time and target, and a table has no column of a measurement that was not made.
+/// A figure is named by host, time and target, and a table has no column of a measurement that was not made.
 #[test]
 fn csv_has_the_columns_of_its_kind() {
     let shared = ["run", "started", "host", "target", "kind", "status", "test", "row", "direction"];

@@ -134,7 +134,7 @@ fn charts_are_drawn_in_the_page() {
 
 /// Words of peers, of files and of users stay words.
 #[test]
-fn nobody_writes_into_the_page() {
+fn text_of_others_stays_text_in_the_page() {
     for (name, run) in super::all() {
         let mut run: Run = spoiled(&run);
         run.verdict.text.push_str(HOSTILE);

@@ -26,7 +26,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
     ]
 }
 
-/// 1500 in each direction, and nothing to tell.
+/// 1500 in each direction, and nothing to report.
 fn clean() -> Run {
     let found = PathResult {
         up: Some(path_direction(false, 1500)),

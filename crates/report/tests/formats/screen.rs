@@ -4,8 +4,10 @@ use crate::{all, written};
 use insight::finding::rule_ids;
 use model::event::Warning;
 use model::finding::{Finding, Severity, Status};
+use model::limit::{Limit, LimitKind, LimitPlace};
 use model::plan::Direction;
 use model::run::{Run, Subject};
+use model::units::{BitRate, Bytes, Nanos};
 use pathmeter_report::format::{RunDocument, Style, text};
 
 /// Runs of `measure`, `throughput`, `latency`, `mtu` and `transfer`, and results that were kept.
@@ -52,6 +54,34 @@ fn any_number_of_findings_leaves_twenty_lines() {
             "{name}:\n{text}"
         );
     }
+}
+
+/// The limits of a load, each as long as such sentences are, leave twenty lines, and `-v` has them in full.
+#[test]
+fn limits_of_a_load_leave_twenty_lines() {
+    let (_, mut run) =
+        answers().into_iter().find(|(name, _)| name == "latency_loaded").expect("there is one");
+    let limit = Limit {
+        kind: LimitKind::Shaper,
+        rate: Some(BitRate(9_700_000)),
+        queue: Some(Nanos::from_millis(110)),
+        queue_bytes: Some(Bytes(131_072)),
+        place: Some(LimitPlace { first: 2, last: 3 }),
+        ruled_out: vec!["the sender's CPU was idle".into(), "the receiver's window was never full".into()],
+        ..Limit::default()
+    };
+    let loaded = run.summary.loaded.as_mut().expect("it has a load");
+    let mut limited = 0;
+    for phase in loaded.phases.iter_mut().filter(|phase| phase.load.is_some()) {
+        phase.limit = Some(Box::new(limit.clone()));
+        limited += 1;
+    }
+    let (lines, text) = lines(&run);
+    assert!(lines <= 20, "{lines} lines:\n{text}");
+    assert!(text.lines().any(|line| line.trim_start().starts_with("limit    up: ")), "{text}");
+    assert!(text.contains("  both "), "the table is whole:\n{text}");
+    let detail = text::document(&run, &Style { detail: true, ..Style::default() });
+    assert_eq!(detail.matches("  limit    ").count(), limited, "{detail}");
 }
 
 /// The figures that people judge by stay, whatever is left out.

@@ -85,12 +85,12 @@ fn datagrams_at_both_ends() {
 }
 
 #[test]
-fn a_server_has_many_guests_and_a_log_many_tests() {
-    let guest = |port: u16| {
+fn a_server_has_many_clients_and_a_log_many_tests() {
+    let client = |port: u16| {
         SERVER.lines().skip(5).map(|line| line.replace("39185", &port.to_string()) + "\n").collect::<String>()
     };
     let log =
-        format!("{SERVER}{}$ iperf -c …\n{CLIENT}{}", guest(51_111), CLIENT.replace("7/1787", "0/1787"));
+        format!("{SERVER}{}$ iperf -c …\n{CLIENT}{}", client(51_111), CLIENT.replace("7/1787", "0/1787"));
     let all = read("log", &log, Known::default()).unwrap();
     assert_eq!(all.iter().map(|one| one.line).collect::<Vec<_>>(), [2, 11, 18, 32]);
     let lost: Vec<u64> =

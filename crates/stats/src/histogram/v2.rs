@@ -15,7 +15,7 @@
 //! | | counts: ZigZag LEB128 of at most 9 bytes, a negative one is a run of zeros | | | |
 //!
 //! The form carries counts alone: exact minimum, maximum, mean and deviation are lost and come back as the buckets
-//! tell them, to the histogram's precision.
+//! report them, to the histogram's precision.
 
 mod read;
 #[cfg(test)]

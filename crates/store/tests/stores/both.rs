@@ -3,7 +3,7 @@
 use crate::support::{begun, each, figures, ids, insert, run, warning};
 use model::dut::DutReport;
 use model::finding::Status;
-use model::history::{Kept, Measured, Origin};
+use model::history::{Kept, Measured, Origin, StoredAs};
 use model::host::Host;
 use model::lab::LabReport;
 use model::run::Run;
@@ -97,6 +97,59 @@ fn lists_have_orders_and_are_searched_by_parts() {
         assert!(matches!(store.label_all(&["a".into()], "\u{202e}"), Err(StoreError::Label { .. })));
         assert_eq!(store.forget_all(&["a".into(), "b".into()]).unwrap(), 2);
         assert_eq!(by(Filter::default()).join(" "), "e d c");
+    });
+}
+
+/// An export has the documents as they are read singly, in the order of the names, with the note of each.
+#[test]
+fn runs_are_exported_as_they_are() {
+    each(|location| {
+        let store = Store::open(location).unwrap();
+        for id in ["a", "b"] {
+            assert!(insert(&store, &begun(id, 1), Status::Ok));
+        }
+        store.expect(&begun("unended", 2)).unwrap();
+        store.set_note("b", "a note").unwrap();
+        let ids = ["b", "gone", "unended", "a"].map(str::to_owned);
+        let exported = store.exported(&ids).unwrap();
+        let rows: Vec<(&str, &str)> =
+            exported.iter().map(|run| (run.stored.id.as_str(), run.stored.note.as_str())).collect();
+        assert_eq!(rows, [("b", "a note"), ("unended", ""), ("a", "")]);
+        for run in exported {
+            let single = store.get(&run.stored.id).unwrap();
+            assert_eq!(run.stored, StoredAs::with_note(single.entry, run.stored.note.clone()));
+            let document = run.document.map(|document| document.unwrap());
+            assert_eq!(document, single.content.into_document().map(|kept| kept.measured().value().unwrap()));
+        }
+        assert!(store.exported(&[]).unwrap().is_empty());
+    });
+}
+
+/// A note stays with its run, and leaves with it.
+#[test]
+fn a_run_has_a_note() {
+    each(|location| {
+        let store = Store::open(location).unwrap();
+        for id in ["abc", "abd"] {
+            assert!(insert(&store, &begun(id, 1), Status::Ok));
+        }
+        assert_eq!(store.note("abc").unwrap(), "");
+        for note in ["first\nsecond", "another"] {
+            store.set_note("abc", note).unwrap();
+            assert_eq!(
+                (store.note("abc").unwrap().as_str(), store.note("abd").unwrap().as_str()),
+                (note, "")
+            );
+        }
+        assert!(matches!(store.set_note("abc", "\u{202e}"), Err(StoreError::Note { .. })));
+        assert!(matches!(store.set_note("ab", "x"), Err(StoreError::Ambiguous { count: 2, .. })));
+        assert!(matches!(store.note("none"), Err(StoreError::NoRun { .. })));
+        store.forget("abc").unwrap();
+        assert!(insert(&store, &begun("abc", 1), Status::Ok));
+        assert_eq!(store.note("abc").unwrap(), "", "another run of the same name has none");
+        store.set_note("abc", "x").unwrap();
+        store.set_note("abc", "").unwrap();
+        assert_eq!(store.note("abc").unwrap(), "");
     });
 }
 

@@ -11,11 +11,10 @@ use axum::http::Uri;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
-use model::history::StoredAs;
 use report::format::history::History;
 use report::format::{Style, by_name, render};
 use std::convert::Infallible;
-use store::{Filter, Store};
+use store::{Exported, Filter, Store};
 use tokio::sync::mpsc;
 
 /// Writes them. `ndjson` has a document for each run, which `pathmeter import --save` takes with its label, name and time.
@@ -42,27 +41,33 @@ async fn documents(app: &App, filter: Filter) -> Result<Body, Failed> {
     let backend = app.backend.clone();
     tokio::task::spawn_blocking(move || {
         let Ok(store) = (backend.open)() else { return };
-        for id in ids {
-            // One that was taken out meanwhile, or is damaged, does not keep the others back.
-            let Ok(line) = line(&store, &backend, &id) else { continue };
-            if send.blocking_send(line.into()).is_err() {
+        for ids in ids.chunks(AT_ONCE) {
+            let Ok(runs) = store.exported(ids) else { return };
+            // One that is damaged does not keep the others back.
+            let lines: String = runs.into_iter().filter_map(|run| line(&store, &backend, run).ok()).collect();
+            if send.blocking_send(lines.into()).is_err() {
                 return;
             }
         }
     });
     let lines = unfold(receive, |mut receive| async {
-        let line = receive.recv().await?;
-        Some((Ok::<_, Infallible>(line), receive))
+        let lines = receive.recv().await?;
+        Some((Ok::<_, Infallible>(lines), receive))
     });
     Ok(Body::from_stream(lines))
 }
 
 /// The document of a run with its row, as `pathmeter export` writes it.
-fn line(store: &Store, backend: &Backend, id: &str) -> Result<String, Failed> {
-    let (entry, kept) = get(store, backend, id)?;
-    let mut document = kept.measured().value().map_err(|_| Failed::internal())?;
+fn line(store: &Store, backend: &Backend, Exported { stored, document }: Exported) -> Result<String, Failed> {
+    let mut document = match document {
+        Some(document) => document?,
+        None => {
+            let (_, kept) = get(store, backend, &stored.id)?;
+            kept.measured().value().map_err(|_| Failed::internal())?
+        }
+    };
     if let Some(fields) = document.as_object_mut() {
-        let row = serde_json::to_value(StoredAs::from(entry)).map_err(|_| Failed::internal())?;
+        let row = serde_json::to_value(stored).map_err(|_| Failed::internal())?;
         fields.insert("stored".into(), row);
     }
     Ok(format!("{document}\n"))
@@ -70,5 +75,7 @@ fn line(store: &Store, backend: &Backend, id: &str) -> Result<String, Failed> {
 
 /// Runs of an export.
 const MOST: u64 = 100_000;
-/// Lines that wait for the client.
-const AHEAD: usize = 8;
+/// Runs that are read by one query, and sent at once.
+const AT_ONCE: usize = 50;
+/// Parts that wait for the client.
+const AHEAD: usize = 4;

@@ -98,7 +98,7 @@ pub(super) async fn events(State(app): State<App>, headers: HeaderMap) -> Respon
                 Next::Nothing => ":\n\n".to_owned(),
                 Next::End => return None,
             };
-            let lasts = by_token || app.logins.csrf(session.as_deref(), Instant::now()).is_some();
+            let lasts = by_token || app.logins.known(session.as_deref(), Instant::now()).is_some();
             lasts.then_some((Ok(text), (place, None)))
         }
     });

@@ -4,6 +4,7 @@ use super::App;
 use super::request::Json;
 use crate::failed::{Failed, json};
 use crate::guard::{Peer, client, denied, is_encrypted};
+use crate::login::Rights;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::header::SET_COOKIE;
@@ -15,12 +16,13 @@ use std::time::Instant;
 
 /// Whether one has to log in, and the token for what changes things.
 pub(super) async fn session(State(app): State<App>, headers: HeaderMap) -> Response {
-    let csrf = app.logins.csrf(app.session_of(&headers), Instant::now());
+    let known = app.logins.known(app.session_of(&headers), Instant::now());
     let value = json!({
         "version": app.backend.version,
         "login_needed": app.logins.is_needed(),
-        "logged_in": csrf.is_some(),
-        "csrf": csrf.unwrap_or_else(|| app.logins.anonymous().to_owned()),
+        "logged_in": known.is_some(),
+        "may_change": known.as_ref().is_some_and(|(_, rights)| *rights == Rights::Change),
+        "csrf": known.map_or_else(|| app.logins.anonymous().to_owned(), |(csrf, _)| csrf),
     });
     json(StatusCode::OK, &value)
 }

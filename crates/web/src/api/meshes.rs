@@ -1,10 +1,12 @@
 //! Meshes: the kept runs of paths between agents, as a matrix for each label, test and IP version. Each cell is the latest run of its
-//! path.
+//! path, or that of the round which the address names.
 
+use super::request::query;
+use super::rounds::{Round, RoundRow, rounds};
 use super::{App, ask};
 use crate::failed::{Failed, json};
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use model::experiment::MatrixFinding;
 use model::history::{Entry, Headline};
@@ -12,9 +14,25 @@ use model::mesh::{CellState, MeshCell, MeshReport, ends};
 use model::stats::quantile::median;
 use report::expect::higher_is_better;
 use report::mesh::report_of_entries;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use store::Filter;
+
+/// The round that is wanted of a label.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Wanted {
+    label: String,
+    round: Option<String>,
+}
+
+/// The rounds of a label, and the document of one of them, or of the latest run of each path.
+struct Rounds {
+    report: MeshReport,
+    /// The begin of the round that the document is of.
+    round: Option<String>,
+    rows: Vec<RoundRow>,
+}
 
 /// The runs of a label.
 #[derive(Serialize)]
@@ -22,6 +40,9 @@ struct Mesh<'a> {
     label: &'a str,
     started: Option<String>,
     finished: Option<String>,
+    /// The round that is shown; absent: the latest run of each path.
+    round: Option<&'a str>,
+    rounds: &'a [RoundRow],
     findings: &'a [MatrixFinding],
     matrices: Vec<Matrix<'a>>,
 }
@@ -56,29 +77,51 @@ struct Cell<'a> {
     started: Option<String>,
 }
 
-pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
-    let value = ask(&app, |store, _| {
+pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, Failed> {
+    let wanted: Wanted = query(&uri)?;
+    let value = ask(&app, move |store, _| {
         let entries = store.list(&Filter { limit: Some(LOOKED_AT), ..Filter::default() })?;
         let looked_at = entries.len();
         let mut labels: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         for entry in entries.into_iter().filter(|entry| ends(&entry.target).is_some()) {
             labels.entry(entry.label.clone()).or_default().push(entry);
         }
-        let mut reports: Vec<MeshReport> =
-            labels.iter().map(|(label, entries)| report_of_entries(label, entries)).collect();
+        let mut found: Vec<Rounds> =
+            labels.into_iter().map(|(label, entries)| of_label(label, entries, &wanted)).collect();
+        if wanted.round.is_some() && !found.iter().any(|mesh| mesh.round.is_some()) {
+            return Err(Failed::new(StatusCode::NOT_FOUND, "no round of this label began then")
+                .advised("the list without `round` has the begin of each"));
+        }
         // The mesh that was measured last comes first: it is the one that users look for.
-        reports.sort_by_key(|report| std::cmp::Reverse(newest(report)));
-        let meshes: Vec<Mesh<'_>> = reports.iter().map(mesh).collect();
+        found.sort_by_key(|mesh| std::cmp::Reverse(newest(&mesh.report)));
+        let meshes: Vec<Mesh<'_>> = found.iter().map(mesh).collect();
         Ok(serde_json::json!({ "meshes": meshes, "looked_at": looked_at }))
     });
     Ok(json(StatusCode::OK, &value.await?))
+}
+
+/// The document of a label: of the wanted round where it is one of this label's.
+fn of_label(label: String, entries: Vec<Entry>, wanted: &Wanted) -> Rounds {
+    let all = rounds(entries);
+    let rows = all.iter().map(Round::row).collect();
+    let is_wanted =
+        |round: &&Round| label == wanted.label && wanted.round.is_some() && round.started() == wanted.round;
+    match all.iter().find(is_wanted) {
+        Some(round) => {
+            Rounds { report: report_of_entries(&label, &round.entries), round: round.started(), rows }
+        }
+        None => {
+            let entries: Vec<Entry> = all.into_iter().flat_map(|round| round.entries).collect();
+            Rounds { report: report_of_entries(&label, &entries), round: None, rows }
+        }
+    }
 }
 
 fn newest(report: &MeshReport) -> Option<u64> {
     report.cells.iter().filter_map(|cell| Some(cell.started?.0)).max()
 }
 
-fn mesh(report: &MeshReport) -> Mesh<'_> {
+fn mesh(Rounds { report, round, rows }: &Rounds) -> Mesh<'_> {
     let mut groups: BTreeMap<(&str, Option<u8>), Vec<&MeshCell>> = BTreeMap::new();
     for cell in &report.cells {
         groups.entry((&cell.test, cell.family)).or_default().push(cell);
@@ -87,6 +130,8 @@ fn mesh(report: &MeshReport) -> Mesh<'_> {
         label: &report.label,
         started: report.started.map(|time| time.to_string()),
         finished: report.finished.map(|time| time.to_string()),
+        round: round.as_deref(),
+        rounds: rows,
         findings: &report.findings,
         matrices: groups.into_iter().map(|((test, family), cells)| matrix(test, family, &cells)).collect(),
     }

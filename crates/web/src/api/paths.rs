@@ -1,4 +1,4 @@
-//! Paths: the runs to each far end, how the latest went, the course of their figures, and their trends: those of
+//! Paths: the runs to each far end, how the latest went, their figures over time, and their trends: those of
 //! `pathmeter trend`. Each figure is drawn over runs alike: one command with the same options.
 
 use super::schedules::{ScheduleRow, of_watches};

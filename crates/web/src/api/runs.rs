@@ -124,7 +124,15 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
         let again = kept.run().and_then(|run| again(run, &entry));
         // One reading of the document serves both.
         let series = points(&kept);
-        Ok(json!({ "entry": entry, "status": status, "document": written, "again": again, "series": series }))
+        let note = store.note(&entry.id)?;
+        Ok(json!({
+            "entry": entry,
+            "note": note,
+            "status": status,
+            "document": written,
+            "again": again,
+            "series": series,
+        }))
     });
     Ok(json(StatusCode::OK, &value.await?))
 }
@@ -236,6 +244,22 @@ pub(super) async fn label(
 ) -> Result<StatusCode, Failed> {
     check_label(&label)?;
     ask(&app, move |store, _| Ok(store.label(&id, label.trim())?)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Note {
+    note: String,
+}
+
+/// Gives a run a note of the user's; an empty one takes it away.
+pub(super) async fn note(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Json(Note { note }): Json<Note>,
+) -> Result<StatusCode, Failed> {
+    ask(&app, move |store, _| Ok(store.set_note(&id, note.trim())?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -11,7 +11,8 @@ use model::sample::{IntervalSample, Role, Side, StreamSample};
 use model::time::WallTime;
 use model::units::{Bytes, Nanos};
 use pathmeter_web::{
-    Asked, Backend, BegunTest, Config, Limits, Refused, Server, Sink, Stop, Stopper, Update, Upload, Uploaded,
+    Asked, Backend, BegunTest, Config, Limits, Refused, Server, Sink, Stop, Stopper, Tokens, Update, Upload,
+    Uploaded,
 };
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -76,6 +77,15 @@ impl Page {
 
     /// The same behind these proxies.
     pub(crate) fn behind(proxies: Vec<IpAddr>, token: Option<&str>, limits: Limits) -> Page {
+        Page::with(
+            proxies,
+            Tokens { full: token.map(Into::into).into_iter().collect(), read: Vec::new() },
+            limits,
+        )
+    }
+
+    /// The same with several tokens.
+    pub(crate) fn with(proxies: Vec<IpAddr>, tokens: Tokens, limits: Limits) -> Page {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("runs.db");
         let gate = Arc::new(Gate::default());
@@ -90,13 +100,7 @@ impl Page {
             unended: |entry, events| run_of_events(&entry.id, &entry.kind, events),
         };
         let listen = "127.0.0.1:0".parse().unwrap();
-        let config = Config {
-            listen,
-            token: token.map(Into::into),
-            names: vec!["page.example".into()],
-            proxies,
-            limits,
-        };
+        let config = Config { listen, tokens, names: vec!["page.example".into()], proxies, limits };
         let server = Server::bind(config, backend).unwrap();
         let (address, stopper) = (server.address().unwrap(), server.stopper());
         let thread = std::thread::spawn(move || server.serve(Confined::with_all_rights()).unwrap());

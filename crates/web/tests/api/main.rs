@@ -6,18 +6,19 @@ mod common;
 mod many;
 mod now;
 mod page;
+mod rights;
 
 use common::{Answer, NO_TOKEN, Page, read, run};
 use linux::privilege::drop::Confined;
 use model::run::Run;
 use model::time::WallTime;
-use pathmeter_web::{Backend, Config, Limits, Server, WebError};
+use pathmeter_web::{Backend, Config, Limits, Server, Tokens, WebError};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
 use store::Store;
 
-const TOKEN: &str = "a token that nobody guesses";
+const TOKEN: &str = "a token that is never guessed";
 
 fn page() -> Page {
     Page::start(NO_TOKEN, Limits::default())
@@ -138,15 +139,15 @@ fn sets_are_labels_or_names_of_runs() {
     assert_eq!(compared["comparison"]["other"]["runs"], 1);
     let named = page.get("/api/compare?base=01a-one,01a-two&other=after").json();
     assert_eq!(named["comparison"]["base"]["runs"], 2);
-    let unknown = page.get("/api/compare?base=nobody&other=after");
+    let unknown = page.get("/api/compare?base=absent&other=after");
     assert_eq!(unknown.status, 404);
-    assert!(unknown.json()["error"].as_str().unwrap().contains("nobody"));
+    assert!(unknown.json()["error"].as_str().unwrap().contains("absent"));
     assert_eq!(page.get("/api/compare?base=&other=after").status, 400);
     assert_eq!(page.get("/api/compare?base=before").status, 400);
 }
 
 #[test]
-fn a_path_has_the_course_of_its_runs() {
+fn a_path_has_its_runs_over_time() {
     let page = with_runs();
     let paths = page.get("/api/paths").json();
     let path = &paths["paths"][0];
@@ -237,6 +238,40 @@ fn a_mesh_is_a_matrix_of_the_latest_runs() {
     assert_eq!(six["cells"][0]["target"], "ams -> fra IPv6");
 }
 
+/// Each round of a mesh has its own address; without one there is the latest run of each path.
+#[test]
+fn a_mesh_is_shown_round_by_round() {
+    let page = page();
+    for (round, rates) in [[1e9, 2e9], [3e9, 4e9], [5e9, 6e9]].into_iter().enumerate() {
+        for (number, target) in ["ams -> fra", "fra -> ams"].into_iter().enumerate() {
+            let seconds = (round * 3_600 + number * 60) as u64;
+            page.measured_as(&format!("r{round}{number}"), (target, "night"), seconds, rates[number]);
+        }
+    }
+    page.measured_as("a1", ("ams -> fra", "another"), 0, 1e9);
+    let mesh = |query: &str| {
+        let found = page.get(&format!("/api/meshes{query}")).json();
+        let meshes = found["meshes"].as_array().unwrap().clone();
+        meshes.into_iter().find(|mesh| mesh["label"] == "night").unwrap()
+    };
+    let runs = |mesh: &Value| {
+        let cells = mesh["matrices"][0]["cells"].as_array().unwrap().clone();
+        cells.iter().map(|cell| cell["run"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let latest = mesh("");
+    assert_eq!((runs(&latest), &latest["round"]), (vec!["r20".into(), "r21".into()], &Value::Null));
+    let rounds = latest["rounds"].as_array().unwrap();
+    assert_eq!(rounds.iter().map(|round| round["runs"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 2, 2]);
+    let begin = rounds[1]["started"].as_str().unwrap();
+    let second = mesh(&format!("?label=night&round={begin}"));
+    assert_eq!((runs(&second), second["round"].as_str()), (vec!["r10".into(), "r11".into()], Some(begin)));
+    // A round belongs to its label, and one that is not there is no empty matrix.
+    for query in [format!("?label=another&round={begin}"), "?label=night&round=yesterday".into()] {
+        let refused = page.get(&format!("/api/meshes{query}"));
+        assert_eq!(refused.status, 404, "{query}: {refused:?}");
+    }
+}
+
 #[test]
 fn hostile_names_stay_text() {
     let page = page();
@@ -254,7 +289,7 @@ fn hostile_names_stay_text() {
         let answer = page.get(path);
         assert_eq!(answer.header("content-type"), Some("application/json"), "{path}");
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
-        assert!(answer.body.contains("onerror=alert"), "{path}: it is told as it is, as text");
+        assert!(answer.body.contains("onerror=alert"), "{path}: it is shown as it is, as text");
     }
 }
 
@@ -444,7 +479,7 @@ fn a_named_proxy_says_who_guesses() {
 
 /// Connections that are kept open, with a request now and then, keep no client out, with a token or without.
 #[test]
-fn many_idle_connections_keep_nobody_out() {
+fn many_idle_connections_keep_no_client_out() {
     let limits = Limits { connections: 8, ..Limits::default() };
     let page = Page::start(Some(TOKEN), limits);
     let ask = format!("GET /api/session HTTP/1.1\r\nHost: {}\r\n\r\n", page.address);
@@ -474,7 +509,7 @@ fn without_a_token_it_stays_on_the_loopback() {
         Server::bind(
             Config {
                 listen,
-                token: token.map(Into::into),
+                tokens: Tokens { full: token.map(Into::into).into_iter().collect(), read: Vec::new() },
                 names: Vec::new(),
                 proxies: Vec::new(),
                 limits: Limits::default(),
@@ -618,7 +653,7 @@ fn a_test_is_begun_followed_and_stopped() {
 }
 
 #[test]
-fn a_test_that_cannot_be_or_dies_is_told() {
+fn a_test_that_cannot_be_or_dies_is_reported() {
     let page = page();
     let refused = page.change("POST", "/api/live", r#"{"kind":"mtu","host":"nowhere"}"#);
     assert_eq!(refused.status, 422);
@@ -646,7 +681,13 @@ fn a_store_that_is_gone_is_named() {
     };
     let listen = "127.0.0.1:0".parse().unwrap();
     let server = Server::bind(
-        Config { listen, token: None, names: Vec::new(), proxies: Vec::new(), limits: Limits::default() },
+        Config {
+            listen,
+            tokens: Tokens::default(),
+            names: Vec::new(),
+            proxies: Vec::new(),
+            limits: Limits::default(),
+        },
         backend,
     )
     .unwrap();

@@ -70,6 +70,16 @@ fn ten_thousand_runs_are_listed_searched_and_changed() {
     assert_eq!((&paths["whole"], &paths["far_ends"]), (&false.into(), &100.into()), "of the latest runs");
     assert_eq!(page.get("/api/path?target=host-7.example").json()["runs"], 100);
     assert_eq!(page.get("/api/export?format=csv&label=set-2").body.lines().count(), 1_001);
+    let lines = page.get("/api/export?format=ndjson").body;
+    let exported = lines.lines().filter(|line| line.starts_with('{'));
+    let exported: Vec<Value> = exported.map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(exported.len() as u64, MANY);
+    let exported_ids: Vec<&str> = exported.iter().map(|one| one["stored"]["id"].as_str().unwrap()).collect();
+    assert_eq!(
+        exported_ids,
+        paged(&page, ""),
+        "in the order of the list, also across the parts that are read at once"
+    );
     // A page changes 300 runs by one request.
     let some: Vec<String> = (0..300).map(|number| format!("{number:05}")).collect();
     let body = json!({ "ids": some, "label": "new" }).to_string();

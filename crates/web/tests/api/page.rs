@@ -376,3 +376,61 @@ fn answers_are_compressed_where_a_client_takes_it() {
         None
     );
 }
+
+/// A note has several lines, belongs to its run, and goes with it to another store.
+#[test]
+fn a_run_has_a_note() {
+    let page = page();
+    page.keep(&run("01a-one", 0, 3), "far.example", "");
+    assert_eq!(page.get("/api/runs/01a-one").json()["note"], "");
+    let note = |text: &str| page.change("PUT", "/api/runs/01a/note", &json!({ "note": text }).to_string());
+    assert_eq!(note(" new cable\n<b>since noon</b> ").status, 204);
+    assert_eq!(page.get("/api/runs/01a-one").json()["note"], "new cable\n<b>since noon</b>");
+    let exported: Value = page
+        .get("/api/export?format=ndjson")
+        .body
+        .lines()
+        .find(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .unwrap();
+    assert_eq!(exported["stored"]["note"], "new cable\n<b>since noon</b>");
+    for refused in ["\u{202e}evil", "a\u{7}", &"x".repeat(2_001)] {
+        let answer = note(refused);
+        assert_eq!(answer.status, 400, "{answer:?}");
+        assert!(answer.body.contains("advice"), "{answer:?}");
+    }
+    assert_eq!(page.get("/api/runs/01a-one").json()["note"], "new cable\n<b>since noon</b>", "it stays");
+    assert_eq!(note("").status, 204);
+    assert_eq!(page.get("/api/runs/01a-one").json()["note"], "");
+    assert_eq!(page.change("PUT", "/api/runs/none/note", r#"{"note":"x"}"#).status, 404);
+}
+
+/// A dashboard gets a row for each figure, in the order of time.
+#[test]
+fn figures_are_rows_for_dashboards() {
+    let page = page();
+    for (id, seconds, rate) in [("b", 60, 2e9), ("a", 0, 1e9), ("c", 120, 3e9)] {
+        page.measured_as(id, ("far.example", "night"), seconds, rate);
+    }
+    page.measured("other", "other.example", 0, 9e9);
+    let void = Run {
+        verdict: model::finding::Verdict { status: model::finding::Status::Void, text: String::new() },
+        ..run("void", 180, 0)
+    };
+    page.keep(&void, "far.example", "night");
+    let rows = |query: &str| {
+        page.get(&format!("/api/figures?{query}")).json()["figures"].as_array().unwrap().clone()
+    };
+    let values =
+        |query: &str| rows(query).iter().map(|row| row["value"].as_f64().unwrap()).collect::<Vec<_>>();
+    assert_eq!(values("target=far.example&figure=tcp.up.goodput"), [1e9, 2e9, 3e9]);
+    assert_eq!(values("label=night&figure=rtt.p50"), [0.0; 0]);
+    let first = &rows("target=far.example")[0];
+    assert_eq!(
+        (&first["run"], &first["figure"], &first["label"]),
+        (&"a".into(), &"tcp.up.goodput".into(), &"night".into())
+    );
+    let second = rows("target=far.example")[1]["time"].as_str().unwrap().to_owned();
+    assert_eq!(values(&format!("target=far.example&since={second}")), [2e9, 3e9]);
+    assert_eq!(page.get("/api/figures?since=yesterday").status, 400);
+}

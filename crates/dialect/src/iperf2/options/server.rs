@@ -43,7 +43,7 @@ pub(in crate::iperf2) const SERVER: &[Row] = &[
         |line, text| {
             let seconds = real("--test-exchange-timeout", text, 0.0, 86_400.0)?;
             line.server.timeout = Some(nanos(seconds)).filter(|timeout| timeout.0 > 0);
-            if seconds > MOST_PATIENCE || seconds == 0.0 {
+            if seconds > LONGEST_TIMEOUT || seconds == 0.0 {
                 line.warnings.push(
                     "WARNING: --test-exchange-timeout: no client is waited for longer than 10 seconds".into(),
                 );
@@ -56,7 +56,7 @@ pub(in crate::iperf2) const SERVER: &[Row] = &[
         None,
         "udp-reverse",
         Value::None,
-        "send UDP to whoever asks, as iPerf2 does: also to who is not there",
+        "send UDP to any address that asks, as iPerf2 does: also to a forged one",
         |line, _| {
             line.server.udp_reverse = true;
             line.server_only.push("--udp-reverse");
@@ -69,4 +69,4 @@ pub(in crate::iperf2) const SERVER: &[Row] = &[
 ];
 
 /// Seconds that the engine waits at most.
-const MOST_PATIENCE: f64 = 10.0;
+const LONGEST_TIMEOUT: f64 = 10.0;

@@ -94,7 +94,7 @@ pub(super) fn run(line: &CommandLine, process: Process) -> Result<(), String> {
     let rights = (process.confine)().map_err(|error| format!("ERROR: {error:#}"))?;
     let interrupt = (process.interrupt)().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
     if transport == Transport::Udp && line.server.udp_reverse {
-        complain("WARNING: --udp-reverse: whoever forges an address can have UDP sent there");
+        complain("WARNING: --udp-reverse: a client that forges an address can have UDP sent there");
     }
     let shared = Shared { options, screen: Arc::new(Mutex::new(Screen { out, last: 0 })) };
     let config = Config {

@@ -136,8 +136,8 @@ fn what_is_not_good_is_refused() {
     for token in ["", "AAAA", "not base64!", &token[..100], &"A".repeat(100_000)] {
         assert!(matches!(gate.admit(token, NOW), Err(AuthError::Foreign)), "{token}");
     }
-    let stranger = Credentials { username: "mario".into(), password: "wrong".into() };
-    let token = stranger.token(Path::new(&keys.path("public.pem")), Padding::Oaep, NOW).expect("a token");
+    let intruder = Credentials { username: "mario".into(), password: "wrong".into() };
+    let token = intruder.token(Path::new(&keys.path("public.pem")), Padding::Oaep, NOW).expect("a token");
     assert!(matches!(gate.admit(&token, NOW), Err(AuthError::User(name)) if name == "mario"));
 }
 

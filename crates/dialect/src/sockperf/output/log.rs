@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// The requested test.
 pub(super) fn heading(asked: &Asked) -> String {
     let Asked { burst, reply_every, size, .. } = asked;
-    let rate = asked.told_rate();
+    let rate = asked.shown_rate();
     let what = match asked.end {
         End::Seconds(time) => {
             format!(

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_are_told_as_they_show() {
+    fn gaps_are_reported_as_they_show() {
         let client = ([127, 0, 0, 1], 48171).into();
         let (mut session, said) = Session::new(client, 1, false);
         assert_eq!(said, "sockperf: Starting new session: [127.0.0.1:48171]      \n");

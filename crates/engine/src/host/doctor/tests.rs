@@ -78,14 +78,14 @@ fn named<'a>(checks: &'a [Check], name: &str) -> &'a Check {
 }
 
 #[test]
-fn a_healthy_host_needs_no_mending() {
+fn a_healthy_host_needs_no_repair() {
     for check in judge(&healthy()) {
         assert_eq!((check.status, &check.fix), (Status::Ok, &None), "{check:?}");
     }
 }
 
 #[test]
-fn an_ailing_host_is_told_what_and_how() {
+fn an_ailing_host_is_reported_what_and_how() {
     let checks = judge(&ailing());
     assert!(checks.iter().all(|check| check.status != Status::Ok), "{checks:#?}");
     let fix = |name| named(&checks, name).fix.clone().expect("there is a remedy");

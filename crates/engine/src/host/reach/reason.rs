@@ -98,7 +98,7 @@ pub(crate) fn other_family(target: &Target, local: &LocalOptions) -> Option<Stri
     }
     let mut others = named(target).into_iter().take(1);
     let works = others
-        .find(|other| contact(*other, AddressSource::Name, local, SHORT_PATIENCE).contact.is_reached())?;
+        .find(|other| contact(*other, AddressSource::Name, local, SHORT_TIMEOUT).contact.is_reached())?;
     let (family, option) = if works.is_ipv4() { ("IPv4", "-4") } else { ("IPv6", "-6") };
     Some(format!("over {family} the host answers ({}): {option} measures that", works.ip()))
 }
@@ -109,7 +109,7 @@ fn no_route(address: IpAddr) -> Option<Reason> {
     missing.then(|| Reason {
         what: format!("this host has no route to {address}"),
         advice: Some(format!(
-            "`ip {family}route get {address}` says the same: no table that `ip {family}rule` names has one. Add it, such as \
+            "`ip {family}route get {address}` shows the same: no table that `ip {family}rule` names has one. Add it, such as \
              `sudo ip {family}route add default via ROUTER`, or try the other family with -4 or -6"
         )),
     })
@@ -132,7 +132,7 @@ fn first_hop(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
             "the host is on the link ({question} for it on {interface} is answered), and rejects this by ICMP"
         )),
         (_, ErrorKind::HostUnreachable) => {
-            beyond(format!("the router {hop} on {interface}, or one beyond it, says so (ICMP)"))
+            beyond(format!("the router {hop} on {interface}, or one beyond it, reports this (ICMP)"))
         }
         _ if direction.is_far_host => {
             let own = settings::reverse_path(address, interface).or_else(|| settings::shared_address(&direction));
@@ -166,7 +166,7 @@ fn question(hop: IpAddr) -> &'static str {
 }
 
 /// A courtesy to somebody who waits for an error.
-const SHORT_PATIENCE: Nanos = Nanos(1_000_000_000);
+const SHORT_TIMEOUT: Nanos = Nanos(1_000_000_000);
 
 #[cfg(test)]
 mod tests {

@@ -77,7 +77,7 @@ fn tests(asked: &Device) -> (Vec<Test>, Vec<String>) {
     }
     if asked.reset_command.is_none() && asked.lab.is_empty() && tests.contains(&Test::Reset) {
         tests.retain(|test| *test != Test::Reset);
-        notes.push("Reset is left out: --reset-command says how the device is reset.".to_owned());
+        notes.push("Reset is left out: --reset-command resets the device.".to_owned());
     }
     if asked.traffic.imix.is_some() && tests.contains(&Test::BackToBack) {
         tests.retain(|test| *test != Test::BackToBack);

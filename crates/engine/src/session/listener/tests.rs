@@ -96,7 +96,7 @@ fn a_port_that_cannot_accept_rests_alone() {
 }
 
 #[test]
-fn a_flood_of_datagrams_keeps_nobody_from_connecting() {
+fn a_flood_of_datagrams_keeps_no_client_from_connecting() {
     let (socket, address) = bound();
     let flooded = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     flooded.send_to(b"!", flooded.local_addr().expect("it is bound")).expect("it is sent");

@@ -26,7 +26,7 @@ pub(super) struct Fixture {
 }
 
 impl Fixture {
-    /// The scene, or `None` after saying why not: only for want of permission.
+    /// The fixture, or `None` after saying why not: only for want of permission.
     pub(super) fn new(between: Between) -> Option<Fixture> {
         match Fixture::build(between, false) {
             Ok(fixture) => Some(fixture),

@@ -56,7 +56,7 @@ impl Reset {
     pub(crate) fn new(direction: &ResetMethod, testbed: Option<&Testbed>) -> Result<Reset> {
         let none = |why: &str| Reset { act: Act::None(why.to_owned()), words: String::new() };
         match (direction, testbed) {
-            (ResetMethod::None, _) => Ok(none("nothing was said of how the device is reset")),
+            (ResetMethod::None, _) => Ok(none("no way to reset the device was given")),
             (ResetMethod::Command(command), _) => {
                 let words = format!("`{command}` was run");
                 Ok(Reset { act: Act::Command(command.clone()), words })

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lab_is_nobody_elses() {
+    fn a_lab_belongs_to_its_user() {
         let lab = Exposure { is_lab: true, default_route: true, ..port("client/eth0") };
         let far = ["8.8.8.8".parse().unwrap()];
         assert_eq!(check(&[&lab], &far, false).unwrap(), Vec::<String>::new());

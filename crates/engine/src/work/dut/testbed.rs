@@ -46,7 +46,7 @@ impl Testbed {
         if !lacks.is_empty() {
             let needs: Vec<&str> = lacks.iter().map(|lack| lack.needs.as_str()).collect();
             let why = format!("not on this host: needs {}", needs.join(", "));
-            return Err(unavailable(why, "`pathmeter lab list` says what can be built here"));
+            return Err(unavailable(why, "`pathmeter lab list` lists what can be built here"));
         }
         let lab = Lab::build(topology, &BuildOptions::default()).map_err(not_built)?;
         let ends = [end(&lab, &topology.from, &topology.to)?, end(&lab, &topology.to, &topology.from)?];
@@ -136,7 +136,7 @@ fn check_ends(topology: &Topology) -> Result<()> {
 fn not_built(error: LabError) -> Error {
     match &error {
         LabError::NotOnThisKernel { .. } | LabError::ProgramMissing { .. } | LabError::Machine(_) => {
-            unavailable(error.to_string(), "`pathmeter lab list` says what can be built here")
+            unavailable(error.to_string(), "`pathmeter lab list` lists what can be built here")
         }
         _ => error.into(),
     }

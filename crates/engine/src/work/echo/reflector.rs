@@ -1,7 +1,7 @@
 //! The server's loops: a message in, its reply out, as soon as can be.
 
 use super::bounded::Bounded;
-use super::socket::{Inbox, Next, Socket};
+use super::socket::{MessageBuffer, Next, Socket};
 use super::wait::Waiter;
 use crate::error::{Context, Result};
 use crate::work::throughput::shared::FlowSocket;
@@ -173,16 +173,16 @@ pub(crate) fn stream_on<R: Reflect>(
     stop: impl Fn() -> bool,
     mut hooks: Hooks<'_, impl FnMut(&[u8], MonoTime)>,
 ) -> io::Result<()> {
-    let mut inbox = Inbox::of_server(MAX_TCP_LEN, from.ip());
+    let mut messages = MessageBuffer::of_server(MAX_TCP_LEN, from.ip());
     let mut longer = Vec::new();
     while !stop() {
-        if !inbox.fill(source, waiter, mono_now() + STOP_STEP)? {
+        if !messages.fill(source, waiter, mono_now() + STOP_STEP)? {
             continue;
         }
         // Read once for messages that arrived together, and only where a reply carries it.
         let mut came = None;
         loop {
-            let message = match inbox.message(|head| reflect.frame(head)) {
+            let message = match messages.message(|head| reflect.frame(head)) {
                 Next::Message(message) => message,
                 Next::More => break,
                 Next::Broken(stray) => return Err(io::Error::new(io::ErrorKind::InvalidData, stray)),

@@ -150,7 +150,7 @@ impl Life<'_> {
         if self.known.replace(last) == last {
             return self.held.must_leave() || mono_now().saturating_since(last) > self.silence;
         }
-        if last.saturating_since(self.reported.get()) > TELL_STEP {
+        if last.saturating_since(self.reported.get()) > REPORT_STEP {
             self.reported.set(last);
             self.held.touch(last, true);
         }
@@ -320,7 +320,7 @@ const HANDSHAKE: Nanos = Nanos::from_secs(10);
 /// A connection on which nothing comes for so long is closed.
 const SILENCE: Nanos = Nanos(60_000_000_000);
 /// Time between two words to the budget that something comes.
-const TELL_STEP: Nanos = Nanos(500_000_000);
+const REPORT_STEP: Nanos = Nanos(500_000_000);
 const BUFFER: Bytes = Bytes(4 << 20);
 /// The assumed error of this host's clock: a host with NTP in its own network is within it.
 pub(super) const STAMP_ERROR: Nanos = Nanos(10_000_000);

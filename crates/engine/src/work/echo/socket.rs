@@ -121,7 +121,7 @@ pub(crate) fn finish(socket: &TcpStream, mut rest: &[u8], limit: Nanos) -> io::R
 
 /// Messages that have been received: a datagram at a time, or cut from the stream.
 #[derive(Debug)]
-pub(crate) struct Inbox {
+pub(crate) struct MessageBuffer {
     buf: Vec<u8>,
     /// At a server: what it may grow to, and what it has taken of the memory for that.
     growth: Option<Growth>,
@@ -140,7 +140,7 @@ pub(crate) struct Came {
     pub(crate) times: PacketTimes,
 }
 
-/// The next item of the inbox.
+/// The next item of the buffer.
 pub(crate) enum Next<'a> {
     /// A whole message.
     Message(&'a mut [u8]),
@@ -150,17 +150,17 @@ pub(crate) enum Next<'a> {
     Broken(Stray),
 }
 
-impl Inbox {
+impl MessageBuffer {
     /// For messages of at most this size.
-    pub(crate) fn new(largest: usize) -> Inbox {
-        Inbox { buf: vec![0; (2 * largest).max(1 << 17)], growth: None, from: 0, until: 0 }
+    pub(crate) fn new(largest: usize) -> MessageBuffer {
+        MessageBuffer { buf: vec![0; (2 * largest).max(1 << 17)], growth: None, from: 0, until: 0 }
     }
 
     /// The same for clients of this address: it grows with received data, and never with an announced length. Long messages of
     /// all clients together, and of one source, take a limited memory.
-    pub(crate) fn of_server(largest: usize, source: IpAddr) -> Inbox {
+    pub(crate) fn of_server(largest: usize, source: IpAddr) -> MessageBuffer {
         let growth = Growth { most: (2 * largest).max(FIRST_BUFFER), source, held: Vec::new() };
-        Inbox { buf: vec![0; FIRST_BUFFER], growth: Some(growth), from: 0, until: 0 }
+        MessageBuffer { buf: vec![0; FIRST_BUFFER], growth: Some(growth), from: 0, until: 0 }
     }
 
     /// Waits for bytes, which came this very moment: the clock is the caller's to read. `false`: the deadline passed.
@@ -247,7 +247,7 @@ impl Inbox {
     }
 }
 
-/// How an inbox of a server grows.
+/// How the buffer of a server grows.
 #[derive(Debug)]
 struct Growth {
     most: usize,
@@ -279,32 +279,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_inbox_of_a_server_grows_with_what_comes_and_within_a_limit() {
+    fn a_buffer_of_a_server_grows_with_received_data_and_within_a_limit() {
         let source = IpAddr::from([192, 0, 2, 77]);
         let largest = 1 << 20;
-        let fill = |inbox: &mut Inbox| {
-            while inbox.buf.len() < 2 * largest {
-                inbox.until = inbox.buf.len();
-                inbox.make_room()?;
+        let fill = |messages: &mut MessageBuffer| {
+            while messages.buf.len() < 2 * largest {
+                messages.until = messages.buf.len();
+                messages.make_room()?;
             }
             io::Result::Ok(())
         };
         let mut held = Vec::new();
         let refused = loop {
-            let mut inbox = Inbox::of_server(largest, source);
-            assert_eq!(inbox.buf.len(), FIRST_BUFFER);
-            match fill(&mut inbox) {
-                Ok(()) => held.push(inbox),
+            let mut messages = MessageBuffer::of_server(largest, source);
+            assert_eq!(messages.buf.len(), FIRST_BUFFER);
+            match fill(&mut messages) {
+                Ok(()) => held.push(messages),
                 Err(error) => break error,
             }
             assert!(held.len() <= 8, "16 MiB of one source");
         };
         assert!(held.len() >= 6 && refused.to_string().contains("long messages"), "{} {refused}", held.len());
         assert!(
-            fill(&mut Inbox::of_server(largest, IpAddr::from([192, 0, 2, 78]))).is_ok(),
+            fill(&mut MessageBuffer::of_server(largest, IpAddr::from([192, 0, 2, 78]))).is_ok(),
             "another source"
         );
         drop(held);
-        assert!(fill(&mut Inbox::of_server(largest, source)).is_ok(), "it is given back");
+        assert!(fill(&mut MessageBuffer::of_server(largest, source)).is_ok(), "it is given back");
     }
 }

@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_that_nobody_begins_or_uses_is_over() {
+    fn a_test_that_is_not_begun_or_used_is_over() {
         let budget = Budget::new(Limits::quarters(MOST_TESTS, false));
         let peer = IpAddr::from([192, 0, 2, 1]);
         let mut test = Test {

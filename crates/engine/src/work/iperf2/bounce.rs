@@ -70,12 +70,12 @@ struct Log {
     reported: Nanos,
     /// Requests answered, and how many of them have been reported.
     trips: u64,
-    trips_told: u64,
+    trips_reported: u64,
 }
 
 impl Log {
     fn new(watcher: Box<dyn Watcher>, interval: Nanos) -> Log {
-        Log { watcher, began: mono_now(), interval, reported: Nanos::ZERO, trips: 0, trips_told: 0 }
+        Log { watcher, began: mono_now(), interval, reported: Nanos::ZERO, trips: 0, trips_reported: 0 }
     }
 
     fn begin(
@@ -109,9 +109,9 @@ impl Log {
         let elapsed = now.saturating_since(self.began);
         while self.interval.0 > 0 && elapsed >= self.reported.saturating_add(self.interval) {
             let end = self.reported.saturating_add(self.interval);
-            let trips = self.trips - self.trips_told;
+            let trips = self.trips - self.trips_reported;
             self.emit((self.reported, end), trips, false);
-            (self.reported, self.trips_told) = (end, self.trips);
+            (self.reported, self.trips_reported) = (end, self.trips);
         }
     }
 

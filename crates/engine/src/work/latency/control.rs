@@ -26,7 +26,7 @@ impl Control {
         }
     }
 
-    /// The far end's host, where it told of itself.
+    /// The far end's host, where it is known.
     pub(crate) fn peer(&self) -> Option<&Host> {
         match self {
             Control::Native(session) => session.peer(),

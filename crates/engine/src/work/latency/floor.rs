@@ -55,15 +55,15 @@ fn ping(socket: Socket, size: usize, wait: WaitMode) -> Result<Option<Floor>> {
 
 fn answer(far: &Socket, wait: WaitMode, stop: &AtomicBool) {
     let (mut responder, mut waiter) = (Responder::new(MAX_TCP_LEN), Waiter::new(wait));
-    let nobody = ([127, 0, 0, 1], 0).into();
+    let no_peer = ([127, 0, 0, 1], 0).into();
     let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], _| {} };
     match far {
         Socket::Udp(socket) | Socket::Group(socket, _) => {
-            reflector::datagrams(socket, nobody, &mut responder, &mut waiter, stop, hooks).ok();
+            reflector::datagrams(socket, no_peer, &mut responder, &mut waiter, stop, hooks).ok();
         }
         Socket::Tcp(socket) => {
             let stop = || stop.load(Ordering::Acquire);
-            reflector::stream(socket, nobody, &mut responder, &mut waiter, stop, hooks).ok();
+            reflector::stream(socket, no_peer, &mut responder, &mut waiter, stop, hooks).ok();
         }
         // The cost of this end is measured without TLS.
         Socket::Tls(_) => {}
@@ -137,8 +137,8 @@ mod tests {
         let rtt = std::thread::scope(|scope| {
             scope.spawn(|| {
                 let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], _| {} };
-                let (nobody, mut waiter) = (([127, 0, 0, 1], 0).into(), Waiter::new(WaitMode::Block));
-                reflector::datagrams(&far, nobody, &mut slow, &mut waiter, &stop, hooks).unwrap();
+                let (no_peer, mut waiter) = (([127, 0, 0, 1], 0).into(), Waiter::new(WaitMode::Block));
+                reflector::datagrams(&far, no_peer, &mut slow, &mut waiter, &stop, hooks).unwrap();
             });
             let rtt = ping(near, 64, WaitMode::Block).unwrap();
             stop.store(true, Ordering::Release);

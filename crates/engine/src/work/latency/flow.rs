@@ -3,7 +3,7 @@
 use super::far_clock::FarClock;
 use super::far_count::FarCounter;
 use super::tally::{Gather, Received, Tally};
-use crate::work::echo::socket::{Inbox, Next, Socket};
+use crate::work::echo::socket::{MessageBuffer, Next, Socket};
 use crate::work::echo::wait::Waiter;
 use linux::clock::mono_now;
 use linux::errno::ENOBUFS;
@@ -19,14 +19,14 @@ pub(crate) struct EgressFlow<E> {
     pub(crate) socket: Socket,
     exchange: E,
     out: Vec<u8>,
-    inbox: Inbox,
+    messages: MessageBuffer,
     pub(crate) tally: Tally,
     pub(crate) clock: FarClock,
     /// The far end's count of the messages that it answered.
     pub(crate) far_counter: FarCounter,
-    /// ICMP said that nobody listens.
+    /// ICMP reported that nothing listens.
     pub(crate) refused: bool,
-    /// The kernel tells when it received a message.
+    /// The kernel reports when it received a message.
     timed: bool,
     /// Why this way is not measured any more.
     pub(crate) dead: Option<String>,
@@ -64,7 +64,7 @@ pub(crate) enum Ping {
 impl<E: Exchange> EgressFlow<E> {
     /// A way whose messages have at most `largest` bytes; its payload is `fill`ed once.
     pub(crate) fn new(socket: Socket, exchange: E, largest: usize, tally: Tally) -> EgressFlow<E> {
-        let inbox = Inbox::new(largest.max(1 << 16));
+        let messages = MessageBuffer::new(largest.max(1 << 16));
         // A pattern no link compresses away, the same in every message.
         let out = (0..largest).map(|at| (at.wrapping_mul(167) ^ (at >> 3)) as u8).collect();
         let clock = FarClock::default();
@@ -72,7 +72,7 @@ impl<E: Exchange> EgressFlow<E> {
             socket,
             exchange,
             out,
-            inbox,
+            messages,
             tally,
             clock,
             far_counter: FarCounter::default(),
@@ -84,7 +84,7 @@ impl<E: Exchange> EgressFlow<E> {
 
     /// Asks the kernel when it received each message: a thread that sleeps cannot know for how long it was not woken.
     pub(crate) fn take_times(&mut self) {
-        // Without them the cause of far round trips stays unknown, and is told so.
+        // Without them the cause of far round trips stays unknown, and is reported as such.
         self.timed = set_receive_time(&self.socket, true).is_ok();
     }
 
@@ -146,7 +146,7 @@ impl<E: Exchange> EgressFlow<E> {
         }
         for before in 1..burst {
             if before.is_multiple_of(LONG_BURST) {
-                // Replies that nobody reads would stop the far end, and it this one.
+                // Replies that are not read would stop the far end, and it this one.
                 while self.poll(waiter) {}
             }
             sent = mono_now();
@@ -184,10 +184,10 @@ impl<E: Exchange> EgressFlow<E> {
         deadline: MonoTime,
     ) -> io::Result<Option<(MonoTime, Option<Nanos>)>> {
         if !self.timed {
-            let came = self.inbox.fill(&self.socket, waiter, deadline)?;
+            let came = self.messages.fill(&self.socket, waiter, deadline)?;
             return Ok(came.then(|| (mono_now(), None)));
         }
-        let came = self.inbox.fill_timed(&self.socket, waiter, deadline, || {})?;
+        let came = self.messages.fill_timed(&self.socket, waiter, deadline, || {})?;
         Ok(came.map(|came| (came.at, came.held)))
     }
 
@@ -211,7 +211,7 @@ impl<E: Exchange> EgressFlow<E> {
             let socket = self.socket.clone();
             // The time of sending waits in the error queue, and would wake poll(2) at once.
             let look = || left = last_sent(&socket).unwrap_or(left);
-            let came = self.inbox.fill_timed(&socket, waiter, deadline, look).ok()??;
+            let came = self.messages.fill_timed(&socket, waiter, deadline, look).ok()??;
             left = last_sent(&socket).unwrap_or(left);
             if self.take(came.at, came.held, Some(number), waiter) {
                 return Some(TimedPing {
@@ -259,7 +259,7 @@ impl<E: Exchange> EgressFlow<E> {
 
     /// Takes what is there now.
     pub(crate) fn poll(&mut self, waiter: &mut Waiter) -> bool {
-        match self.inbox.poll(&self.socket) {
+        match self.messages.poll(&self.socket) {
             Ok(Some(came)) => {
                 self.take(came.at, came.held, None, waiter);
                 true
@@ -281,13 +281,13 @@ impl<E: Exchange> EgressFlow<E> {
         waiter: &mut Waiter,
     ) -> bool {
         if !self.socket.is_stream() {
-            let reply = self.exchange.reply(self.inbox.datagram());
+            let reply = self.exchange.reply(self.messages.datagram());
             return self.reply(reply, came, held, awaited, waiter);
         }
         let mut found = false;
         loop {
             let exchange = &mut self.exchange;
-            let reply = match self.inbox.message(|head| exchange.frame(head)) {
+            let reply = match self.messages.message(|head| exchange.frame(head)) {
                 Next::Message(message) => exchange.reply(message),
                 Next::More => return found,
                 Next::Broken(stray) => {
@@ -349,7 +349,7 @@ fn last_sent(socket: &Socket) -> Option<PacketTimes> {
     last
 }
 
-/// An ICMP answer to an earlier datagram that nobody listens: asked again, somebody may.
+/// An ICMP answer to an earlier datagram that nothing listens: at the next one something may.
 fn is_refusal(error: &io::Error) -> bool {
     error.kind() == ErrorKind::ConnectionRefused
 }

@@ -95,7 +95,7 @@ impl<'a> Housekeeping<'a> {
         self.sent_until
     }
 
-    /// Until when replies on their way are waited for, sending having ended. Whoever interrupts a run waits no longer than
+    /// Until when replies on their way are waited for, sending having ended. A user who interrupts a run waits no longer than
     /// replies take.
     pub(crate) fn last_wait<E: Exchange>(&self, flows: &[EgressFlow<E>], ended: MonoTime) -> MonoTime {
         let longest = flows.iter().map(|flow| flow.tally.round_trips().0).max().unwrap_or_default();
@@ -172,7 +172,7 @@ impl<'a> Housekeeping<'a> {
         }
     }
 
-    /// Tells of ways that ended early.
+    /// Reports paths that ended early.
     pub(crate) fn warn_of_dead<E>(&mut self, flows: &[EgressFlow<E>]) {
         for (flow, egress) in flows.iter().zip(&self.plan.egress_paths) {
             if let Some(reason) = &flow.dead {

@@ -60,7 +60,7 @@ pub(crate) fn follow<E: Exchange>(plan: &LatencyPlan, flows: &mut [EgressFlow<E>
     Some(current_phase)
 }
 
-/// Runs the phases after the idle one; tells [`Event::Load`], with what was measured until something broke.
+/// Runs the phases after the idle one; reports [`Event::Load`], with what was measured until something broke.
 pub(crate) fn run<E: Exchange>(
     job: &Job<'_>,
     current_phase: CurrentPhase,
@@ -73,7 +73,7 @@ pub(crate) fn run<E: Exchange>(
     let played =
         if alive { beside_load(job, &current_phase, flows, waiter, housekeeping) } else { Vec::new() };
     housekeeping.last_sample(mono_now(), flows);
-    if let Some(phase_series) = flows.iter_mut().find_map(|flow| flow.tally.take_course()) {
+    if let Some(phase_series) = flows.iter_mut().find_map(|flow| flow.tally.take_phase_series()) {
         (housekeeping.sink)(&Event::Load(Box::new(result(phase_series, &played, housekeeping.started))));
     }
 }

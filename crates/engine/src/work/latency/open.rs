@@ -59,7 +59,7 @@ pub(crate) fn open(job: &Job<'_>, egress: &EgressPath, far_wait: WaitMode) -> Re
     Ok(Opened { socket, ends, session, most })
 }
 
-/// Sets what may be refused; each refusal is told and the measurement goes on without.
+/// Sets what may be refused; each refusal is reported and the measurement goes on without.
 pub(crate) fn configure(socket: &Socket, plan: &LatencyPlan) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if let Some(span) = plan.busy_poll

@@ -110,7 +110,7 @@ fn pause<E: Exchange>(
         }
         housekeeping.keep(now, flows);
         let early = if housekeeping.plan.wait == WaitMode::Block { Nanos::ZERO } else { SPIN };
-        let until = (due - early).min(housekeeping.due()).min(now + LONGEST_NAP);
+        let until = (due - early).min(housekeeping.due()).min(now + LONGEST_SLEEP);
         if until > now {
             sleep_until(until);
         }
@@ -119,7 +119,7 @@ fn pause<E: Exchange>(
 }
 
 /// An interrupt is heard, and the end seen, after this at the latest.
-const LONGEST_NAP: Nanos = Nanos(100_000_000);
+const LONGEST_SLEEP: Nanos = Nanos(100_000_000);
 
 #[cfg(test)]
 mod tests {

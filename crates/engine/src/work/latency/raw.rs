@@ -1,4 +1,4 @@
-//! Every round trip, as a line of a file or kept: what no histogram can tell.
+//! Every round trip, as a line of a file or kept: details that no histogram has.
 
 use crate::error::{Context, Result};
 use model::units::Nanos;

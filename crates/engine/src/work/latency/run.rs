@@ -1,4 +1,4 @@
-//! A whole latency run: opens the ways, measures the floor, runs the mode, tells the result.
+//! A whole latency run: opens the paths, measures the baseline, runs the mode, reports the result.
 
 use super::control::Control;
 use super::flow::EgressFlow;
@@ -57,7 +57,7 @@ impl Job<'_> {
     }
 }
 
-/// Runs it. Events go to `sink` as they happen; a way that cannot be opened beside others that can is told and left
+/// Runs it. Events go to `sink` as they happen; a path that cannot be opened beside others that can is reported and left
 /// out.
 ///
 /// # Errors
@@ -159,10 +159,10 @@ fn measure<E: Exchange>(
     let warnings = sockets.iter().flat_map(|socket| configure(socket, plan)).take(2);
     warnings.for_each(|warning| sink(&Event::Warning(warning)));
     let host = host::describe(ends.first().map(|ends| ends.remote.ip()));
-    let (wall, plan_told) = (wall_now(), plan.clone());
+    let (wall, plan_reported) = (wall_now(), plan.clone());
     sink(&Event::LatencyStarted(Box::new(LatencyStarted {
         wall,
-        plan: plan_told,
+        plan: plan_reported,
         ends: ends.clone(),
         host,
     })));
@@ -226,7 +226,7 @@ fn conclude<E: Exchange>(
     let mut egress_paths = Vec::new();
     for (index, Done { mut flow, ends, session, wire, seen_before }) in done.into_iter().enumerate() {
         if flow.dead.is_some() && idle.is_none() {
-            // Nobody waits any more for what was on its way.
+            // Messages on their way are not waited for any more.
             flow.tally.expire(MonoTime(u64::MAX));
         }
         if flow.tally.lost() > 0 && idle.is_none() && !job.interrupt.is_raised() {
@@ -234,7 +234,7 @@ fn conclude<E: Exchange>(
         }
         let sent = flow.tally.sent_so_far() + seen_before;
         let observed = session.map(|mut session| {
-            // The server's counts may be lost with it: then they are not told.
+            // The server's counts may be lost with it: then they are not reported.
             let observed =
                 if flow.dead.is_none() { session.observed_since(sent).ok().flatten() } else { None };
             session.close();
@@ -347,7 +347,7 @@ fn stamp_options(job: &Job<'_>, clock: stamp::Clock, egress: usize) -> stamp::Se
         format: stamp::Format::Ntp,
         synced: false,
         error: Nanos(1_000_000),
-        // Any name that tells the ways apart; 0 is none, as in TWAMP.
+        // Any name that distinguishes the paths; 0 is none, as in TWAMP.
         ssid: if twamp { 0 } else { u16::try_from(egress + 1).unwrap_or(u16::MAX) },
         key: job.key.cloned(),
         // RFC 5357 section 4.2: numbers of replies are the reflector's own.

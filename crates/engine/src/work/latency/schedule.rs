@@ -90,7 +90,7 @@ fn sleep<E: Exchange>(
     let alive = flows.iter().filter(|flow| flow.dead.is_none());
     let sockets: Vec<_> = alive.map(|flow| flow.socket.as_fd()).collect();
     let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
-    // An error of poll(2) shows again at the next receive, where it is told.
+    // An error of poll(2) shows again at the next receive, where it is reported.
     waiter.sleep(&mut interests, until).ok();
 }
 

@@ -79,7 +79,7 @@ impl LatencySession {
     }
 
     /// The server's count once it has counted so many messages, or no more of them come: the last ones may still be
-    /// on their way, or wait at the server. After an interrupt too: what was measured is to be told.
+    /// on their way, or wait at the server. After an interrupt too: what was measured is to be reported.
     pub(crate) fn observed_since(&mut self, sent: u64) -> Result<LatencyObservation> {
         self.dialogue.interrupt = Interrupt::default();
         let mut observed = self.observed()?;

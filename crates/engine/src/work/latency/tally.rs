@@ -115,7 +115,7 @@ impl Tally {
         }
     }
 
-    /// Follows the course of a run beside a load from now on.
+    /// Keeps the series of a run beside a load from now on.
     pub(crate) fn follow(&mut self, phase_series: PhaseSeries) {
         self.phase_series = Some(phase_series);
     }
@@ -130,8 +130,8 @@ impl Tally {
         self.phase_series.as_ref().map_or(Some(0), PhaseSeries::last)
     }
 
-    /// The course of the run, which is over. What is counted from now on is not told.
-    pub(crate) fn take_course(&mut self) -> Option<PhaseSeries> {
+    /// The series of the run, which is over. Later replies are not part of it.
+    pub(crate) fn take_phase_series(&mut self) -> Option<PhaseSeries> {
         let phase_series = self.phase_series.take()?;
         self.counted = phase_series.idle(self.counted);
         Some(phase_series)
@@ -171,7 +171,7 @@ impl Tally {
     }
 
     /// A reply came; when its message was sent, if it is the first and counted. `held`: for how long this host kept the
-    /// reply, where the kernel told.
+    /// reply, where the kernel reported it.
     pub(crate) fn reply(&mut self, number: u64, came: MonoTime, held: Option<Nanos>) -> Received {
         match self.in_flight.answer(number) {
             Answer::First { flight, reordered, given_up } => {
@@ -413,7 +413,7 @@ fn follow(usual: Nanos, value: Nanos) -> Nanos {
     Nanos(value.0.clamp(usual.0.saturating_sub(step), usual.0.saturating_add(step)))
 }
 
-/// The percentiles told, as far as the count carries them.
+/// The percentiles reported, as far as the count carries them.
 const PERCENTS: [f64; 9] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 /// The level of the confidence interval of the mean.
 const LEVEL: f64 = 0.95;
@@ -421,7 +421,7 @@ const LEVEL: f64 = 0.95;
 const LEAST_MISSING: u64 = 3;
 /// Shorter gaps are bursts of loss.
 const LEAST_OUTAGE: Nanos = Nanos::from_millis(100);
-/// More outages nobody reads.
+/// More outages are not read.
 const MOST_OUTAGES: usize = 64;
 
 #[cfg(test)]

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_port_tells_which_probe_it_refused() {
+    fn a_closed_port_reports_which_probe_it_refused() {
         for host in ["127.0.0.1", "::1"] {
             let remote = closed(host);
             let mut probe = Numbered::open(remote, &LocalOptions::default(), MtuDiscovery::Probe).unwrap();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_port_answers_and_what_is_too_long_is_told() {
+    fn an_open_port_answers_and_what_is_too_long_is_reported() {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let remote = server.local_addr().unwrap();
         let mut probe = Numbered::open(remote, &LocalOptions::default(), MtuDiscovery::Probe).unwrap();

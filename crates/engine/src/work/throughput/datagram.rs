@@ -44,7 +44,7 @@ pub(crate) enum IdleMode {
     Spin,
     /// Sleeps a short time and polls again: the receive path is not slowed by waking this end, and half a CPU is saved. Needs a
     /// buffer for datagrams that come meanwhile.
-    Nap,
+    Sleep,
     /// Sleeps until something comes.
     Block,
 }
@@ -135,7 +135,7 @@ pub(crate) fn receive<D: Datagram>(
         // A receiver without data for a while stops burning the CPU.
         let blocks = rest == IdleMode::Block || mono_now().saturating_since(last_data) > SPIN_LIMIT;
         match batch.recv(socket, if blocks { Wait::Block(POLL) } else { Wait::Spin }) {
-            Ok(0) if rest == IdleMode::Nap && !blocks => sleep_until(mono_now() + NAP),
+            Ok(0) if rest == IdleMode::Sleep && !blocks => sleep_until(mono_now() + SHORT_SLEEP),
             Ok(0) => {}
             Ok(messages) => {
                 let now = mono_now();
@@ -334,6 +334,6 @@ fn note_sender(sender: &GsoSender, how: &DatagramSender, counters: &Counters) {
 /// Most datagrams of one paced burst.
 const MAX_BURST: usize = 128;
 /// Length of a pause: at 100 Gbit/s 640 KB come in this time.
-const NAP: Nanos = Nanos(50_000);
+const SHORT_SLEEP: Nanos = Nanos(50_000);
 /// A receiver without data for this long blocks instead.
 const SPIN_LIMIT: Nanos = Nanos(20_000_000);

@@ -374,7 +374,7 @@ mod tests {
         for name in &loaded {
             configure_accepted(&server, &wish(name)).expect("it is loaded");
         }
-        let refused = configure_accepted(&server, &wish("westwood_of_a_peer")).expect_err("nobody has it");
+        let refused = configure_accepted(&server, &wish("westwood_of_a_peer")).expect_err("no kernel has it");
         // The kernel was not called: it would look for a module of this name.
         assert!(refused.to_string().contains("not loaded for a client"), "{refused}");
         assert_eq!(options::congestion(&server).ok().as_ref(), loaded.last());

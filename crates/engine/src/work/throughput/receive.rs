@@ -242,7 +242,7 @@ mod tests {
             (observed.datagrams, observed.lost, observed.last_sequence)
         };
         assert_eq!(known(None), (49, 0, 49));
-        assert_eq!(known(Some(50)), (49, 1, 50), "the peer is told of 50, of which one was lost");
-        assert_eq!(known(Some(40)), (49, 0, 49), "more came than the sender says it sent");
+        assert_eq!(known(Some(50)), (49, 1, 50), "the peer reported 50, of which one was lost");
+        assert_eq!(known(Some(40)), (49, 0, 49), "more came than the sender reports");
     }
 }

@@ -421,7 +421,7 @@ impl Running {
     }
 
     fn timeout(&self) -> Nanos {
-        if self.interval > Nanos(0) { self.interval.min(FIRST_DATA_PATIENCE) } else { FIRST_DATA_PATIENCE }
+        if self.interval > Nanos(0) { self.interval.min(FIRST_DATA_TIMEOUT) } else { FIRST_DATA_TIMEOUT }
     }
 
     fn omit_end(&self, epoch: MonoTime) -> Option<MonoTime> {
@@ -489,6 +489,6 @@ impl Stream {
 /// Longest wait for an exact amount to be acknowledged.
 const DELIVERY_LIMIT: Nanos = Nanos(5_000_000_000);
 /// An end that only receives takes its start for time zero when nothing has come for this long.
-const FIRST_DATA_PATIENCE: Nanos = Nanos(1_000_000_000);
+const FIRST_DATA_TIMEOUT: Nanos = Nanos(1_000_000_000);
 /// Time between two looks during a drain.
 const DRAIN_STEP: Nanos = Nanos(2_000_000);

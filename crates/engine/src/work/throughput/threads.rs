@@ -255,9 +255,9 @@ impl Job {
 
     /// Unpaced datagrams come in such numbers that a receiver may let them gather, given room for them.
     fn rest(&self) -> IdleMode {
-        let has_room = self.flow.info.receive_buffer >= NAP_BUFFER;
+        let has_room = self.flow.info.receive_buffer >= SLEEP_BUFFER;
         match (self.wait, self.plan.test.bitrate) {
-            (Wait::Auto, None) if has_room && self.spin => IdleMode::Nap,
+            (Wait::Auto, None) if has_room && self.spin => IdleMode::Sleep,
             _ if self.spin => IdleMode::Spin,
             _ => IdleMode::Block,
         }
@@ -370,4 +370,4 @@ fn may_spin(plan: &FlowPlan, local: &LocalOptions, flows: usize) -> bool {
 }
 
 /// Receive buffer that holds the data of 100 Gbit/s during a pause, several times over.
-const NAP_BUFFER: Bytes = Bytes(4 << 20);
+const SLEEP_BUFFER: Bytes = Bytes(4 << 20);

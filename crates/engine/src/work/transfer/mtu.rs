@@ -150,7 +150,7 @@ impl Sweep {
 
 fn refused(name: &str, mtu: u32, network: &mut Network, error: linux::OsError) -> Error {
     let limits = network.link(name).ok().and_then(|link| link.mtu_limits);
-    let range = limits.map(|(least, most)| format!("; its driver says it takes {least} to {most}"));
+    let range = limits.map(|(least, most)| format!("; its driver takes {least} to {most}"));
     let message = format!("{name} refuses an MTU of {mtu}: {}{}", error.source, range.unwrap_or_default());
     Failure::usage(message, "its old MTU is put back; leave that MTU out").into()
 }

@@ -58,7 +58,7 @@ impl Opening {
             Opener::Server(arrivals) => arrivals
                 .wait_for(plan, context.ends.0, context.ends.1, &context.waker)
                 .map(|slot| Progress::Arriving { slot, flows: Vec::new(), complete: false }),
-            Opener::Worker => Err(fault("flows are asked for that nobody opens")),
+            Opener::Worker => Err(fault("flows are requested that no worker opens")),
         };
         match opened {
             Ok(progress) => {

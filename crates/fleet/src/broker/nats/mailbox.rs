@@ -27,11 +27,12 @@ impl NatsMailbox {
     }
 
     pub(super) fn request(nats: &Nats, subject: &str, data: &[u8]) -> Result<NatsMailbox> {
-        let inbox = nats.client.new_inbox();
-        let attempt = nats.attempt("publish to", subject, vec![subject.to_owned(), inbox.clone()]);
-        let mailbox = NatsMailbox::open(nats, inbox.clone(), attempt)?;
+        let reply_to = nats.client.new_inbox();
+        let attempt = nats.attempt("publish to", subject, vec![subject.to_owned(), reply_to.clone()]);
+        let mailbox = NatsMailbox::open(nats, reply_to.clone(), attempt)?;
         nats.wait(&mailbox.attempt, async {
-            let sent = nats.client.publish_with_reply(subject.to_owned(), inbox, data.to_vec().into()).await;
+            let sent =
+                nats.client.publish_with_reply(subject.to_owned(), reply_to, data.to_vec().into()).await;
             sent.map_err(|error| mailbox.attempt.server(&error))?;
             nats.client.flush().await.map_err(|_| mailbox.attempt.timed_out())
         })?;

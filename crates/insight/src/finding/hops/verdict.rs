@@ -35,7 +35,7 @@ pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
 /// The far end is there, and no answer to these probes shows it.
 fn echoes_alone(found: &HopsResult, echo: Counted) -> String {
     format!(
-        "The far end answers echo requests, {} of {}, and nobody answers these probes: its port takes them, or something drops \
+        "The far end answers echo requests, {} of {}, and these probes are not answered: its port takes them, or something drops \
          them. {}",
         grouped(echo.answered),
         grouped(echo.sent),

@@ -12,7 +12,7 @@ use model::run::Run;
 /// At most one finding: there is one measuring thread.
 pub(in super::super) fn noise(run: &Run) -> Vec<Finding> {
     Disturbance::from_run(run)
-        .filter(Disturbance::worth_telling)
+        .filter(Disturbance::is_worth_reporting)
         .map(|one| one.finding(run))
         .into_iter()
         .collect()
@@ -79,7 +79,7 @@ impl Disturbance {
         self.matters && self.held >= MISSED
     }
 
-    fn worth_telling(&self) -> bool {
+    fn is_worth_reporting(&self) -> bool {
         self.stolen() || self.interrupted() || self.missed_time() || self.percentile().is_some()
     }
 

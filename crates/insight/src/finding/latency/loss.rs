@@ -33,7 +33,7 @@ fn round_trips(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let elsewhere = lost_in_outages(egress);
     let (lost, asked) = (counted.lost - elsewhere, counted.asked.saturating_sub(elsewhere));
     let part = share(lost, asked);
-    if !worth_telling(lost, part) || silence::silent(run, egress) {
+    if !is_worth_reporting(lost, part) || silence::silent(run, egress) {
         return None;
     }
     let place = match (counted.lost_up, counted.lost_down) {
@@ -66,7 +66,7 @@ fn messages(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let (sent, arrived) = (egress.counted.sent, egress.counted.far_received?);
     let lost = sent.saturating_sub(arrived);
     let part = share(lost, sent);
-    if !worth_telling(lost, part) || silence::silent(run, egress) {
+    if !is_worth_reporting(lost, part) || silence::silent(run, egress) {
         return None;
     }
     let paced = run.latency.as_ref().is_some_and(|plan| plan.rate.is_some());
@@ -173,7 +173,7 @@ fn late(run: &Run, egress: &EgressResult, id: &str, severity: Severity, effect: 
 }
 
 /// One or two lost of thousands are an accident; of a few, they are not.
-fn worth_telling(lost: u64, part: f64) -> bool {
+fn is_worth_reporting(lost: u64, part: f64) -> bool {
     part >= LOST && (lost >= A_FEW || part >= OF_A_FEW)
 }
 

@@ -192,7 +192,7 @@ fn attribute(tail: &Tail) -> String {
         Cause::Unknown if !tail.may_be_host() => {
             format!("{} beyond the median is more than a host's scheduler takes", tail.excess)
         }
-        Cause::Unknown => "whether this host or the path is to blame is unknown".into(),
+        Cause::Unknown => "whether this host or the path is the cause is unknown".into(),
     }
 }
 

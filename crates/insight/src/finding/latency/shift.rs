@@ -18,10 +18,10 @@ fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let parts: Vec<String> = egress
         .shifts
         .iter()
-        .take(TOLD)
+        .take(MOST_REPORTED)
         .map(|shift| format!("from {} to {} at {} into the run", shift.from, shift.to, shift.at))
         .collect();
-    let more = match egress.shifts.len().saturating_sub(TOLD) {
+    let more = match egress.shifts.len().saturating_sub(MOST_REPORTED) {
         0 => String::new(),
         more => format!(", and {more} times more"),
     };
@@ -42,4 +42,4 @@ fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
 }
 
 /// More changes do not fit a sentence.
-const TOLD: usize = 3;
+const MOST_REPORTED: usize = 3;

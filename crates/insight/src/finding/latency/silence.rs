@@ -88,7 +88,7 @@ const SAYINGS: &[(&[&str], &str)] = &[
     ),
     (
         &["packet filtered", "prohibited", "filtered"],
-        "A firewall on the router that says so refuses the packets: ask for a rule there that lets them through.",
+        "A firewall on the router that reports this refuses the packets: ask for a rule there that lets them through.",
     ),
     (
         &["time to live exceeded", "ttl expired"],
@@ -96,11 +96,11 @@ const SAYINGS: &[(&[&str], &str)] = &[
     ),
     (
         &["host unreachable"],
-        "The router that says so, which may be this host, gets no answer from the target on its own link (ARP or neighbour discovery): check that it is up, its address and its cable or VLAN.",
+        "The router that reports this, which may be this host, gets no answer from the target on its own link (ARP or neighbour discovery): check that it is up, its address and its cable or VLAN.",
     ),
     (
         &["net unreachable", "network unreachable"],
-        "The router that says so has no route there: look at its routing table and at the announcements that it takes.",
+        "The router that reports this has no route there: look at its routing table and at the announcements that it takes.",
     ),
     (
         &["port unreachable", "protocol unreachable"],

@@ -35,7 +35,7 @@ pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
     };
     sentences.extend(phases(run).filter_map(|phase| loaded(run, phase)));
     let reported = run.findings.iter().filter(|finding| finding.severity == worst(run));
-    sentences.extend(reported.take(TOLD).map(|finding| format!("{}.", finding.title)));
+    sentences.extend(reported.take(MOST_REPORTED).map(|finding| format!("{}.", finding.title)));
     let (ended, least) = ending(run);
     if let Some(ended) = ended.strip_prefix("; ") {
         sentences.push(format!("{}.", super::super::text::capital(ended)));
@@ -158,4 +158,4 @@ fn worst(run: &Run) -> super::super::Severity {
 /// More egress paths do not fit a sentence each; the table has them all.
 const MOST: usize = 6;
 /// More findings are not repeated.
-const TOLD: usize = 3;
+const MOST_REPORTED: usize = 3;

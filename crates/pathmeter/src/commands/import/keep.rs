@@ -78,9 +78,13 @@ impl<'a> Keeper<'a> {
         match row {
             ImportedRow::Mark(mark) => self.store.mark(mark).map(|()| true),
             ImportedRow::Run(measured, stored) => {
-                let StoredAs { id, kind, target, label, origin, started } = stored.clone();
+                let StoredAs { id, kind, target, label, origin, started, note } = stored.clone();
                 let begun = Begun { id, kind, target, label, started };
-                self.store.insert(&begun, origin, *measured, &headlines(*measured))
+                let is_new = self.store.insert(&begun, origin, *measured, &headlines(*measured))?;
+                if is_new && !note.is_empty() {
+                    self.store.set_note(&begun.id, &note)?;
+                }
+                Ok(is_new)
             }
         }
     }
@@ -110,7 +114,8 @@ fn as_before(item: &Item, measured: Measured<'_>) -> Result<StoredAs> {
 
 fn new_row(measured: Measured<'_>, id: String, origin: Origin) -> StoredAs {
     let ((kind, target), [started, _]) = (measured.origin(), measured.times());
-    StoredAs { id, kind, target, label: String::new(), origin, started: started.unwrap_or_else(wall_now) }
+    let started = started.unwrap_or_else(wall_now);
+    StoredAs { id, kind, target, label: String::new(), origin, started, note: String::new() }
 }
 
 /// A name that the same output has whenever it is read: a UUID of version 5 of its content (RFC 9562).

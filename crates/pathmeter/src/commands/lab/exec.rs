@@ -24,7 +24,7 @@ pub(crate) fn run(args: &LabExecArgs, _global: &Common) -> Result<Exit> {
 }
 
 /// An exit code, or the number of a signal added to 128.
-fn as_a_shell_tells(code: Option<i32>, signal: Option<i32>) -> Option<u8> {
+fn shell_code(code: Option<i32>, signal: Option<i32>) -> Option<u8> {
     code.or_else(|| Some(128 + signal?)).and_then(|code| u8::try_from(code).ok())
 }
 

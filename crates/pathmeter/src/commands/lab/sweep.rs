@@ -27,7 +27,7 @@ pub(crate) fn run(args: &LabSweepArgs, _global: &Common) -> Result<Exit> {
     if !kept.is_empty() {
         let what =
             format!("{} could not be put back", if kept.len() == 1 { "an interface" } else { "interfaces" });
-        return Err(Failure::usage(what, "each is named above, with the file that says what it was").into());
+        return Err(Failure::usage(what, "each is named above, with the file that has its cause").into());
     }
     Ok(Exit::Done)
 }

@@ -39,7 +39,8 @@ fn every(store: &Store, ids: &[String], filter: &Filter, lines: &mut Lines) -> R
         match stored(store, id) {
             Ok((kept, entry)) => {
                 targets.insert(entry.target.clone());
-                lines.write(&kept, Some(entry.into()))?;
+                let note = store.note(&entry.id).map_err(failed)?;
+                lines.write(&kept, Some(StoredAs::with_note(entry, note)))?;
             }
             Err(error) => {
                 exit::report(&error);

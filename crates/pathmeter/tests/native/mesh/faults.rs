@@ -169,13 +169,13 @@ fn nat_a_partition_and_the_death_of_every_part_lose_nothing_and_measure_nothing_
     assert!(report["notes"][0].as_str().unwrap().contains("ams and par, as neither listens"), "{report}");
 
     // A link that is down is reported once, after a second attempt, and once when it is up again.
-    let reported = world.file("told");
+    let reported = world.file("reported");
     let hook = format!("echo \"$PATHMETER_ALERT $PATHMETER_TARGET\" >> {reported}");
     let night = ["--test", "latency", "-t", "200ms", "--agent", "ams", "--agent", "fra", "--alert", &hook];
     ip(&["-n", &ns("core"), "link", "set", "fra", "down"]);
     let report = world.run("cut.jsonl", &night).code(3).json();
     assert_eq!(states(&report), [("ams -> fra".to_owned(), "failed".to_owned())]);
-    assert_eq!(world.outcomes("cut.jsonl").len(), 2, "it was measured again before it was told");
+    assert_eq!(world.outcomes("cut.jsonl").len(), 2, "it was measured again before it was reported");
     ip(&["-n", &ns("core"), "link", "set", "fra", "up"]);
     world.wait_for_agent("fra");
     world.run("healed.jsonl", &night).code(0);

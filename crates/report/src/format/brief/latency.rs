@@ -1,9 +1,9 @@
 //! Round trips: percentiles in a row, their bounds, and a short histogram; of several paths or phases their tables.
 
 use super::super::text::latency::{
-    Given, Unit, counted, given, histogram_rows, load_sections, paths_sections, reservation,
+    Given, Unit, counted, given, histogram_rows, load_limits, load_sections, paths_sections, reservation,
 };
-use crate::document::{Block, FigureRow, FigureTable, Part, Spark, TextBar};
+use crate::document::{Block, FigureRow, FigureTable, Paint, Part, Remark, Spark, TextBar};
 use model::latency::EgressResult;
 use model::run::Run;
 use model::units::{Nanos, grouped};
@@ -17,6 +17,12 @@ pub(super) fn sections(run: &Run) -> Vec<Vec<Part>> {
     };
     sections.extend(run.summary.loaded.iter().flat_map(load_sections));
     sections
+}
+
+/// The limit of each load.
+pub(super) fn limits(run: &Run) -> Vec<Remark> {
+    let limits = run.summary.loaded.iter().flat_map(|loaded| load_limits(loaded));
+    limits.map(|(load, sentence)| Remark::new((Paint::Plain, "limit"), load, sentence)).collect()
 }
 
 fn path_sections(egress: &EgressResult, run: &Run) -> Vec<Vec<Part>> {

@@ -1,6 +1,6 @@
 //! The table of packet sizes, what to set, and what could not be found out.
 
-use super::super::text::path::{bound, fate_word, is_whole, known_ways, service, setting, unknown};
+use super::super::text::path::{bound, delivery_word, is_whole, known_ways, service, setting, unknown};
 use crate::document::{Block, FigureRow, FigureTable, Part};
 use model::path::advice::{Advice, Setting};
 use model::path::{Discovery, FragmentDelivery, PathDirection, PathResult};
@@ -114,7 +114,7 @@ fn discovery_note(discovery: Discovery) -> Option<&'static str> {
 }
 
 fn delivery(delivery: FragmentDelivery) -> Option<String> {
-    (delivery != FragmentDelivery::Unknown).then(|| fate_word(delivery).to_owned())
+    (delivery != FragmentDelivery::Unknown).then(|| delivery_word(delivery).to_owned())
 }
 
 /// Datagrams that were sent in fragments, and those that arrived.

@@ -127,6 +127,8 @@ fn of_latency(run: &Run) -> Vec<Block> {
     blocks.extend(charts::round_trips(egress_paths));
     if let Some(loaded) = &run.summary.loaded {
         blocks.extend(latency::load_sections(loaded).into_iter().flat_map(all));
+        let limits = latency::load_limits(loaded).into_iter();
+        blocks.push(Block::facts(limits.map(|(load, limit)| (format!("{load}: limit"), limit))));
         blocks.extend(charts::loaded(loaded));
         let responsiveness = latency::responsiveness(loaded).into_iter();
         let line = |(load, sentence)| Block::list([format!("Responsiveness, {load}: {sentence}")]);

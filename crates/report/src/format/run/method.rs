@@ -62,7 +62,7 @@ const METHODS: [(&str, &str, &str); 7] = [
     ),
     (
         "throughput",
-        "Goodput is the payload that the receiver counted, over the time in which it came; losses are told apart by \
+        "Goodput is the payload that the receiver counted, over the time in which it came; losses are distinguished by \
          where they happened: at the sender, on the path, in the receiving socket.",
         "loss",
     ),

@@ -17,7 +17,7 @@ pub(in crate::format) use egress::facts;
 pub(super) use heading::started;
 pub(in crate::format) use heading::{ends_line, phrase, title, waits};
 pub(super) use intervals::{header, row};
-pub(in crate::format) use loaded::{responsiveness, sections as load_sections};
+pub(in crate::format) use loaded::{limits as load_limits, responsiveness, sections as load_sections};
 pub(in crate::format) use percentiles::{Given, given, missing, reservation};
 pub(in crate::format) use tables::{histogram_rows, slowest};
 pub(in crate::format) use times::Unit;

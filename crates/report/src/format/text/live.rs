@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn other_protocols_wait_for_nobody() {
+    fn other_protocols_wait_for_no_report() {
         let mut live = LiveRows::default();
         let row = live.rows(&sample(Side::Local, 0, 4), &plan(ProtocolName::Iperf3), &Style::default());
         assert!(row.ends_with("sent\n"), "{row}");

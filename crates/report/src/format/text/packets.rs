@@ -198,7 +198,7 @@ fn row(name: String, up: &PacketDirection, down: &PacketDirection) -> Vec<String
     vec![name, up.packets.to_string(), mean(up), down.packets.to_string(), mean(down), fragments.to_string()]
 }
 
-/// Ports tell flows with the far host apart; others have their address.
+/// Ports distinguish flows with the far host; others have their address.
 fn flow_name(key: &FlowKey, packets: &PacketResult) -> String {
     let protocol = key.protocol.name();
     let with = if key.remote == packets.peer { String::new() } else { format!(" {}", key.remote) };
@@ -210,7 +210,7 @@ fn flow_name(key: &FlowKey, packets: &PacketResult) -> String {
 }
 
 const BAR: usize = 16;
-/// More rows than this make a table nobody reads.
+/// More rows than this make a table too long to read.
 const MOST_SIZES: usize = 10;
 const MOST_FLOWS: usize = 8;
 /// Likewise without the details.

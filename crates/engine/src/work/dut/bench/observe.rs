@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_cannot_be_are_told() {
+    fn counts_that_cannot_be_are_reported() {
         assert_eq!(ran(98, 98, 0).impossible(), None);
         assert_eq!(ran(98, 100, 2).impossible(), None);
         let reply = |ran: Ran| ran.impossible().expect("it cannot be");

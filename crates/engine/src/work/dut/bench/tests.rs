@@ -213,7 +213,7 @@ fn after_many_spoilt_trials_none_is_repeated() {
 }
 
 #[test]
-fn delays_at_a_lower_load_are_told() {
+fn delays_at_a_lower_load_are_reported() {
     let late = Delivery { held: Nanos::from_millis(300), delay: Nanos(5000), ..Delivery::default() };
     let mut world = World::new(&[late]);
     let latency = world.execute(Test::Latency, Directions::Up, Action::Trial(trial())).unwrap();
@@ -249,7 +249,7 @@ fn what_the_generator_cannot_send_stands_at_once() {
 }
 
 #[test]
-fn counts_that_cannot_be_are_told() {
+fn counts_that_cannot_be_are_reported() {
     let mut world = World::new(&[Delivery { invents: 7, ..Delivery::default() }]);
     let odd = world.trial(Directions::Up).unwrap();
     assert_eq!((odd.result.sent, odd.result.received), (1000, 1007));
@@ -271,7 +271,7 @@ fn delays_need_one_clock_and_addresses_at_both_ends() {
     assert_eq!(latency(&mut world), None);
     let mut world = World::new(&[]);
     assert_eq!(latency(&mut world), Some(1000));
-    assert_eq!(world.trial(Directions::Up).unwrap().directions[0].delays, None, "nobody asked for them");
+    assert_eq!(world.trial(Directions::Up).unwrap().directions[0].delays, None, "they were not requested");
 
     let mut world = World::with(&[], [&[], &[]], true, &options());
     world.trial(Directions::Up).unwrap();

@@ -227,7 +227,7 @@ fn through_a_real_router_what_arrives_is_taken() {
     let why = row(&plain, SourceKind::LiveFrames).refused.clone().unwrap_or_default();
     assert!(why.contains("gro on"), "{plain:?}");
     fixture.take_live_frames();
-    let mended = choose(&mut one, &mut two, &traffic(spec.clone()), Direction::Up).unwrap();
-    assert_eq!(row(&mended, SourceKind::LiveFrames).refused, None, "{mended:?}");
-    assert!(row(&mended, mended.source).ceiling_pps.is_some());
+    let repaired = choose(&mut one, &mut two, &traffic(spec.clone()), Direction::Up).unwrap();
+    assert_eq!(row(&repaired, SourceKind::LiveFrames).refused, None, "{repaired:?}");
+    assert!(row(&repaired, repaired.source).ceiling_pps.is_some());
 }

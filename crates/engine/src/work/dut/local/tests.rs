@@ -146,7 +146,7 @@ fn a_next_hop_that_is_not_found_says_why() {
 }
 
 #[test]
-fn what_is_being_sent_ends_when_it_is_told_to() {
+fn what_is_being_sent_ends_when_it_is_stopped() {
     let Some(fixture) = Fixture::new(Between::Cable) else { return };
     let (mut one, mut two) = fixture.ports();
     let spec = frames(&mut one, &two, true, 64);
@@ -159,7 +159,7 @@ fn what_is_being_sent_ends_when_it_is_told_to() {
         std::thread::sleep(Duration::from_millis(300));
         stop.raise();
     });
-    let sent = one.sent().expect("what was sent until then is told");
+    let sent = one.sent().expect("what was sent until then is reported");
     assert!(sent.frames > 0 && sent.frames < long.frames, "{sent:?}");
     assert!(began.elapsed() < Duration::from_secs(200));
     raise.join().unwrap();

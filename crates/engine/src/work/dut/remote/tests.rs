@@ -54,7 +54,7 @@ impl Watcher for Log {
 }
 
 impl Far {
-    /// `None` after saying why not, as a scene is.
+    /// `None` after saying why not, as a fixture is.
     fn new(anywhere: bool) -> Option<Far> {
         let fixture = Fixture::new(Between::Bridge)?;
         fixture.take_live_frames();
@@ -254,7 +254,7 @@ fn a_stop_is_heard_far_away() {
         std::thread::sleep(Duration::from_millis(300));
         stop.raise();
     });
-    let sent = port.sent().expect("what was sent until then is told");
+    let sent = port.sent().expect("what was sent until then is reported");
     assert!((1..LONG).contains(&sent.frames), "{sent:?}");
     raise.join().unwrap();
 }

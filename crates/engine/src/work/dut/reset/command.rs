@@ -38,7 +38,7 @@ pub(super) fn run(command: &str, timeout: Duration) -> Result<()> {
     output.rewind()?;
     output.read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
-    let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
     Err(failed(format!("the reset command failed ({status}): `{command}`: {last}")).into())
 }
 
@@ -58,7 +58,7 @@ mod tests {
         assert!(run("true", timeout).is_ok());
         let failed = failure_text("echo no such box >&2; exit 3", timeout);
         assert!(failed.contains("exit status: 3") && failed.ends_with("no such box"), "{failed}");
-        assert!(failure_text("exit 1", timeout).ends_with("it said nothing"));
+        assert!(failure_text("exit 1", timeout).ends_with("it printed nothing"));
         let endless = failure_text("sleep 1000 & sleep 1000", Duration::from_millis(50));
         assert!(endless.contains("did not end within 0 s"), "{endless}");
     }

@@ -39,7 +39,7 @@ pub(super) struct Played {
     pub(super) responsiveness: Option<Responsiveness>,
 }
 
-/// Plays the phases. What broke is told with what was measured.
+/// Runs the phases. A failure is reported with what was measured.
 pub(super) fn play(load_plan: &LoadPlan<'_>) -> (Vec<Played>, Vec<Warning>) {
     let (mut played, mut warnings) = (Vec::new(), Vec::<Warning>::new());
     for (number, load) in load_plan.load.phases.iter().enumerate() {

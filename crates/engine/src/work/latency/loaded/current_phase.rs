@@ -23,7 +23,7 @@ pub(crate) enum Now {
 }
 
 impl CurrentPhase {
-    /// Tells it.
+    /// Sets it.
     pub(crate) fn set(&self, now: Now) {
         let code = match now {
             Now::Between => 0,
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_heard() {
+    fn a_phase_that_is_set_is_read() {
         let current_phase = CurrentPhase::default();
         assert_eq!(current_phase.get(), Now::Between);
         for index in [0, 1, 3, 1000] {

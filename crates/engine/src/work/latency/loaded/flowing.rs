@@ -5,7 +5,7 @@ use model::sample::{IntervalSample, Role, Side, StreamSample};
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 
-/// A session of the load, from what it told.
+/// A session of the load, from its reports.
 #[derive(Debug, Default)]
 pub(super) struct Flowing {
     /// Its streams in each direction.
@@ -20,7 +20,7 @@ pub(super) struct Flowing {
     far: Axis,
 }
 
-/// The reports of one end. They tell times since that end's own begin, which is no later than any report came here
+/// The reports of one end. They have times since that end's own begin, which is no later than any report came here
 /// less its time: the least of these differences is the begin, but for the least delay of a report.
 #[derive(Debug, Default)]
 struct Axis {
@@ -65,7 +65,7 @@ impl Flowing {
         rtts.filter(|rtt| *rtt > Nanos::ZERO).collect()
     }
 
-    /// Payload bytes received in a direction between these times; where the receiver has told nothing, those the
+    /// Payload bytes received in a direction between these times; where the receiver has reported nothing, those the
     /// sender's kernel knows to have arrived.
     fn carried(&self, direction: Direction, from: MonoTime, until: MonoTime) -> f64 {
         let (receiver, sender) = match direction {

@@ -196,6 +196,6 @@ mod tests {
         assert!(asker.request.starts_with(b"PMTRCTRL"));
         asker.ask().unwrap_err();
         service.join().unwrap();
-        assert!(asker.ask().is_err(), "nobody listens any more");
+        assert!(asker.ask().is_err(), "nothing listens any more");
     }
 }

@@ -57,7 +57,7 @@ enum PhaseUpdate {
     Foreign(Result<ForeignProbe, String>),
 }
 
-/// News of a session, by its number, and when it came.
+/// Updates of a session, by its number, and when they came.
 type Arrived = (usize, MonoTime, PhaseUpdate);
 
 impl<'a> Phase<'a> {
@@ -236,7 +236,7 @@ impl<'a> Phase<'a> {
         }
     }
 
-    /// Waits a moment for news, and takes all there are.
+    /// Waits a moment for updates, and takes all there are.
     fn hear(&mut self) {
         let mut reported = self.reported.recv_timeout(STEP.to_duration()).ok();
         while let Some((number, at, update)) = reported {

@@ -7,7 +7,7 @@ use model::stats::histogram::Histogram;
 use model::units::Nanos;
 use std::collections::VecDeque;
 
-/// The course of a run. A moment is closed when no reply can come any more that was not given up before.
+/// The series of a run. A moment is closed when no reply can come any more that was not given up before.
 #[derive(Debug)]
 pub(crate) struct PhaseSeries {
     current_phase: CurrentPhase,

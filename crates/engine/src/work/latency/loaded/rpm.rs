@@ -54,7 +54,7 @@ impl Rpm {
         self.meter.interval(goodput, &foreign, &loaded)
     }
 
-    /// The figure. Intervals shorter than the draft's cannot tell whether a path is stable.
+    /// The figure. Intervals shorter than the draft's do not show whether a path is stable.
     pub(super) fn result(&self) -> Option<Responsiveness> {
         let result = self.meter.result()?;
         let confidence = if self.interval < INTERVAL { Confidence::Low } else { result.confidence };

@@ -272,7 +272,7 @@ fn an_outage_is_from_the_first_lost_to_the_next_answered_or_to_the_end() {
     );
     assert_eq!(outages(50, |number| number % 4 > 0), [], "single losses are none");
     assert_eq!(outages(50, |_| true), []);
-    assert_eq!(outages(50, |_| false), [], "of a path that never answered another finding tells");
+    assert_eq!(outages(50, |_| false), [], "of a path that never answered another finding reports");
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn reach(phase: &Phase<'_>, per_sparse: f64, time: Nanos) -> Reach {
     // The hot steps may have lost more: a policer's bucket for each flow, or a sender that was faster then.
     let whole = steps.iter().rev().find(|step| step.links == Some(WHOLE)).map_or(0.0, |step| step.loss);
     let by_loss = match last.sparse_loss {
-        Some(loss) if whole > SURE_LOSS && last.sparse >= SPARSE as u64 / 2 => score(loss / whole),
+        Some(loss) if whole > SURE_LOSS && last.sparse >= SPARSE as u64 / 2 => reach_of_share(loss / whole),
         _ => Reach::Unclear,
     };
     // A queue that is not filled any more drains while a part of its rate still comes.
@@ -85,7 +85,7 @@ fn reach(phase: &Phase<'_>, per_sparse: f64, time: Nanos) -> Reach {
     let first = last.growth_first.0.max(phase.reading.queue().0 / 2) as f64;
     let drains = (time.0 as f64 * (1.0 - LATE / 2.0) * (1.0 - comes)).min(first * 0.9);
     let by_drift = match last.drift {
-        Some(drift) if drains > SURE_DRAIN => score(1.0 + drift as f64 / drains),
+        Some(drift) if drains > SURE_DRAIN => reach_of_share(1.0 + drift as f64 / drains),
         _ => Reach::Unclear,
     };
     match (by_loss, by_drift) {
@@ -96,7 +96,7 @@ fn reach(phase: &Phase<'_>, per_sparse: f64, time: Nanos) -> Reach {
     }
 }
 
-fn score(of_hot: f64) -> Reach {
+fn reach_of_share(of_hot: f64) -> Reach {
     match of_hot {
         REACHED.. => Reach::Yes,
         ..=NOT_REACHED => Reach::No,

@@ -1,6 +1,6 @@
 //! A command in a virtual machine of a lab that is up: the process that holds the lab starts it.
 
-use super::{NOT_STARTED, as_a_shell_tells};
+use super::{NOT_STARTED, shell_code};
 use crate::exit::Exit;
 use engine::error::Result;
 use lab::error::LabError;
@@ -33,7 +33,7 @@ pub(super) fn run(directory: &Directory, lab: &HeldLab, node: &str, command: &[O
         }
         Err(Lost::Output(error)) => return Err(error.into()),
     };
-    let code = as_a_shell_tells(end.code, end.signal);
+    let code = shell_code(end.code, end.signal);
     match end.error {
         None => Ok(Exit::Dialect(code.unwrap_or(u8::MAX))),
         Some(why) => super::ended(code.or(Some(NOT_STARTED)), &format!("node {node}: {why}")),

@@ -1,6 +1,6 @@
 //! A command in a namespace of a lab that is up: this process enters it.
 
-use super::{NOT_STARTED, as_a_shell_tells, ended};
+use super::{NOT_STARTED, ended, shell_code};
 use crate::exit::Exit;
 use engine::error::Result;
 use lab::hold::command;
@@ -30,7 +30,7 @@ pub(super) fn run(lab: &HeldLab, node: &HeldNode, argv: &[OsString]) -> Result<E
         }
     };
     let status = wait(&mut child, &mut signals)?;
-    let code = as_a_shell_tells(status.code(), status.signal());
+    let code = shell_code(status.code(), status.signal());
     if status.signal().is_some() && !lab.is_up() {
         return ended(code, &format!("the lab {} has gone, and the command with it", lab.name));
     }

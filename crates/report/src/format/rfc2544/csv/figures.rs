@@ -93,7 +93,7 @@ fn rate(rate: &RateReport) -> Vec<Figure> {
         figures.push(at.with(format!("{}.mean", rate.goal), repeats.mean, FRAMES));
         figures.extend(repeats.stddev.map(|stddev| at.with(format!("{}.stddev", rate.goal), stddev, FRAMES)));
     }
-    // A search that found nothing is told too.
+    // A search that found nothing is reported, too.
     if figures.is_empty() {
         figures.push(at.with(rate.goal.clone(), 0.0, FRAMES));
     }

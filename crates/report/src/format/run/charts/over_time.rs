@@ -140,7 +140,7 @@ fn panel(
     })
 }
 
-/// At most so many points as can be told apart.
+/// At most so many points as can be distinguished.
 fn line(name: String, values: &[Option<f64>], scale: f64, joined: impl Fn(&[f64]) -> Option<f64>) -> Line {
     let point = |values: &[Option<f64>]| {
         let known: Vec<f64> = values.iter().flatten().map(|value| value / scale).collect();

@@ -62,7 +62,7 @@ fn subtitle(run: &Run) -> String {
     host.unwrap_or_default()
 }
 
-/// Goodput in each interval, a panel for each test, and of a single test what else the intervals tell; none of a test that
+/// Goodput in each interval, a panel for each test, and of a single test what else the intervals have; none of a test that
 /// has hardly any.
 pub(in crate::format::run) fn rates(run: &Run) -> Option<Block> {
     let shown: Vec<(&Run, &Plan)> =
@@ -145,7 +145,7 @@ pub(super) fn seconds(ends: &[Nanos]) -> Across {
     Across::seconds(&ends.iter().map(|end| end.as_secs_f64()).collect::<Vec<f64>>())
 }
 
-/// At most so many points as can be told apart: neighbours are joined to their mean.
+/// At most so many points as can be distinguished: neighbours are joined to their mean.
 fn means(rates: &[(Nanos, BitRate)]) -> Vec<(Nanos, BitRate)> {
     let mean = |group: &[(Nanos, BitRate)]| {
         let sum: u64 = group.iter().fold(0, |sum, (_, rate)| sum.saturating_add(rate.0));
@@ -211,5 +211,5 @@ const MORE: [Gauge; 3] = [
     Gauge { figure: "retransmits", things: "segments", value: |gauges| Some(gauges.retransmits? as f64) },
     Gauge { figure: "loss", things: "datagrams", value: |gauges| Some(gauges.lost? as f64) },
 ];
-/// More points than these cannot be told apart.
+/// More points than these cannot be distinguished.
 const MOST_POINTS: usize = 120;

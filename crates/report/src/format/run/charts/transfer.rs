@@ -160,5 +160,5 @@ const PARTS: [Part; 5] = [
     ("first byte", |times| times.first_byte),
     ("total", |times| Some(times.total)),
 ];
-/// More panels of parts nobody looks at.
+/// More panels of parts are not looked at.
 const MOST_ROWS: usize = 6;

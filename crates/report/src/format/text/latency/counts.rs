@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_happened_is_told() {
+    fn only_what_happened_is_reported() {
         let mut all = Counted { sent: 1000, asked: 1000, received: 998, lost: 2, ..Counted::default() };
         assert_eq!(counted(&all), "1\u{a0}000 sent, 998 came back; 2 lost (0.200 %)");
         (all.lost_up, all.lost_down, all.strays, all.asked) = (Some(2), Some(0), 7, 500);

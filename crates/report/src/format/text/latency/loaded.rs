@@ -8,18 +8,20 @@ use model::stats::percentile::Standing;
 use model::stats::responsiveness::{Band, Confidence, Responsiveness};
 use model::units::{BitRate, Nanos, count, grouped, percent, significant};
 
-/// The phases with their limits, and their round trips on one time axis.
+/// The phases, and their round trips on one time axis.
 pub(in crate::format) fn sections(loaded: &LoadResult) -> Vec<Vec<Part>> {
     let table = Block::Table(Table::new(columns(), rows(loaded)));
-    let limit = |phase: &LoadPhase| {
-        let limit = insight::limit::sentence(phase.limit.as_deref()?);
-        Some((format!("{}: limit", phrases::load(phase.load)), limit))
-    };
-    // Its queue is there.
-    let limits = Block::facts(loaded.phases.iter().filter_map(limit));
     let over_time =
         vec![Part::Brief(vec![over_time(loaded, false)]), Part::Full(vec![over_time(loaded, true)])];
-    vec![vec![table.into(), limits.into()], over_time]
+    vec![vec![table.into()], over_time]
+}
+
+/// The limit of the load in each direction, in a sentence under the name of the load: its queue is there.
+pub(in crate::format) fn limits(loaded: &LoadResult) -> Vec<(&'static str, String)> {
+    let named = |phase: &LoadPhase| {
+        Some((phrases::load(phase.load), insight::limit::sentence(phase.limit.as_deref()?)))
+    };
+    loaded.phases.iter().filter_map(named).collect()
 }
 
 /// The responsiveness of each phase with its parts, under the name of the load.

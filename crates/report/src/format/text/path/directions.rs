@@ -52,7 +52,7 @@ pub(in crate::format) fn bound(direction: &PathDirection) -> String {
 }
 
 /// How fragments are handled, in a word or two.
-pub(in crate::format) fn fate_word(delivery: FragmentDelivery) -> &'static str {
+pub(in crate::format) fn delivery_word(delivery: FragmentDelivery) -> &'static str {
     match delivery {
         FragmentDelivery::Unknown => "unknown",
         FragmentDelivery::Pass => "delivered",

@@ -75,7 +75,7 @@ impl Delivery {
     }
 }
 
-/// The fate at each place of a strip: between two sizes of the same fate it is theirs.
+/// The outcome at each place of a strip: between two sizes of the same outcome it is theirs.
 fn cells(sizes: &[SizeProbe], low: u32, high: u32, room: usize) -> Vec<Delivery> {
     let mut sizes = sizes.to_vec();
     sizes.sort_by_key(|probe| probe.size);
@@ -149,7 +149,7 @@ fn phrase(delivery: Delivery, from: u32, to: u32, phrases: Phrases) -> String {
 
 /// Places of a strip.
 const ROOM: usize = 40;
-/// More of them nobody reads; the document has every size.
+/// More of them are too many to read; the document has every size.
 const MOST_RANGES: usize = 5;
 
 #[cfg(test)]
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_told_in_words() {
+    fn ranges_are_reported_in_words() {
         let reported = ranges(&probes(&[(1500, 0), (576, 3), (1400, 3), (1401, 0)]), Phrases::PATH);
         assert_eq!(reported, "576 to 1400 cross, 1401 to 1500 vanish");
         assert_eq!(ranges(&probes(&[(1500, 3)]), Phrases::PATH), "1500 crosses");

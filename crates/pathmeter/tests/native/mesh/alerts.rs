@@ -25,13 +25,13 @@ fn taken(listener: &TcpListener) -> Value {
 
 #[test]
 fn an_alert_that_a_killed_coordinator_did_not_deliver_is_delivered_by_the_next() {
-    let scratch = Scratch::new("mesh-told");
+    let scratch = Scratch::new("mesh-alerts");
     let test = "an_alert_that_a_killed_coordinator_did_not_deliver_is_delivered_by_the_next";
     let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
     let token = format!("{}/mesh.token", mesh.folder);
     // One does not let the other in.
-    let stranger = scratch.file("another.token", Some("another token of more than sixteen bytes"));
-    let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &stranger)];
+    let wrong_token = scratch.file("another.token", Some("another token of more than sixteen bytes"));
+    let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &wrong_token)];
     mesh.wait_for(2);
     let address = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).unwrap();
     let (hook, store) = (format!("http://{address}/hook"), scratch.file("runs.db", None));
@@ -61,7 +61,7 @@ fn an_alert_that_a_killed_coordinator_did_not_deliver_is_delivered_by_the_next()
         expected,
         "{reported}"
     );
-    assert!(!second.end().code(3).stderr.contains("ALERT"), "it was told on Monday");
+    assert!(!second.end().code(3).stderr.contains("ALERT"), "it was reported on Monday");
     // A delivered alert is not delivered again.
     start("wednesday.jsonl").end().code(3);
     listener.set_nonblocking(true).unwrap();
@@ -78,13 +78,13 @@ fn an_alert_that_a_killed_coordinator_did_not_deliver_is_delivered_by_the_next()
 
 /// Pairs that start together are measured again before an alert is sent, and each change is reported once.
 #[test]
-fn pairs_that_start_together_are_told_of_once() {
-    let scratch = Scratch::new("mesh-told-together");
-    let test = "pairs_that_start_together_are_told_of_once";
+fn pairs_that_start_together_are_reported_once() {
+    let scratch = Scratch::new("mesh-alerts-together");
+    let test = "pairs_that_start_together_are_reported_once";
     let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
     let token = format!("{}/mesh.token", mesh.folder);
-    let stranger = scratch.file("another.token", Some("another token of more than sixteen bytes"));
-    let (store, reported) = (scratch.file("runs.db", None), scratch.file("told", None));
+    let wrong_token = scratch.file("another.token", Some("another token of more than sixteen bytes"));
+    let (store, reported) = (scratch.file("runs.db", None), scratch.file("reported", None));
     let hook = format!("echo \"$PATHMETER_ALERT $PATHMETER_TARGET\" >> {reported}");
     let night = || {
         let words = ["mesh", "run", "--together", "--pair", "ams:fra", "-t", "200ms", "--json"];
@@ -96,10 +96,10 @@ fn pairs_that_start_together_are_told_of_once() {
     };
     let _ams = mesh.agent("ams", &token);
     {
-        let _fra = mesh.agent("fra", &stranger);
+        let _fra = mesh.agent("fra", &wrong_token);
         mesh.wait_for(2);
         night().code(4).says("ALERT together ams:fra");
-        assert_eq!(kept(), 2, "it was measured again before it was told");
+        assert_eq!(kept(), 2, "it was measured again before it was reported");
         assert!(!night().code(4).stderr.contains("ALERT"), "it is known");
         assert_eq!(kept(), 3, "what is known is not measured again");
     }
