@@ -72,10 +72,13 @@ impl Found {
                 let lines: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
                 self.text(line, &lines.join("\n"), kinds, depth);
             }
-            Value::Array(values) => match listed(&values) {
-                Some(text) => self.text(line, &text, kinds, depth),
-                None => values.into_iter().for_each(|value| self.take(line, value, false, kinds, depth)),
-            },
+            // A document that is read has such keys of its own.
+            Value::Array(values) => {
+                match listed(&values).filter(|_| !values.iter().any(|one| kinds.reads(one))) {
+                    Some(text) => self.text(line, &text, kinds, depth),
+                    None => values.into_iter().for_each(|value| self.take(line, value, false, kinds, depth)),
+                }
+            }
             Value::String(text) => self.text(line, &text, kinds, depth),
             _ => {}
         }
@@ -101,6 +104,13 @@ struct Kinds {
     is_line: fn(&Value) -> bool,
     /// Each document has a line of one text.
     is_log: bool,
+}
+
+impl Kinds {
+    /// Whether a value is a document of its own, or a part of one.
+    fn reads(self, value: &Value) -> bool {
+        (self.is_known)(value) || (self.is_line)(value)
+    }
 }
 
 /// The lines of a log in JSON: objects that each hold a line under the same key (`{"log":"…\n","stream":"stdout"}` of Docker,

@@ -19,7 +19,7 @@ pub(super) fn listen(job: &Job<'_>, channel: &mut dyn Channel, found: &mut HopsR
     job.interrupt.watch(&waker);
     let began = mono_now();
     let (mut next, mut number) = (began + PAUSE, (found.packets as u32).saturating_add(APART));
-    while mono_now() < began + PATIENCE && !job.interrupt.is_raised() {
+    while mono_now() < began + LONGEST && !job.interrupt.is_raised() {
         let mut heard = Vec::new();
         channel.take(&mut heard)?;
         heard.retain(|heard| !is_own(heard, channel, job.plan));
@@ -31,7 +31,7 @@ pub(super) fn listen(job: &Job<'_>, channel: &mut dyn Channel, found: &mut HopsR
             found.packets += 1;
             (next, number) = (next + PAUSE, number + 1);
         }
-        let until = next.min(began + PATIENCE);
+        let until = next.min(began + LONGEST);
         let until = channel.deadline().map_or(until, |deadline| deadline.min(until));
         let sockets = channel.sockets();
         let mut interests: Vec<Interest<'_>> =
@@ -60,6 +60,6 @@ fn note(found: &mut HopsResult, heard: &Heard) -> bool {
 /// Routers limit their errors to one per second and destination.
 const PAUSE: Nanos = Nanos::from_millis(1_100);
 /// Three attempts at finding a neighbour take three seconds.
-const PATIENCE: Nanos = Nanos::from_millis(3_400);
+const LONGEST: Nanos = Nanos::from_millis(3_400);
 /// Numbers of these probes are none of the trace's, some of which may have been refused by this host.
 const APART: u32 = 1_000;

@@ -7,7 +7,7 @@ mod heading;
 mod sizes;
 
 pub(in crate::format) use advice::{entries as settings, name as setting};
-pub(in crate::format) use directions::{bound, facts, delivery_word, service};
+pub(in crate::format) use directions::{bound, delivery_word, facts, service};
 pub(in crate::format) use fragments::{
     is_whole, name as fragment_shape, rows as fragment_rows, shapes as fragment_shapes,
 };
