@@ -16,7 +16,7 @@ pub struct Style {
 /// A role that colour plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paint {
-    /// As all other text.
+    /// The same as all other text.
     #[default]
     Plain,
     /// A heading.
