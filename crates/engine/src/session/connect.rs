@@ -137,10 +137,16 @@ pub(crate) fn opened_late(late: usize, all: usize) -> Option<Warning> {
     (late > 0).then(|| {
         let text = format!(
             "{late} of {all} connections opened only after their SYN was retransmitted: SYNs or the answers to them are lost, by a firewall \
-             that limits new connections, a full queue of the listener (`nstat -az TcpExtListenDrops` there), or a line that loses packets"
+             that limits new connections, a full queue of the listener (`nstat -az TcpExtListenDrops` there), or a line that loses packets{}",
+            if requests_ecn() { ECN } else { "" }
         );
         Warning::new("syn-retransmitted", text)
     })
+}
+
+/// The first SYN of this host's connections asks for ECN, and a retransmitted one no more (tcp(7), `tcp_ecn`).
+fn requests_ecn() -> bool {
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_ecn").is_ok_and(|mode| mode.trim() == "1")
 }
 
 /// The host as requested, and its address; with its port, where the request has one.
@@ -225,6 +231,9 @@ fn has_ipv6() -> bool {
 }
 
 const CONNECT_TIMEOUT: Nanos = Nanos(5_000_000_000);
+
+const ECN: &str =
+    ", or a box drops SYNs that ask for ECN, as this host's do (`net.ipv4.tcp_ecn` is 1; with 2 they do not)";
 
 #[cfg(test)]
 mod tests {
