@@ -21,7 +21,7 @@ pub mod written;
 pub use arguments::*;
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches};
 use config::Config;
 use engine::error::{Error, Failure};
 use foreign::Refused;
@@ -33,7 +33,7 @@ use std::ffi::OsString;
 /// # Errors
 /// Help is requested, the arguments are wrong, or the configuration cannot be read or has values that no option takes.
 pub fn read(args: Vec<OsString>) -> Result<(Cli, Config), Unread> {
-    let program = shortened(Cli::command(), width());
+    let program = shortened(Cli::command().color(colours()), width());
     let program = if args.len() > 1 { program } else { without_command(program, width()) };
     let (mut matches, args) = foreign::understood(&program, args)?;
     let config = Config::from_matches(&matches)?;
@@ -54,6 +54,14 @@ pub fn read(args: Vec<OsString>) -> Result<(Cli, Config), Unread> {
     foreign::check_hosts(&mut cli)?;
     foreign::check_output(&cli)?;
     Ok((cli, config))
+}
+
+/// Colours of help and errors. The library prints control codes on a dumb terminal where `CI` is set.
+fn colours() -> ColorChoice {
+    match std::env::var_os("TERM") {
+        Some(terminal) if terminal == "dumb" => ColorChoice::Never,
+        _ => ColorChoice::Auto,
+    }
 }
 
 /// The format that the words of a command line request, whether it is understood or not; absent: none, or several.

@@ -53,8 +53,10 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
     let known = run_of_events("", "throughput", begun.events());
     let reason = known.findings.into_iter().find(|finding| explain::is_cause(&finding.id));
     let attribute = |has_begun, error: Error| match reason {
-        Some(reason) => error.advised("throughput", format!("{}. {}", reason.title, reason.advice)),
-        None => attribute(&plan.target, plan.protocol, has_begun, error),
+        Some(reason) if has_begun => {
+            error.advised("throughput", format!("{}. {}", reason.title, reason.advice))
+        }
+        _ => attribute(&plan.target, plan.protocol, has_begun, error),
     };
     let mut ended = begun.end("throughput", outcome, options, is_start, attribute)?;
     ended.error.take_if(|_| options.stop.is_raised());

@@ -135,8 +135,11 @@ fn an_echo_filter_is_no_limit_of_the_path() {
                 let direction = &path[name];
                 assert!(direction["path_mtu"] == 1500 || direction["bound"] != "exact", "{name}: {path:#}");
             }
-            let hole = run["findings"].as_array().unwrap().iter().find(|one| one["id"] == "mtu-black-hole");
-            let advice = hole.unwrap_or_else(|| panic!("{path:#}"))["advice"].as_str().unwrap();
+            // Datagrams to a closed port show that packets so large arrive; echo alone does not.
+            let id = if args.is_empty() { "echo-filtered" } else { "mtu-black-hole" };
+            let about = |id: &str| run["findings"].as_array().unwrap().iter().find(|one| one["id"] == id);
+            let advice = about(id).unwrap_or_else(|| panic!("{path:#}"))["advice"].as_str().unwrap();
+            assert!(!args.is_empty() || about("mtu-black-hole").is_none(), "{path:#}");
             assert!(advice.contains("a filter of large echo requests is likely"), "{advice}");
             let settings: Vec<_> =
                 run["advice"].as_array().into_iter().flatten().map(|one| &one["value"]).collect();
