@@ -11,7 +11,7 @@ use model::run::Run;
 
 /// Packets above a size are lost without a message to their sender.
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
-    let echo = echo_hole(run).filter(|hole| !is_filter(*hole)).map(by_echo);
+    let echo = echo_hole(run).filter(|hole| !is_filter(run, *hole)).map(by_echo);
     let directions = each_egress(run, |side| {
         let hole = side.one_way.black_hole.or_else(|| not_believed(side))?;
         // Packets that the sender's own route keeps small never meet it: `route-mtu` names it.
@@ -22,15 +22,19 @@ pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
 
 /// Large echo requests are not answered, though packets of their size arrive, and a path of that size is unlikely.
 pub(in super::super) fn echo_filtered(run: &Run) -> Vec<Finding> {
-    echo_hole(run).filter(|hole| is_filter(*hole)).map(by_echo).into_iter().collect()
+    let named = |hole| Finding { id: "echo-filtered".into(), severity: Severity::Info, ..by_echo(hole) };
+    echo_hole(run).filter(|hole| is_filter(run, *hole)).map(named).into_iter().collect()
 }
 
 fn echo_hole(run: &Run) -> Option<EchoHole> {
     run.summary.path.as_ref().and_then(|path| path.echo_hole)
 }
 
-fn is_filter(hole: EchoHole) -> bool {
-    hole.requests_arrive && hole.is_likely_filter()
+/// Other packets as large cross up.
+fn is_filter(run: &Run, hole: EchoHole) -> bool {
+    let up = run.summary.path.as_ref().and_then(|path| path.in_direction(Direction::Up));
+    let crosses = up.and_then(|one_way| one_way.crosses()) >= Some(hole.last);
+    hole.requests_arrive && hole.is_likely_filter() && crosses
 }
 
 /// Routers report a size that IPv6's hosts do not believe: one below its least MTU (RFC 8201 section 4).
@@ -55,11 +59,7 @@ fn by_echo(hole: EchoHole) -> Finding {
              sizes vanish up or down, or a firewall drops large echo alone; echo does not show which"
         ),
     };
-    let (id, severity) = match is_filter(hole) {
-        true => ("echo-filtered", Severity::Info),
-        false => ("mtu-black-hole", Severity::Warning),
-    };
-    let finding = Finding::new(id, severity, Direction::Down, title);
+    let finding = Finding::new("mtu-black-hole", Severity::Warning, Direction::Down, title);
     let finding = if hole.requests_arrive { finding } else { finding.everywhere() };
     let until_then = match hole.is_likely_filter() {
         true => format!(
