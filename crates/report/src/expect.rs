@@ -382,7 +382,7 @@ mod tests {
         ] {
             assert_eq!(check(text, &run).held, held, "{text}");
         }
-        // Ten round trips have no p99, and there is no measurement of `x` or the way down.
+        // Ten round trips have no p99, and there is no measurement of `x` or of the return path.
         for text in ["way.c.rtt.p99<1s", "way.c.rtt.p99.9<1s", "way.x.rtt.p50<1s", "loaded.down.rtt.p50<1s"] {
             assert_eq!(check(text, &run).measured, None, "{text}");
         }

@@ -10,6 +10,7 @@ use crate::session::protocol::attribute;
 use crate::work::client;
 use insight::run_of_events;
 use model::event::Event;
+use model::finding::Finding;
 use model::plan::Plan;
 use model::reach::Reach;
 use wire::iperf3::Extras;
@@ -50,8 +51,9 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
         }
         other => other,
     };
-    let known = run_of_events("", "throughput", begun.events());
-    let reason = known.findings.into_iter().find(|finding| explain::is_cause(&finding.id));
+    let findings = || run_of_events("", "throughput", begun.events()).findings;
+    let is_reason = |finding: &Finding| explain::is_cause(&finding.id);
+    let reason = outcome.is_err().then(|| findings().into_iter().find(is_reason)).flatten();
     let attribute = |has_begun, error: Error| match reason {
         Some(reason) if has_begun => {
             error.advised("throughput", format!("{}. {}", reason.title, reason.advice))
