@@ -1,7 +1,9 @@
 //! Asking running tests to stop, and servers to end.
 
 use frames::Stop;
+use linux::clock::mono_now;
 use linux::poll::Waker;
+use model::units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -30,6 +32,14 @@ impl Interrupt {
         self.0.asked.load(Ordering::SeqCst)
     }
 
+    /// Sleeps for so long, or until it is raised.
+    pub(crate) fn sleep(&self, span: Nanos) {
+        let end = mono_now() + span;
+        while mono_now() < end && !self.is_raised() {
+            std::thread::sleep(end.saturating_since(mono_now()).min(STEP).to_duration());
+        }
+    }
+
     /// A flag that is raised with the interrupt, for what sends and counts frames.
     pub fn stop(&self) -> Stop {
         self.0.stop.clone()
@@ -46,3 +56,6 @@ impl Interrupt {
         }
     }
 }
+
+/// How long a sleep goes on after it is raised.
+const STEP: Nanos = Nanos::from_millis(20);

@@ -174,3 +174,18 @@ fn silence_is_waited_for_in_all_ways_at_once() {
     assert!(counted("late") > 0, "SYNs were repeated, so the order is known: {rules}");
     assert!(counted("udp") > 0 && counted("echo") > 0, "asked before a SYN was repeated: {rules}");
 }
+
+/// One echo request per second is answered, and nothing else: the size is found all the same, one request after another.
+#[test]
+fn a_host_that_answers_one_echo_request_per_second_shows_the_size() {
+    let Some(lab) = Lab::new("foreign_rationed") else { return };
+    lab.nft(
+        Node::S,
+        "table ip quiet {\nchain coming {\ntype filter hook input priority 0;\nip protocol udp drop\nicmp type echo-request limit \
+         rate over 1/second burst 1 packets drop\n}\n}\n",
+    );
+    lab.forward(Node::R1, "iifname near meta length > 1400 drop");
+    let run = lab.run(Node::C, Who::Root, &["mtu", Node::S.address(Family::V4), "--json"]).code(0).json();
+    let up = &run["summary"]["path"]["up"];
+    assert_eq!((&up["path_mtu"], &up["bound"]), (&1400.into(), &"exact".into()), "{up:#}");
+}

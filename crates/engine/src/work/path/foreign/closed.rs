@@ -149,7 +149,7 @@ impl<'a> ClosedPort<'a> {
             }
             let Some(wait) = WAITS.get(self.unanswered as usize) else { break };
             self.unanswered += 1;
-            self.sleep(*wait);
+            self.interrupt.sleep(*wait);
             if self.interrupt.is_raised() {
                 break;
             }
@@ -242,13 +242,6 @@ impl<'a> ClosedPort<'a> {
         if now {
             let took = mono_now().saturating_since(start);
             self.round_trip = Some(self.round_trip.map_or(took, |longest| longest.max(took)));
-        }
-    }
-
-    fn sleep(&self, span: Nanos) {
-        let end = mono_now() + span;
-        while mono_now() < end && !self.interrupt.is_raised() {
-            std::thread::sleep(std::time::Duration::from_millis(20));
         }
     }
 }

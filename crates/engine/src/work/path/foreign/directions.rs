@@ -30,7 +30,7 @@ impl Methods<'_> {
         let mut down = blank;
         if self.answers() {
             sink(&Event::progress("which packets arrive"));
-            let echo = self.search_by_echo()?;
+            let echo = self.search_by_echo(sink)?;
             let port = self.search_by_port(echo.as_ref().and_then(|outcome| outcome.path_mtu))?;
             self.set_up(&mut up, echo.as_ref(), port);
             sink(&Event::progress("what comes back"));
@@ -87,9 +87,16 @@ impl Methods<'_> {
         }
     }
 
-    fn search_by_echo(&mut self) -> Result<Option<Outcome>> {
+    fn search_by_echo(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<Option<Outcome>> {
         let (facts, interrupt) = (self.facts, self.interrupt);
-        self.echo().map(|echo| forward::by_echo(echo, &facts, interrupt)).transpose()
+        let has_port = self.port().is_some();
+        let Some(echo) = self.echo() else { return Ok(None) };
+        let mut found = forward::by_echo(echo, &facts, interrupt)?;
+        if !has_port && found.bound != Bound::Exact && !interrupt.is_raised() {
+            sink(&Event::progress("few echo requests are answered: one per second"));
+            forward::slowly(echo, &facts, &mut found, interrupt)?;
+        }
+        Ok(Some(found))
     }
 
     fn search_by_port(&mut self, hint: Option<u32>) -> Result<Option<Reach>> {

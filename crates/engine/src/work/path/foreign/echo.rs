@@ -1,5 +1,6 @@
 //! Echo requests of many sizes at once, and which of them come back, whole or in fragments.
 
+use super::closed::{CONTROL, Verdict};
 use crate::error::{Context, Result};
 use crate::host::entropy;
 use crate::host::interrupt::Interrupt;
@@ -88,11 +89,37 @@ impl Echo {
 
     /// Requests sent and answered of sizes that are known to be answered, where most were not: somebody limits how many.
     pub(super) fn rationed(&self) -> Option<(u32, u32)> {
-        let largest =
-            self.asked.iter().rev().find(|(_, (_, answered))| *answered > 0).map(|(size, _)| *size)?;
+        let largest = self.largest_answered()?;
         let all = self.asked.range(..=largest).map(|(_, counts)| *counts);
         let (sent, answered) = all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         (sent >= ENOUGH && answered < sent / 2).then_some((sent, answered))
+    }
+
+    /// The largest size that was answered, where any was.
+    pub(super) fn largest_answered(&self) -> Option<u32> {
+        self.asked.iter().rev().find(|(_, (_, answered))| *answered > 0).map(|(size, _)| *size)
+    }
+
+    /// Whether requests of `size` bytes are answered by a host that answers few in a second: each follows a pause, and silence counts where a
+    /// small request sent right after it is answered.
+    pub(super) fn reaches(&mut self, size: u32, interrupt: &Interrupt) -> Result<Verdict> {
+        let mut lost = 0;
+        for _ in 0..SLOW_TRIES {
+            interrupt.sleep(PAUSE);
+            if interrupt.is_raised() {
+                break;
+            }
+            let is_answered = |rows: &[Row]| rows.iter().any(|row| row.received > 0);
+            if is_answered(&self.probe_train(&[size], 1, MtuDiscovery::Probe, interrupt)?) {
+                return Ok(Verdict::Arrives);
+            }
+            lost +=
+                u32::from(is_answered(&self.probe_train(&[CONTROL], 1, MtuDiscovery::Probe, interrupt)?));
+            if lost == SURELY_LOST {
+                return Ok(Verdict::Lost);
+            }
+        }
+        Ok(Verdict::Unclear)
     }
 
     /// The smallest packet a request can be.
@@ -279,6 +306,11 @@ const SECRET: usize = 8;
 /// With fewer requests, most may be lost by chance.
 const ENOUGH: u32 = 20;
 const PENDING: usize = 8;
+/// Hosts and routers that limit echo seldom answer less than one request per second.
+const PAUSE: Nanos = Nanos::from_millis(1_050);
+/// Attempts with one size, and how many of them have to be lost beside an answered small request.
+const SLOW_TRIES: u32 = 4;
+const SURELY_LOST: u32 = 2;
 /// Messages taken at once.
 const TAKEN: usize = 256;
 const MOST_NOTES: usize = 64;

@@ -35,6 +35,34 @@ pub(super) fn by_echo(echo: &mut Echo, facts: &Facts, interrupt: &Interrupt) -> 
     Ok(search.outcome())
 }
 
+/// Goes on with a search by echo that ended without a size, as the far end answers few requests in a second: one size after another, each
+/// after a pause.
+pub(super) fn slowly(
+    echo: &mut Echo,
+    facts: &Facts,
+    found: &mut Outcome,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let Some(low) = echo.largest_answered().filter(|_| found.bound != Bound::Exact) else { return Ok(()) };
+    let mut bisect = Bisect::new(low, facts.most);
+    echo.too_big.iter().for_each(|message| bisect.hint(message.mtu));
+    (found.path_mtu, found.bound) = (Some(low), Bound::AtLeast);
+    while let Some(size) = bisect.next() {
+        let verdict = echo.reaches(size, interrupt)?;
+        if verdict == Verdict::Unclear {
+            return Ok(());
+        }
+        bisect.take(size, verdict == Verdict::Arrives);
+        found.path_mtu = Some(bisect.low());
+    }
+    // What was lost by chance would have ended the search too early.
+    let is_lost = bisect.low() >= facts.most || echo.reaches(bisect.low() + 1, interrupt)? == Verdict::Lost;
+    if is_lost {
+        found.bound = Bound::Exact;
+    }
+    Ok(())
+}
+
 /// Searches with datagrams to a closed port. `hint`: a size that may be it.
 pub(super) fn by_port(port: &mut ClosedPort<'_>, facts: &Facts, hint: Option<u32>) -> Result<Reach> {
     let mut bisect = Bisect::new(CONTROL.min(facts.most), facts.most);
