@@ -5,7 +5,7 @@ mod tunnel;
 
 use model::host::Host;
 use model::path::advice::{Advice, Setting};
-use model::path::{Bound, PathDirection, PathResult, least_mtu};
+use model::path::{BlackHoleCause, Bound, PathDirection, PathResult, least_mtu};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -61,14 +61,16 @@ impl Path<'_> {
         self.directions().filter_map(move |(direction, one_way)| advise(direction, one_way))
     }
 
-    /// The largest packet that is known to cross in every direction and flow that was examined. A direction that may carry more
-    /// counts where no other is known.
+    /// The largest packet that is known to cross in every direction and flow that was examined. A direction that may carry more, and one
+    /// that a rule of its receiver limits, count where no other is known.
     fn mtu(&self) -> Option<u32> {
         let least = |is_counted: fn(&PathDirection) -> bool| {
             let counted = self.directions().filter(|(_, one_way)| is_counted(one_way));
             counted.filter_map(|(_, one_way)| one_way.crosses_in_every_flow()).min()
         };
-        least(|one_way| one_way.bound != Bound::AtLeast).or_else(|| least(|_| true))
+        least(|one_way| one_way.bound != Bound::AtLeast && !is_receivers_rule(one_way))
+            .or_else(|| least(|one_way| !is_receivers_rule(one_way)))
+            .or_else(|| least(|_| true))
     }
 
     fn ipv6(&self) -> bool {
@@ -85,15 +87,15 @@ impl Path<'_> {
         let sends_more = |one_way: &PathDirection| {
             one_way.bound != Bound::AtLeast && one_way.interface_mtu.is_some_and(|own| own > mtu)
         };
-        self.directions().any(|(_, one_way)| sends_more(one_way) && !one_way.is_held_by_route())
+        self.directions().any(|(_, one_way)| {
+            sends_more(one_way) && !one_way.is_held_by_route() && !is_receivers_rule(one_way)
+        })
     }
 
     fn interface(&self, direction: Direction, one_way: &PathDirection, mtu: u32) -> Option<Advice> {
         // An interface of less than 1280 bytes has no IPv6: what would be held small would not be sent at all.
         let helps = !one_way.ipv6 || mtu >= least_mtu(true);
-        one_way
-            .interface_mtu
-            .filter(|own| *own > mtu && one_way.untold() && !one_way.is_held_by_route() && helps)?;
+        one_way.interface_mtu.filter(|own| *own > mtu && is_untold(one_way) && helps)?;
         let device = self.device(direction);
         let mut why = format!(
             "its kernel does not know that {direction} no more than {} bytes cross; the same {mtu} at both ends keeps TCP's \
@@ -118,7 +120,7 @@ impl Path<'_> {
         };
         let ends: Vec<Direction> = self
             .directions()
-            .filter(|(_, one_way)| one_way.untold() && !one_way.is_held_by_route() && off(one_way))
+            .filter(|(_, one_way)| is_untold(one_way) && off(one_way))
             .map(|(direction, _)| direction)
             .collect();
         let place = match ends.as_slice() {
@@ -169,6 +171,15 @@ impl Path<'_> {
         };
         host.and_then(|host| host.nic.as_ref()).map_or("INTERFACE", |nic| nic.name.as_str())
     }
+}
+
+/// A sender would send more than crosses, and does not learn of it. A rule of the receiver is taken away, and senders stay as they are.
+fn is_untold(one_way: &PathDirection) -> bool {
+    one_way.untold() && !one_way.is_held_by_route() && !is_receivers_rule(one_way)
+}
+
+fn is_receivers_rule(one_way: &PathDirection) -> bool {
+    one_way.black_hole.is_some_and(|hole| hole.cause == BlackHoleCause::ReceiverFilter)
 }
 
 /// The end that sends.

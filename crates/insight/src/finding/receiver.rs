@@ -81,8 +81,16 @@ fn reassembly(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let smaller = fits
         .map(|fits| format!(", or send datagrams of at most {fits} bytes (`-l {fits}`)"))
         .unwrap_or_default();
+    // Where it has the usual memory already, datagrams that lack a fragment may hold it.
+    let wanted = kernel.reassembly_memory.map_or(USUAL_MEMORY, |has| USUAL_MEMORY.max(has.saturating_mul(4)));
+    let held = match kernel.reassembly_memory {
+        Some(USUAL_MEMORY..) => {
+            " Datagrams of which a fragment was lost hold it for 30 s each (`net.ipv4.ipfrag_time`)."
+        }
+        _ => "",
+    };
     Some(finding.advise(format!(
-        "At {host}: `sysctl -w net.ipv4.ipfrag_high_thresh={USUAL_MEMORY}` (IPv6: `net.ipv6.ip6frag_high_thresh`){smaller}. The path \
+        "At {host}: `sysctl -w net.ipv4.ipfrag_high_thresh={wanted}` (IPv6: `net.ipv6.ip6frag_high_thresh`){smaller}.{held} The path \
          delivers the fragments."
     )))
 }
