@@ -71,13 +71,23 @@ impl<'a> MeasuredDirection<'a> {
     /// The largest packets that this direction sent, whole: full segments, or datagrams that no one cut.
     pub(crate) fn full_packet(&self) -> Option<u32> {
         let ipv6 = self.plan.target.address.is_ipv6();
-        let payload = self.figures.mss?;
         if self.udp() {
-            return Some(payload.saturating_add(headers(ipv6)));
+            return Some(self.figures.mss?.saturating_add(headers(ipv6)));
         }
+        let headers = if ipv6 { 60 } else { 40 };
+        let Some(payload) = self.figures.mss else {
+            return Some(self.announced_mss()?.saturating_add(headers));
+        };
         let timestamps = self.tcp_rows().any(|tcp| tcp.timestamps);
         let options = if timestamps { TIMESTAMPS } else { 0 };
-        Some(payload.saturating_add(options).saturating_add(if ipv6 { 60 } else { 40 }))
+        Some(payload.saturating_add(options).saturating_add(headers))
+    }
+
+    /// The MSS that the receiver announced, of which options take a part; the sender's own segments may not be known.
+    fn announced_mss(&self) -> Option<u32> {
+        let path = self.run.summary.path.as_ref()?;
+        let tcp = path.in_direction(self.direction.reversed())?.tcp.as_ref()?;
+        tcp.mss_received.or(tcp.mss_sent)
     }
 
     /// Packets of the size that this direction sent vanish on the path, which another finding names.

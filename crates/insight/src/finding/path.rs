@@ -21,7 +21,7 @@ pub(super) use verdict::verdict_of_run as verdict;
 pub(super) use whole::{df_ignored, hole, route_mtu};
 
 use super::Finding;
-use model::path::{HopSource, LimitingHop, PathDirection, PathResult, least_mtu};
+use model::path::{EchoHole, HopSource, LimitingHop, PathDirection, PathResult, least_mtu};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -37,8 +37,16 @@ struct Side<'a> {
 
 /// Packets of this size vanish in a direction: a finding about sizes names them, and what is lost with them is not counted again.
 pub(super) fn loses(run: &Run, direction: Direction, packet: u32) -> bool {
-    let one_way = run.summary.path.as_ref().and_then(|path| path.in_direction(direction));
-    one_way.is_some_and(|one_way| one_way.loses(packet))
+    let Some(path) = &run.summary.path else { return false };
+    let hole = path.echo_hole.filter(|hole| !hole.is_likely_filter());
+    path.in_direction(direction).is_some_and(|one_way| one_way.loses(packet))
+        // Echo does not always show the direction: the one that lost packets of these sizes does.
+        || hole.is_some_and(|hole| (hole.first..=hole.last).contains(&packet) && may_lose(hole, direction))
+}
+
+/// The sizes that stayed without a reply may have vanished in this direction.
+fn may_lose(hole: EchoHole, direction: Direction) -> bool {
+    direction == Direction::Down || !hole.requests_arrive
 }
 
 /// Asks every direction whose packet sizes are known, up first.

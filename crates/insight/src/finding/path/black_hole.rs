@@ -1,5 +1,6 @@
 //! `mtu-black-hole`: a band of packet sizes that vanishes without a message.
 
+use super::super::measured::{MeasuredDirection, measured_directions};
 use super::super::text::capital;
 use super::super::{Finding, Severity};
 use super::{Side, VLAN_TAG, each_egress, with_hop, without_ipv6};
@@ -11,7 +12,8 @@ use model::run::Run;
 
 /// Packets above a size are lost without a message to their sender.
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
-    let echo = echo_hole(run).filter(|hole| !is_filter(run, *hole)).map(by_echo);
+    let echo = echo_hole(run).filter(|hole| !is_filter(run, *hole));
+    let echo = echo.map(|hole| by_data(run, hole).unwrap_or_else(|| by_echo(hole)));
     let directions = each_egress(run, |side| {
         let hole = side.one_way.black_hole.or_else(|| not_believed(side))?;
         // Packets that the sender's own route keeps small never meet it: `route-mtu` names it.
@@ -70,6 +72,25 @@ fn by_echo(hole: EchoHole) -> Finding {
     finding.with("first_lost_bytes", first).with("last_lost_bytes", last).advise(format!(
         "Run `pathmeter serve` at the far host and look again, which shows the direction and the cause; {until_then}."
     ))
+}
+
+/// The evidence of echo, and of a test whose packets of these sizes did not arrive.
+fn by_data(run: &Run, hole: EchoHole) -> Option<Finding> {
+    let lost =
+        |one_way: &MeasuredDirection<'_>| one_way.is_lost_by_size() && one_way.figures.received.bytes.0 == 0;
+    let one_way = measured_directions(run).find(lost)?;
+    let (packet, direction) = (one_way.full_packet()?, one_way.direction);
+    let (first, last, fits) = (hole.first, hole.last, hole.first.saturating_sub(1));
+    let title = format!(
+        "Packets of {first} to {last} bytes vanish {direction} without a message: nothing of the test arrived, which sent packets of \
+         {packet} bytes, and ICMP echo of these sizes stays unanswered too"
+    );
+    let finding = Finding::new("mtu-black-hole", Severity::Problem, direction, title);
+    Some(finding.with("first_lost_bytes", first).with("last_lost_bytes", last).advise(format!(
+        "Let ICMP's messages about packets that are too big through at the firewalls on the path, or set the same MTU at both ends of \
+         the link that limits it; until then keep to packets of {fits} bytes. `pathmeter serve` at the far host finds the link and \
+         the cause."
+    )))
 }
 
 fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
