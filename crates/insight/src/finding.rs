@@ -88,6 +88,7 @@ pub const RULES: &[Rule] = &[
     Rule::new("mtu-hole", "Packets of some sizes vanish", path::hole),
     Rule::new("mtu-discovery-wrong", "Routers report a wrong path MTU", path::wrong),
     Rule::new("paths-differ", "Flows take paths of different MTU", paths_differ),
+    Rule::new("dead-flows", "Some flows are dropped whole", contradiction::dead_flows),
     Rule::new("streams-stalled", "Some streams delivered nothing", streams::stalled),
     Rule::new("fragments-dropped", "IP fragments are dropped", fragments::fragments_dropped).in_table(),
     Rule::new("udp-fragmented", "The datagrams were sent in fragments", fragments::udp_fragmented),

@@ -115,7 +115,7 @@ impl<M: Session> Dialogue<M> {
 
     fn open_flows(&mut self, order: &FlowsRequest) -> Result<WorkReply> {
         let flows = match flows::connect_all(&order.plan, self.target.address, &self.local) {
-            Ok(flows) => flows,
+            Ok(opened) => opened.flows,
             Err(error) => return Ok(WorkReply::Failed(sentence(&error))),
         };
         self.flow = flows.first().map(|f| f.socket.clone());

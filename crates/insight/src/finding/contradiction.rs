@@ -42,6 +42,21 @@ pub(super) fn udp_unreachable(run: &Run) -> Vec<Finding> {
     reported.map(|warning| finding(&warning.text)).into_iter().collect()
 }
 
+/// Some flows get no answer and others do: reported by the engine, which tried other ports.
+pub(super) fn dead_flows(run: &Run) -> Vec<Finding> {
+    let reported = run.summary.warnings.iter().find(|warning| warning.id == DEAD_FLOWS);
+    let finding = |text: &str| {
+        let title = text.trim_end_matches('.').to_owned();
+        let finding = Finding::new(DEAD_FLOWS, Severity::Warning, Direction::Up, title).everywhere();
+        let opened = measured_directions(run).map(|one_way| one_way.figures.streams.len()).sum::<usize>();
+        finding.with("opened_streams_count", opened).advise(
+            "The figures are of flows that were answered. `pathmeter hops` shows the routers of several flows: look at the counters of \
+             each link behind the last one that they share; the members of a bond or of a group of next hops are tried one by one.",
+        )
+    };
+    reported.map(|warning| finding(&warning.text)).into_iter().collect()
+}
+
 fn contradiction(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     one_way.rows(Role::Receiver).find_map(|receiver| {
         let sender = one_way.rows(Role::Sender).find(|row| row.stream == receiver.stream)?;
@@ -148,6 +163,8 @@ const LARGEST_SEND_BUFFER: u64 = 256 << 20;
 const SWALLOWED: u64 = 4;
 /// The warning of the engine, and the finding made of it.
 const UDP_UNREACHABLE: &str = "udp-unreachable";
+/// The same of flows that get no answer.
+const DEAD_FLOWS: &str = "dead-flows";
 /// Bytes that buffers may hold between the times of the two ends.
 const BUFFERED: u64 = 64 << 20;
 /// The same in datagrams.

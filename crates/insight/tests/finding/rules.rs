@@ -61,6 +61,8 @@ const SCENARIOS: &[Scenario] = &[
     spares("contradictory-figures", "a little arrived early, the rest was lost", || {
         Fixture::udp().with(|s| s.deliver(9)).with(|s| s.receive_end().streams[0].elapsed = Nanos(5)).run()
     }),
+    raises("dead-flows", "another local port was answered", || warned("dead-flows")),
+    spares("dead-flows", "another warning", || warned("udp-unreachable")),
     raises("udp-unreachable", "the engine tried", || warned("udp-unreachable")),
     spares("udp-unreachable", "another warning", || warned("option-refused")),
     raises("udp-fragmented", "8192 bytes over MTU 1500", || Fixture::udp().large(8192, DATAGRAMS).run()),

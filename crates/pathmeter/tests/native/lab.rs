@@ -67,6 +67,23 @@ fn fragments_that_cross_are_no_fault() {
     assert_eq!(finding(&run, "udp-fragmented", "up")["evidence"]["path_payload_bytes"], 1472);
 }
 
+/// Datagrams from even ports vanish, as those that take a dead link of several.
+#[test]
+fn flows_that_are_dropped_whole_are_named_and_others_measured() {
+    let Some(net) = Net::new("flows_that_are_dropped_whole_are_named_and_others_measured") else { return };
+    net.drop(&net.server, "udp sport & 1 == 0");
+    let _server = net.serve(&[]);
+    let args = ["throughput", SERVER, "-u", "-b", "1M", "-P", "8", "-t", "300ms", "--json"];
+    let run = net.client(&args).code(0).json();
+    assert_eq!(run["summary"]["up"]["streams"].as_array().unwrap().len(), 8);
+    let findings = run["findings"].as_array().unwrap();
+    let dead = findings.iter().find(|finding| finding["id"] == "dead-flows").expect("some are dropped");
+    assert_eq!(
+        (&dead["severity"], &dead["evidence"]["opened_streams_count"]),
+        (&"warning".into(), &8.into())
+    );
+}
+
 #[test]
 fn udp_that_is_blocked_while_tcp_works() {
     let Some(net) = Net::new("udp_that_is_blocked_while_tcp_works") else { return };

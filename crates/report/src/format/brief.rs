@@ -14,6 +14,7 @@ use super::{frames, hops};
 use crate::document::{Paint, Remark, Screen};
 use insight::answer::{self, Answer};
 use insight::finding::rule_named;
+use model::event::Warning;
 use model::finding::Status;
 use model::run::{Run, Subject};
 use model::units::count;
@@ -60,11 +61,13 @@ fn headline(run: &Run) -> Option<String> {
     (!run.tests.is_empty() && is_in_table).then(|| first.id.clone())
 }
 
-/// Warnings of the engine, each once.
+/// Warnings of the engine of which no finding was made, each once.
 fn warnings(run: &Run) -> Vec<Remark> {
+    let is_found = |warning: &Warning| run.findings.iter().any(|finding| finding.id == warning.id);
     let nested = run.tests.iter().flat_map(|test| &test.summary.warnings);
     let mut texts = BTreeSet::new();
-    let all = run.summary.warnings.iter().chain(nested).filter(|warning| texts.insert(&warning.text));
+    let all = run.summary.warnings.iter().chain(nested);
+    let all = all.filter(|warning| !is_found(warning) && texts.insert(&warning.text));
     all.map(|warning| Remark::new((Paint::Dim, "note"), &warning.id, &warning.text)).collect()
 }
 

@@ -25,7 +25,7 @@ pub(super) fn connect(back: &Back, client: IpAddr, local: &LocalOptions, index: 
         Transport::Tcp => {
             FlowSocket::Tcp(Arc::new(Tcp::served(connect_patiently(&plan, index, remote, &local)?)))
         }
-        Transport::Udp => FlowSocket::Udp(Arc::new(flows::connect_udp(&plan, index, remote, &local)?)),
+        Transport::Udp => FlowSocket::Udp(Arc::new(flows::connect_udp(&plan, index, remote, &local)?.0)),
     };
     let flow = ActiveFlow::new(socket, Direction::Down, Known::Back);
     Ok(ActiveFlow { index, ..flow })

@@ -184,7 +184,7 @@ fn open_all(
                 Err(error) if tries < extras.connect_retries || mono_now() < began + extras.retry_time => {
                     tries += 1;
                     sink(SessionEvent::Fact(&Fact::Retry { stream: index, reason: format!("{error:#}") }));
-                    pause(extras.retry_pause, interrupt);
+                    interrupt.sleep(extras.retry_pause);
                 }
                 Err(error) => return Err(error),
             }
@@ -196,14 +196,6 @@ fn open_all(
         ActiveFlow { index, shape: request.shape, trip_times: request.trip_times, ..active_flow }
     });
     Ok(active_flows.collect())
-}
-
-/// Waits so long, or until the interrupt.
-fn pause(time: Nanos, interrupt: &Interrupt) {
-    let until = mono_now() + time;
-    while mono_now() < until && !interrupt.is_raised() {
-        std::thread::sleep(until.saturating_since(mono_now()).min(INTERRUPT_STEP).to_duration());
-    }
 }
 
 fn open(plan: &Plan, extras: &Extras, flow_plan: &FlowPlan, index: u32) -> Result<(FlowSocket, Nanos)> {
@@ -222,7 +214,7 @@ fn open(plan: &Plan, extras: &Extras, flow_plan: &FlowPlan, index: u32) -> Resul
             FlowSocket::Tcp(Arc::new(socket.into()))
         }
         Transport::Udp => {
-            let socket = flows::connect_udp(flow_plan, index, remote, &plan.local)?;
+            let (socket, _) = flows::connect_udp(flow_plan, index, remote, &plan.local)?;
             if let (Some(hops), true) = (extras.multicast_hops, remote.is_ipv4()) {
                 socket.set_multicast_ttl_v4(hops.into())?;
             }
@@ -235,4 +227,3 @@ fn open(plan: &Plan, extras: &Extras, flow_plan: &FlowPlan, index: u32) -> Resul
 const BACKLOG: u16 = 128;
 /// Longest wait for a connection that only shows that this end is there.
 const PRESENCE: Nanos = Nanos(500_000_000);
-const INTERRUPT_STEP: Nanos = Nanos::from_millis(50);

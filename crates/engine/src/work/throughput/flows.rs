@@ -12,6 +12,7 @@ use model::framing::LARGEST_UDP_PAYLOAD;
 use model::path::headers;
 use model::plan::{Direction, LocalOptions, TestSpec, Transport};
 use model::sample::{Role, StreamInfo};
+use model::time::MonoTime;
 use model::units::{BitRate, Bytes, Nanos};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
@@ -19,19 +20,31 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use wire::native::flow::{self, FlowAnswer};
 use wire::native::udp::{UdpOpen, UdpStep};
-use wire::native::{FlowKey, SessionId};
 use wire::{FlowHello, FlowPlan, iperf3};
 
-/// Opens every data flow of the plan, in order of their numbers.
-pub(crate) fn connect_all(plan: &FlowPlan, remote: SocketAddr, local: &LocalOptions) -> Result<Vec<Flow>> {
-    let open = |stream: u32| {
+/// Data flows that are open.
+pub(crate) struct OpenFlows {
+    /// In order of their numbers.
+    pub(crate) flows: Vec<Flow>,
+    /// Local ports of UDP that got no answer, where another port did.
+    pub(crate) dead_ports: u32,
+}
+
+/// Opens every data flow of the plan.
+pub(crate) fn connect_all(plan: &FlowPlan, remote: SocketAddr, local: &LocalOptions) -> Result<OpenFlows> {
+    let mut opened = OpenFlows { flows: Vec::new(), dead_ports: 0 };
+    for stream in 0..plan.test.all_streams() {
         let socket = match plan.test.transport {
             Transport::Tcp => FlowSocket::Tcp(Arc::new(connect_tcp(plan, stream, remote, local)?.into())),
-            Transport::Udp => FlowSocket::Udp(Arc::new(connect_udp(plan, stream, remote, local)?)),
+            Transport::Udp => {
+                let (socket, dead) = connect_udp(plan, stream, remote, local)?;
+                opened.dead_ports += dead;
+                FlowSocket::Udp(Arc::new(socket))
+            }
         };
-        Ok(describe(&plan.test, stream, socket, Direction::Up))
-    };
-    (0..plan.test.all_streams()).map(open).collect()
+        opened.flows.push(describe(&plan.test, stream, socket, Direction::Up));
+    }
+    Ok(opened)
 }
 
 /// The address of a socket that has none any more.
@@ -240,60 +253,85 @@ pub(crate) fn connect_tcp(
     Ok(socket)
 }
 
-/// Opens a UDP data flow, up to the datagrams that identify it.
+/// Opens a UDP data flow, up to the datagrams that identify it. With it comes the number of local ports that got no answer, where another
+/// port did.
 pub(crate) fn connect_udp(
     plan: &FlowPlan,
     stream: u32,
     remote: SocketAddr,
     local: &LocalOptions,
-) -> Result<UdpSocket> {
-    let socket = bind_udp(remote, local, local_port(local, stream)?)?;
-    configure_udp(&socket, &plan.test, Wish::Own)?;
-    udp_connect(&socket, remote, plan.test.flow_label)?;
-    socket.set_nonblocking(true)?;
-    match &plan.hello {
-        FlowHello::Iperf3 { .. } => open_iperf3(&socket, stream, remote)?,
-        FlowHello::Iperf2 => {}
-        FlowHello::Native { session, key } => open_native(&socket, *session, key, stream, remote)?,
-    }
+) -> Result<(UdpSocket, u32)> {
+    let bind = || {
+        let socket = bind_udp(remote, local, local_port(local, stream)?)?;
+        configure_udp(&socket, &plan.test, Wish::Own)?;
+        udp_connect(&socket, remote, plan.test.flow_label)?;
+        socket.set_nonblocking(true)?;
+        Ok(socket)
+    };
+    let (socket, dead) = match &plan.hello {
+        FlowHello::Iperf3 { .. } => (open_iperf3(bind()?, stream, remote)?, 0),
+        FlowHello::Iperf2 => (bind()?, 0),
+        FlowHello::Native { session, key } => {
+            let most = if local.client_port.is_some() { 1 } else { PORTS };
+            open_native((&bind, most), || UdpOpen::new(*session, stream, key, mono_now()))?
+                .ok_or_else(|| refused(no_udp(remote, stream)))?
+        }
+    };
     socket.set_nonblocking(false)?;
-    Ok(socket)
+    Ok((socket, dead))
 }
 
+/// Opens a flow from a local port, and where that gets no answer from `most` of them side by side: of equal paths one may drop everything,
+/// and the ports decide which is taken. `None`: none was answered.
 fn open_native(
-    socket: &UdpSocket,
-    session: SessionId,
-    key: &FlowKey,
-    stream: u32,
-    remote: SocketAddr,
-) -> Result<()> {
-    let mut opening = UdpOpen::new(session, stream, key, mono_now());
+    (bind, most): (&dyn Fn() -> Result<UdpSocket>, usize),
+    begin: impl Fn() -> UdpOpen,
+) -> Result<Option<(UdpSocket, u32)>> {
+    let mut tried = vec![(bind()?, begin())];
+    let mut next = mono_now() + ALONE;
     let mut buffer = [0; 2048];
     loop {
-        match opening.step(mono_now()) {
-            UdpStep::Open => return Ok(()),
-            UdpStep::NoAnswer => return Err(refused(no_udp(remote, stream))),
-            // A refused datagram is repeated like a lost one.
-            UdpStep::Send(datagram) => drop(socket.send(&datagram)),
-            UdpStep::Wait(until) => drop(wait(&mut [Interest::readable(socket)], Some(until))?),
+        if tried.len() < most && mono_now() >= next {
+            tried.push((bind()?, begin()));
+            next = mono_now() + ALONE;
         }
-        while let Ok(length) = socket.recv(&mut buffer) {
-            opening.input(&buffer[..length], mono_now());
+        let mut until = if tried.len() < most { next } else { MonoTime(u64::MAX) };
+        let mut opened = None;
+        for (at, (socket, opening)) in tried.iter_mut().enumerate() {
+            while let Ok(length) = socket.recv(&mut buffer) {
+                opening.input(&buffer[..length], mono_now());
+            }
+            match opening.step(mono_now()) {
+                UdpStep::Open => opened = opened.or(Some(at)),
+                // The others have had a second or more less.
+                UdpStep::NoAnswer => return Ok(None),
+                // A refused datagram is repeated like a lost one.
+                UdpStep::Send(datagram) => {
+                    drop(socket.send(&datagram));
+                    until = mono_now();
+                }
+                UdpStep::Wait(wanted) => until = until.min(wanted),
+            }
         }
+        if let Some(at) = opened {
+            return Ok(Some((tried.swap_remove(at).0, at as u32)));
+        }
+        let mut sockets: Vec<_> = tried.iter().map(|(socket, _)| Interest::readable(socket)).collect();
+        wait(&mut sockets, Some(until))?;
     }
 }
 
 /// iPerf3's four bytes, repeated until answered: harmless to its servers, and a lost datagram costs no test.
-fn open_iperf3(socket: &UdpSocket, stream: u32, remote: SocketAddr) -> Result<()> {
+fn open_iperf3(socket: UdpSocket, stream: u32, remote: SocketAddr) -> Result<UdpSocket> {
     let deadline = mono_now() + OPEN_TIMEOUT;
     let mut buffer = [0; 65536];
     while mono_now() < deadline {
         socket.send(&iperf3::UDP_HELLO).ok();
         let until = mono_now() + IPERF3_RETRY;
         while mono_now() < until {
-            wait(&mut [Interest::readable(socket)], Some(until))?;
+            wait(&mut [Interest::readable(&socket)], Some(until))?;
             match socket.recv(&mut buffer) {
-                Ok(length) if iperf3::is_udp_reply(&buffer[..length]) || length > 4 => return Ok(()),
+                Ok(length) if iperf3::is_udp_reply(&buffer[..length]) || length > 4 => return Ok(socket),
                 Ok(_) => {}
                 Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
                 // "Port unreachable": the server may not have opened the port yet. Do not ask at once again.
@@ -332,6 +370,9 @@ fn local_port(local: &LocalOptions, stream: u32) -> Result<Option<u16>> {
 }
 
 const OPEN_TIMEOUT: Nanos = Nanos(10_000_000_000);
+/// Local ports from which a flow is tried, and how long each is tried before the next.
+const PORTS: usize = 4;
+const ALONE: Nanos = Nanos::from_millis(1_100);
 const IPERF3_RETRY: Nanos = Nanos(250_000_000);
 const REFUSED_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 /// Receive buffer of UDP sockets: 4 % loss in the socket without it at 100 Gbit/s, none with it.

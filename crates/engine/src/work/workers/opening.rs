@@ -52,9 +52,15 @@ impl Opening {
         }
         say_connected(&request, context, control);
         let (plan, setting) = (&request.plan, &context.setting);
+        let mut warnings = Vec::new();
         let opened = match &setting.opener {
-            Opener::Client { target } => flows::connect_all(plan, target.address, &setting.local)
-                .map(|flows| Progress::Connected(Some(flows))),
+            Opener::Client { target } => {
+                flows::connect_all(plan, target.address, &setting.local).map(|opened| {
+                    warnings.extend(lost_syns(&opened.flows));
+                    warnings.extend(unanswered_ports(opened.dead_ports));
+                    Progress::Connected(Some(opened.flows))
+                })
+            }
             Opener::Server(arrivals) => arrivals
                 .wait_for(plan, context.ends.0, context.ends.1, &context.waker)
                 .map(|slot| Progress::Arriving { slot, flows: Vec::new(), complete: false }),
@@ -62,11 +68,7 @@ impl Opening {
         };
         match opened {
             Ok(progress) => {
-                if let Progress::Connected(Some(flows)) = &progress
-                    && let Some(warning) = lost_syns(flows)
-                {
-                    context.emit(Event::Warning(warning));
-                }
+                warnings.into_iter().for_each(|warning| context.emit(Event::Warning(warning)));
                 Some(Opening { request, progress })
             }
             Err(error) => {
@@ -132,6 +134,18 @@ fn lost_syns(flows: &[Flow]) -> Option<Warning> {
     });
     let tcp: Vec<_> = tcp.collect();
     opened_late(tcp.iter().filter(|tcp| tcp.retransmits > 0).count(), tcp.len())
+}
+
+/// Local ports of UDP that got no answer for a second or more, while a later one did.
+fn unanswered_ports(dead: u32) -> Option<Warning> {
+    (dead > 0).then(|| {
+        let ports = if dead == 1 { "one local port".into() } else { format!("{dead} local ports") };
+        let text = format!(
+            "UDP from {ports} got no answer, and from another port it did: of several equal paths (ECMP, a bond, the members of a load \
+             balancer) one drops everything, or the path lost the first datagrams"
+        );
+        Warning::new("dead-flows", text)
+    })
 }
 
 /// The flows that have arrived, as the test wants them.
