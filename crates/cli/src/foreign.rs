@@ -17,7 +17,7 @@ use engine::error::Failure;
 use model::units::BitRate;
 use std::ffi::OsString;
 use std::path::Path;
-use table::{COMMANDS, ForeignOption, Meaning, OPTIONS};
+use table::{COMMANDS, Meaning, OPTIONS};
 
 /// Why a command line is not understood.
 #[derive(Debug)]
@@ -160,8 +160,7 @@ impl Typed<'_> {
             return self.unknown_value(word).map(Answer::Refused);
         }
         let word = self.first_client_or_server().unwrap_or(word);
-        let row = OPTIONS.iter().find(|row| row.is_of(self.command, word));
-        let advice = match row.map(|row| row.meaning) {
+        let advice = match meaning(self.command, word) {
             Some(Meaning::Write(advice)) => with_host(advice, self.host_of_client()),
             Some(meaning) => return self.translated(word, meaning, args).map(Answer::Again),
             None => self.elsewhere(word)?,
@@ -299,10 +298,14 @@ impl Typed<'_> {
     }
 }
 
-impl ForeignOption {
-    fn is_of(&self, command: &str, word: &str) -> bool {
-        self.commands.split(' ').any(|one| one == command) && self.spellings.split(' ').any(|one| one == word)
-    }
+/// The meaning of a word to this command.
+fn meaning(command: &str, word: &str) -> Option<Meaning> {
+    let has = |words: &str, one: &str| words.split(' ').any(|other| other == one);
+    let of_command = OPTIONS.iter().filter(|(commands, _)| has(commands, command));
+    of_command
+        .flat_map(|(_, rows)| *rows)
+        .find(|(spellings, _)| has(spellings, word))
+        .map(|(_, meaning)| *meaning)
 }
 
 fn is_spelled(arg: &clap::Arg, word: &str) -> bool {

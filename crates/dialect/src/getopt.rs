@@ -5,16 +5,86 @@ use std::ffi::OsString;
 
 /// An option of a table: sets something of `T`, or refuses with `F`.
 pub(crate) struct OptionRow<T: 'static, F: 'static> {
-    /// Its letter.
-    pub(crate) letter: Option<char>,
-    /// Its long name, without dashes.
-    pub(crate) name: &'static str,
-    /// Whether a value follows.
-    pub(crate) value: Value,
+    /// Its letter if it has one, its long name, its value.
+    pub(crate) usage: Usage,
     /// Its effect, for the help; empty: not shown.
     pub(crate) help: &'static str,
     /// Takes it into account. The value is empty where there is none.
     pub(crate) take: fn(&mut T, &str) -> Result<(), F>,
+}
+
+/// A row of a table, with the usage as a text.
+pub(crate) const fn row<T, F>(
+    usage: &'static str,
+    help: &'static str,
+    take: fn(&mut T, &str) -> Result<(), F>,
+) -> OptionRow<T, F> {
+    OptionRow { usage: Usage(usage), help, take }
+}
+
+/// The effect of most options: something is set to a value.
+#[expect(clippy::unnecessary_wraps, reason = "this is the result of an option that may be refused")]
+pub(crate) fn set<T, F>(place: &mut T, value: T) -> Result<(), F> {
+    *place = value;
+    Ok(())
+}
+
+/// The spellings of an option and its value: `-p --port N`, `--debug[=LEVEL]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage(pub(crate) &'static str);
+
+impl Usage {
+    /// Its letters, without dash.
+    pub(crate) fn letters(self) -> impl Iterator<Item = char> {
+        let letter = |word: &str| word.strip_prefix('-').and_then(|rest| rest.chars().next());
+        self.parts().0.split(' ').filter_map(letter).filter(|letter| *letter != '-')
+    }
+
+    /// Its long names, without dashes.
+    pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
+        self.parts().0.split(' ').filter_map(|word| word.strip_prefix("--"))
+    }
+
+    /// The first of these: every option has one.
+    pub(crate) fn name(self) -> &'static str {
+        self.names().next().unwrap_or_default()
+    }
+
+    /// Its letter where it has one, else its name, with dashes.
+    pub(crate) fn brief(self) -> String {
+        let letter = self.letters().next().map(|letter| format!("-{letter}"));
+        letter.unwrap_or_else(|| format!("--{}", self.name()))
+    }
+
+    /// Whether a value follows.
+    pub(crate) fn value(self) -> Value {
+        self.parts().1
+    }
+
+    fn parts(self) -> (&'static str, Value) {
+        match (self.0.split_once("[="), self.0.rsplit_once(' ')) {
+            (Some((spellings, name)), _) => {
+                (spellings, Value::Optional(name.strip_suffix(']').unwrap_or(name)))
+            }
+            (None, Some((spellings, name))) if !name.starts_with('-') => (spellings, Value::Needed(name)),
+            _ => (self.0, Value::None),
+        }
+    }
+
+    /// Two columns of a help: these spellings with the value, and the effect.
+    pub(crate) fn entry(self, spellings: &str, help: &str) -> String {
+        let value = match self.value() {
+            Value::None => String::new(),
+            Value::Needed(name) => format!(" {name}"),
+            Value::Optional(name) => format!("[={name}]"),
+        };
+        let left = format!("  {spellings}{value}");
+        if left.chars().count() < COLUMN - 1 {
+            format!("{left:COLUMN$}{help}\n")
+        } else {
+            format!("{left}\n{:COLUMN$}{help}\n", "")
+        }
+    }
 }
 
 /// Whether a value follows an option; its name is for the help.
@@ -28,10 +98,24 @@ pub(crate) enum Value {
     Optional(&'static str),
 }
 
+/// Which role has the options of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Client and server.
+    Both,
+    /// The client alone.
+    Client,
+    /// The server alone.
+    Server,
+}
+
+/// The options, in tables.
+pub(crate) type Tables<'a, T, F> = &'a [(Role, &'a [OptionRow<T, F>])];
+
 /// One thing found on the command line.
 pub(crate) enum Word<'a, T: 'static, F: 'static> {
-    /// An option and its value.
-    Option(&'a OptionRow<T, F>, String),
+    /// An option, whose it is, and its value.
+    Option(Role, &'a OptionRow<T, F>, String),
     /// A word that belongs to no option.
     Other(String),
 }
@@ -43,18 +127,9 @@ pub(crate) struct Misspelt(pub(crate) String);
 impl<T, F> OptionRow<T, F> {
     /// Two columns of a help.
     pub(crate) fn entry(&self) -> String {
-        let letter = self.letter.map_or_else(|| "    ".to_owned(), |letter| format!("-{letter}, "));
-        let value = match self.value {
-            Value::None => String::new(),
-            Value::Needed(name) => format!(" {name}"),
-            Value::Optional(name) => format!("[={name}]"),
-        };
-        let left = format!("  {letter}--{}{value}", self.name);
-        if left.chars().count() < COLUMN - 1 {
-            format!("{left:COLUMN$}{}\n", self.help)
-        } else {
-            format!("{left}\n{:COLUMN$}{}\n", "", self.help)
-        }
+        let letter = self.usage.letters().next();
+        let letter = letter.map_or_else(|| "    ".to_owned(), |letter| format!("-{letter}, "));
+        self.usage.entry(&format!("{letter}--{}", self.usage.name()), self.help)
     }
 }
 
@@ -63,7 +138,7 @@ const COLUMN: usize = 36;
 /// Takes the words apart.
 pub(crate) fn split<'a, T, F>(
     args: &[OsString],
-    table: &'a [&'a [OptionRow<T, F>]],
+    tables: Tables<'a, T, F>,
 ) -> Result<Vec<Word<'a, T, F>>, Misspelt> {
     let mut found = Vec::new();
     let mut rest = args.iter().map(text);
@@ -76,14 +151,21 @@ pub(crate) fn split<'a, T, F>(
             return Ok(found);
         }
         if let Some(long) = word.strip_prefix("--") {
-            found.push(long_option(long, &mut rest, table)?);
+            found.push(long_option(long, &mut rest, tables)?);
         } else if word.len() > 1 && word.starts_with('-') {
-            letters(&word[1..], &mut rest, table, &mut found)?;
+            letters(&word[1..], &mut rest, tables, &mut found)?;
         } else {
             found.push(Word::Other(word));
         }
     }
     Ok(found)
+}
+
+/// An option of a table, and whose it is.
+type Found<'a, T, F> = (Role, &'a OptionRow<T, F>);
+
+fn each<'a, T, F>(tables: Tables<'a, T, F>) -> impl Iterator<Item = Found<'a, T, F>> {
+    tables.iter().flat_map(|(role, rows)| rows.iter().map(|row| (*role, row)))
 }
 
 fn text(word: &OsString) -> Result<String, Misspelt> {
@@ -96,39 +178,43 @@ type Rest<'r> = &'r mut dyn Iterator<Item = Result<String, Misspelt>>;
 fn long_option<'a, T, F>(
     word: &str,
     rest: Rest<'_>,
-    table: &'a [&'a [OptionRow<T, F>]],
+    tables: Tables<'a, T, F>,
 ) -> Result<Word<'a, T, F>, Misspelt> {
     let (name, attached) = match word.split_once('=') {
         Some((name, value)) => (name, Some(value.to_owned())),
         None => (word, None),
     };
-    let row = named(name, table)?;
-    let value = match (row.value, attached) {
+    let (role, row) = named(name, tables)?;
+    let value = match (row.usage.value(), attached) {
         (Value::None, Some(_)) => {
-            return Err(Misspelt(format!("option '--{}' doesn't allow an argument", row.name)));
+            return Err(Misspelt(format!("option '--{}' doesn't allow an argument", row.usage.name())));
         }
-        (Value::Needed(_), None) => {
-            rest.next().ok_or_else(|| Misspelt(format!("option '--{}' requires an argument", row.name)))??
-        }
+        (Value::Needed(_), None) => rest
+            .next()
+            .ok_or_else(|| Misspelt(format!("option '--{}' requires an argument", row.usage.name())))??,
         (_, attached) => attached.unwrap_or_default(),
     };
-    Ok(Word::Option(row, value))
+    Ok(Word::Option(role, row, value))
 }
 
 /// The option of this name, or the only one whose name begins so.
-fn named<'a, T, F>(name: &str, table: &'a [&'a [OptionRow<T, F>]]) -> Result<&'a OptionRow<T, F>, Misspelt> {
-    let rows = || table.iter().flat_map(|part| part.iter());
-    if let Some(row) = rows().find(|row| row.name == name) {
-        return Ok(row);
+fn named<'a, T, F>(name: &str, tables: Tables<'a, T, F>) -> Result<Found<'a, T, F>, Misspelt> {
+    let rows = || each(tables);
+    if let Some(found) = rows().find(|(_, row)| row.usage.name() == name) {
+        return Ok(found);
     }
-    let candidates: Vec<&OptionRow<T, F>> = rows().filter(|row| row.name.starts_with(name)).collect();
+    let candidates: Vec<Found<'_, T, F>> =
+        rows().filter(|(_, row)| row.usage.name().starts_with(name)).collect();
     match candidates.as_slice() {
         [] => Err(Misspelt(format!("unrecognized option '--{name}'"))),
-        [first, others @ ..] if others.iter().all(|row| std::ptr::fn_addr_eq(row.take, first.take)) => {
-            Ok(first)
+        [first, others @ ..]
+            if others.iter().all(|(_, row)| std::ptr::fn_addr_eq(row.take, first.1.take)) =>
+        {
+            Ok(*first)
         }
         _ => {
-            let names: String = candidates.iter().map(|row| format!(" '--{}'", row.name)).collect();
+            let names: String =
+                candidates.iter().map(|(_, row)| format!(" '--{}'", row.usage.name())).collect();
             Err(Misspelt(format!("option '--{name}' is ambiguous; possibilities:{names}")))
         }
     }
@@ -137,16 +223,15 @@ fn named<'a, T, F>(name: &str, table: &'a [&'a [OptionRow<T, F>]]) -> Result<&'a
 fn letters<'a, T, F>(
     word: &str,
     rest: Rest<'_>,
-    table: &'a [&'a [OptionRow<T, F>]],
+    tables: Tables<'a, T, F>,
     found: &mut Vec<Word<'a, T, F>>,
 ) -> Result<(), Misspelt> {
     for (place, letter) in word.char_indices() {
-        let rows = || table.iter().flat_map(|part| part.iter());
-        let row = rows()
-            .find(|row| row.letter == Some(letter))
+        let (role, row) = each(tables)
+            .find(|(_, row)| row.usage.letters().any(|own| own == letter))
             .ok_or_else(|| Misspelt(format!("invalid option -- '{letter}'")))?;
-        if !matches!(row.value, Value::Needed(_)) {
-            found.push(Word::Option(row, String::new()));
+        if !matches!(row.usage.value(), Value::Needed(_)) {
+            found.push(Word::Option(role, row, String::new()));
             continue;
         }
         let attached = &word[place + letter.len_utf8()..];
@@ -155,8 +240,29 @@ fn letters<'a, T, F>(
         } else {
             attached.to_owned()
         };
-        found.push(Word::Option(row, value));
+        found.push(Word::Option(role, row, value));
         return Ok(());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_usage_has_letters_names_and_a_value() {
+        let parts = |text| {
+            let usage = Usage(text);
+            (usage.letters().collect::<String>(), usage.names().collect::<Vec<_>>(), usage.value())
+        };
+        assert_eq!(parts("-h -? --help --usage"), ("h?".into(), vec!["help", "usage"], Value::None));
+        assert_eq!(parts("-p --port N[-M]"), ("p".into(), vec!["port"], Value::Needed("N[-M]")));
+        let bins = "--histograms[=WIDTH[u|m],N]";
+        assert_eq!(parts(bins), (String::new(), vec!["histograms"], Value::Optional("WIDTH[u|m],N")));
+        assert_eq!(
+            (Usage("-4 --v4").brief(), Usage("--tls[=CIPHER]").brief()),
+            ("-4".into(), "--tls".into())
+        );
+    }
 }

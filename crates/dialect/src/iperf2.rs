@@ -12,10 +12,10 @@ mod run;
 pub(crate) use help::{help_text, version_text};
 pub use run::run;
 
-use super::getopt::{self, Misspelt, Word};
+use super::getopt::{self, Misspelt, Role, Word};
 use crate::iperf2::output::{Exclude, Iperf2Percentiles};
 use engine::work::iperf2::Extras;
-use model::plan::{Directions, TestSpec, Transport};
+use model::plan::{Directions, TestSpec};
 use model::stats::bins::BinShape;
 use model::units::{BitRate, Bytes, Nanos};
 use std::ffi::OsString;
@@ -48,12 +48,12 @@ pub(crate) struct CommandLine {
     pub(crate) warnings: Vec<String>,
     stop: Option<Request>,
     /// Options given that only a client, or only a server, has.
-    client_only: Vec<&'static str>,
-    server_only: Vec<&'static str>,
+    client_only: Vec<String>,
+    server_only: Vec<String>,
 }
 
 /// Options of both roles.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Both {
     /// `-p`.
     pub(crate) port: u16,
@@ -117,7 +117,7 @@ impl Histograms {
 }
 
 /// Options of a client.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Client {
     /// `-c`.
     pub(crate) host: Option<String>,
@@ -191,57 +191,6 @@ pub(crate) struct Server {
     pub(crate) udp_reverse: bool,
 }
 
-impl Default for Both {
-    fn default() -> Both {
-        Both {
-            port: wire::iperf2::PORT,
-            enhanced: false,
-            unit: None,
-            interval: None,
-            csv: false,
-            sum_only: false,
-            hide_ips: false,
-            exclude: Exclude::default(),
-            output: None,
-            bind: None,
-            bind_port: None,
-            device: None,
-            print_mss: false,
-            ipv4: false,
-            ipv6: false,
-            key: None,
-            last_port: None,
-            time: None,
-            utc: false,
-            histograms: None,
-        }
-    }
-}
-
-impl Default for Client {
-    fn default() -> Client {
-        Client {
-            host: None,
-            test: TestSpec::new(Transport::Tcp),
-            extras: Extras::default(),
-            bytes: None,
-            rate_given: false,
-            directions: Vec::new(),
-            bounceback: None,
-            connects: None,
-            frames: None,
-            gap: None,
-            burst_period: None,
-            burst_size: None,
-            file: None,
-            rate_step: None,
-            rate_step_interval: None,
-            load: None,
-            load_congestion: None,
-        }
-    }
-}
-
 impl Default for Bounceback {
     fn default() -> Bounceback {
         Bounceback {
@@ -301,10 +250,18 @@ impl Display for Fault {
 /// # Errors
 /// At the first word that cannot be, and for what this program does not serve.
 pub(crate) fn parse(args: &[OsString]) -> Result<Request, Fault> {
-    let mut line = CommandLine::default();
+    let both = Both { port: wire::iperf2::PORT, ..Both::default() };
+    let mut line = CommandLine { both, ..CommandLine::default() };
     for word in getopt::split(args, &options::ALL)? {
         match word {
-            Word::Option(option, value) => (option.take)(&mut line, &value)?,
+            Word::Option(role, option, value) => {
+                (option.take)(&mut line, &value)?;
+                match role {
+                    Role::Both => {}
+                    Role::Client => line.client_only.push(option.usage.brief()),
+                    Role::Server => line.server_only.push(option.usage.brief()),
+                }
+            }
             Word::Other(word) => line.warnings.push(format!("iperf: ignoring extra argument -- {word}")),
         }
         if let Some(stop) = line.stop.take() {

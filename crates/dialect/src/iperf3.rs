@@ -14,7 +14,7 @@ pub(crate) use help::{help_text, version_text};
 pub(crate) use password::password;
 pub use run::{run, text_report};
 
-use super::getopt::{self, Misspelt, Word};
+use super::getopt::{self, Misspelt, Role, Word};
 use model::plan::TestSpec;
 use model::units::{BitRate, Nanos};
 use std::ffi::OsString;
@@ -51,7 +51,7 @@ pub(crate) struct CommandLine {
 }
 
 /// Options of both roles.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Both {
     /// `-p`: control and data.
     pub(crate) port: u16,
@@ -94,7 +94,7 @@ pub(crate) struct Both {
 }
 
 /// Options of a client.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Client {
     /// `-c`.
     pub(crate) host: Option<String>,
@@ -127,7 +127,7 @@ pub(crate) struct Client {
 }
 
 /// Options of a server.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Server {
     asked: bool,
     /// `-D`.
@@ -217,10 +217,17 @@ impl Display for Fault {
 /// # Errors
 /// At the first word that iPerf3 would refuse, and for what this program does not serve.
 pub(crate) fn parse(args: &[OsString]) -> Result<Request, Fault> {
-    let mut line = CommandLine::default();
+    let both = Both { port: wire::iperf3::PORT, unit: 'a', interval: Nanos::from_secs(1), ..Both::default() };
+    let server = Server { skew: Nanos::from_secs(10), ..Server::default() };
+    let mut line = CommandLine { both, server, ..CommandLine::default() };
+    line.client.test.wide_counters = false;
     for word in getopt::split(args, &options::ALL)? {
         match word {
-            Word::Option(option, value) => (option.take)(&mut line, &value)?,
+            Word::Option(role, option, value) => {
+                (option.take)(&mut line, &value)?;
+                line.client_only |= role == Role::Client;
+                line.server_only |= role == Role::Server;
+            }
             Word::Other(word) => line.warnings.push(format!("'{word}' belongs to no option and is ignored")),
         }
         if let Some(stop) = line.stop.take() {

@@ -6,6 +6,7 @@ mod getopt;
 pub mod iperf2;
 pub mod iperf3;
 mod numbers;
+mod out;
 pub mod sockperf;
 mod units;
 

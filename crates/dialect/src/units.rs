@@ -1,5 +1,7 @@
 //! Numbers as both iPerfs print them: a value in its unit, and C's `%g`.
 
+use model::units::without_zeros;
+
 /// A number of bytes (per second) in the unit of a letter, and the unit's name: lower case for bits and steps of 1000,
 /// upper case for bytes and steps of 1024; `b`, `k`, `m`, `g`, `t`, or anything else for the largest unit reached.
 pub(crate) fn scaled(bytes: f64, letter: char) -> (f64, String) {
@@ -42,13 +44,6 @@ pub(crate) fn significant(value: f64, digits: usize) -> String {
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{}e{sign}{:02}", without_zeros(mantissa), exponent.abs())
-}
-
-fn without_zeros(number: &str) -> &str {
-    match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
-    }
 }
 
 #[cfg(test)]

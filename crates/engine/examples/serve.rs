@@ -34,7 +34,7 @@ impl Watcher for Session {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let port = std::env::args().nth(1).map_or(Ok(wire::native::PORT), |port| port.parse())?;
-    let server = Server::bind(Config { native: port, ..Config::default() })?;
+    let server = Server::bind(Config { native: Some(port), ..Config::default() })?;
     let observer: Arc<dyn Observer> = Arc::new(Printer);
     // Root's rights, where it has them, are dropped before clients are served.
     let rights = Confined::enter(None, &[])?;

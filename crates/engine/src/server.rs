@@ -41,11 +41,12 @@ use wire::sockperf::{MAX_TCP_LEN, Responder};
 use wire::{Policy, native, stamp};
 
 /// The services, their addresses, and their clients. By default: our own protocol, on its port of every address, for everyone.
+#[derive(Default)]
 pub struct Config {
     /// The address listened on; absent: every one of this host.
     pub bind: Option<IpAddr>,
-    /// Port of our own protocol, TCP and UDP.
-    pub native: u16,
+    /// Port of our own protocol, TCP and UDP; absent: 5210.
+    pub native: Option<u16>,
     /// Sockets that listen already, in place of that port (`sd_listen_fds(3)`).
     pub listeners: Vec<TcpListener>,
     /// Port of iPerf3's protocol, TCP and UDP.
@@ -78,8 +79,8 @@ pub struct Config {
     pub max_time: Option<Nanos>,
     /// Highest rate of a test.
     pub max_rate: Option<BitRate>,
-    /// Tests at the same time.
-    pub max_tests: u32,
+    /// Tests at the same time; absent: 64.
+    pub max_tests: Option<u32>,
     /// End after one test.
     pub one_off: bool,
     /// Interfaces that clients may send frames out of and count them on.
@@ -92,34 +93,9 @@ pub struct Config {
     pub frames_vlans: Vec<u16>,
 }
 
-impl Default for Config {
-    fn default() -> Config {
-        Config {
-            bind: None,
-            native: native::PORT,
-            listeners: Vec::new(),
-            iperf3: None,
-            iperf2: None,
-            iperf2_udp_reverse: false,
-            sockperf: None,
-            groups: Vec::new(),
-            stamp: None,
-            twamp: None,
-            stamp_key: None,
-            stamp_stateless: false,
-            http: None,
-            metrics: None,
-            token: None,
-            tls: None,
-            max_time: None,
-            max_rate: None,
-            max_tests: DEFAULT_TESTS,
-            one_off: false,
-            frames_ports: Vec::new(),
-            frames_anywhere: false,
-            frames_networks: Vec::new(),
-            frames_vlans: Vec::new(),
-        }
+impl Config {
+    fn max_tests(&self) -> u32 {
+        self.max_tests.unwrap_or(DEFAULT_TESTS)
     }
 }
 
@@ -205,7 +181,7 @@ impl Server {
             listener.add(socket, Arc::new(service))?;
         }
         if let Some(socket) = sockets.http {
-            let limits = Limits { rate: open.max_rate, time: open.max_time, transfers: config.max_tests };
+            let limits = Limits { rate: open.max_rate, time: open.max_time, transfers: config.max_tests() };
             let (notes, closing) = (listener.notes(), listener.closing());
             listener.add(socket, HttpService::new(limits, notes, closing))?;
         }
@@ -219,11 +195,11 @@ impl Server {
         }
         let dialogues = dialogues::Config {
             iperf3: sockets.iperf3.into_iter().collect(),
+            max_tests: config.max_tests(),
             token: config.token,
             tls: config.tls,
             policy: limits,
             open_policy: open,
-            max_tests: config.max_tests,
             tests: config.one_off.then_some(1),
             offers: Arc::new(offers),
             ..dialogues::Config::new(sockets.native, observer.clone())
@@ -292,8 +268,7 @@ impl Server {
     fn warnings(&self) -> Vec<String> {
         let config = &self.config;
         let has_token = config.token.is_some();
-        let limited =
-            config.max_rate.is_some() || config.max_time.is_some() || config.max_tests != DEFAULT_TESTS;
+        let limited = config.max_rate.is_some() || config.max_time.is_some() || config.max_tests.is_some();
         let tls = config.tls.as_ref();
         let fingerprint =
             tls.map(|tls| format!("clients connect with --fingerprint {}", hex(&tls.fingerprint())));
@@ -336,7 +311,7 @@ impl Sockets {
         let bind = config.bind;
         let mut native = std::mem::take(&mut config.listeners);
         if native.is_empty() {
-            native.push(listen(bind, config.native)?);
+            native.push(listen(bind, config.native.unwrap_or(native::PORT))?);
         }
         for listener in &native {
             // This is set before clients connect. With a kernel that keeps no SYNs, `pathmeter mtu` cannot report their options.
@@ -466,7 +441,7 @@ fn iperf2_config(
         tcp: vec![tcp],
         udp: vec![udp],
         policy: open.clone(),
-        max_tests: config.max_tests,
+        max_tests: config.max_tests(),
         unverified: config.iperf2_udp_reverse,
         timeout: None,
         tests: config.one_off.then_some(1),

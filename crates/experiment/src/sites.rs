@@ -103,7 +103,7 @@ fn config() -> Config {
         stamp: Some(862),
         http: Some(8080),
         max_time: Some(Nanos::from_secs(86_400)),
-        max_tests: MOST_TESTS,
+        max_tests: Some(MOST_TESTS),
         ..Config::default()
     }
 }

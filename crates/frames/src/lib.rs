@@ -19,9 +19,10 @@ mod stop;
 mod tally;
 mod xsk;
 
+pub use model::dut::{Burst, Pace, Sent};
 pub(crate) use numbers::{absent, words_for};
 pub use open::{open_sink, open_source};
-pub use packet::frame::{FrameSpec, Outer, Ports};
+pub use packet::frame::FrameSpec;
 pub use sink::{Arrived, Silence, Sink, Watch};
-pub use source::{Burst, Pace, Sent, Source};
+pub use source::Source;
 pub use stop::Stop;

@@ -1,6 +1,7 @@
 //! Benchmarks of a device under test beside the searches: orders of trials, their plan, recovery and reset, services,
 //! comparisons, and the document of it all.
 
+mod burst;
 mod comparison;
 mod headline;
 mod order;
@@ -13,6 +14,7 @@ mod times;
 mod tools;
 pub mod y1564;
 
+pub use burst::{Burst, Pace, Sent};
 pub use comparison::{Change, Rates, compare, compare_devices, compare_with};
 pub use order::{Action, DirectionObservation, Frames, Observation, Order, Stream};
 pub use plan::{BenchmarkPlan, PlanRow, Test, TrialPlan};

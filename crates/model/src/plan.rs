@@ -276,6 +276,12 @@ impl std::fmt::Display for ProtocolName {
     }
 }
 
+impl Default for TestSpec {
+    fn default() -> TestSpec {
+        TestSpec::new(Transport::Tcp)
+    }
+}
+
 impl TestSpec {
     /// A ten-second upload over one stream with every default.
     pub fn new(transport: Transport) -> TestSpec {

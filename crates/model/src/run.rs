@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The result document, schema `pathmeter/result/1`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Run {
     /// Always `pathmeter/result/1`.
@@ -76,28 +76,8 @@ impl Run {
     #[must_use]
     pub fn unjudged(id: &str, kind: &str, events: &[Event]) -> Run {
         let summary = Summary::from_events(events);
-        let mut run = Run {
-            schema: SCHEMA.into(),
-            id: id.into(),
-            kind: kind.into(),
-            started: None,
-            finished: None,
-            plan: None,
-            latency: None,
-            path: None,
-            hops: None,
-            transfer: None,
-            host: None,
-            peer: None,
-            intervals: Vec::new(),
-            latency_intervals: Vec::new(),
-            summary,
-            tests: Vec::new(),
-            findings: Vec::new(),
-            advice: Vec::new(),
-            expectations: Vec::new(),
-            verdict: Verdict::default(),
-        };
+        let mut run =
+            Run { schema: SCHEMA.into(), id: id.into(), kind: kind.into(), summary, ..Run::default() };
         events.iter().for_each(|event| run.take(event));
         run
     }

@@ -10,17 +10,20 @@ pub use template::Template;
 pub use writer::Writer;
 
 use crate::header;
+use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv6Addr};
 use thiserror::Error;
 use units::Bytes;
 use units::framing::LARGEST_PACKET;
 
 /// The frames of a trial.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameSpec {
     /// Ethernet address of the sender.
+    #[serde(with = "crate::ethernet_address")]
     pub source_mac: [u8; 6],
     /// Ethernet address of the next hop.
+    #[serde(with = "crate::ethernet_address")]
     pub destination_mac: [u8; 6],
     /// Source address; of the same family as `destination`.
     pub source: IpAddr,
@@ -28,41 +31,22 @@ pub struct FrameSpec {
     pub destination: IpAddr,
     /// Time to live or hop limit.
     pub hop_limit: u8,
-    /// The UDP ports.
-    pub ports: Ports,
+    /// Source and destination UDP port of the one flow; absent: ports that change with each frame in no order, from 1024 to 65535
+    /// and from 1 to 49151 (RFC 4814 section 4.5). The same sequence number has the same ports in every trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<(u16, u16)>,
     /// The VLAN tag (IEEE 802.1Q), if any: its number, without priority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
-    /// The IPv6 header around packets of IPv4, if any (RFC 2473, RFC 6333): the form of such a frame in a tunnel.
-    pub outer: Option<Outer>,
+    /// Source and destination of the IPv6 header around packets of IPv4, if any (RFC 2473, RFC 6333): the form of such a frame in
+    /// a tunnel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outer: Option<(Ipv6Addr, Ipv6Addr)>,
     /// Sizes with the FCS, which the kernel does not see, sent in turn: 64 and more, with IPv6 78 and more, with a tag 4 more.
     /// The outer header does not count: a frame has the same size before a tunnel and in it, where it is 40 bytes longer.
     pub sizes: Vec<Bytes>,
     /// Distinguishes the frames of this trial from any others.
     pub tag: u32,
-}
-
-/// The two ends of a tunnel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outer {
-    /// The address of the end that puts packets into the tunnel.
-    pub source: Ipv6Addr,
-    /// The address of the end that takes them out.
-    pub destination: Ipv6Addr,
-}
-
-/// The UDP ports of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ports {
-    /// All frames are one flow.
-    Fixed {
-        /// Source port.
-        source: u16,
-        /// Destination port.
-        destination: u16,
-    },
-    /// Ports that change with each frame in no order, from 1024 to 65535 and to 1 to 49151 (RFC 4814 section 4.5). The same
-    /// sequence number has the same ports in every trial.
-    Random,
 }
 
 impl FrameSpec {
@@ -204,7 +188,7 @@ impl FrameSpec {
     #[must_use]
     pub fn wrapped(self) -> FrameSpec {
         let [source, destination] = [0xa, 0xb].map(|host| Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, host));
-        FrameSpec { outer: Some(Outer { source, destination }), ..self }
+        FrameSpec { outer: Some((source, destination)), ..self }
     }
 
     /// Test frames between addresses that are reserved for benchmarks (RFC 2544, RFC 5180), of family 4 or 6.
@@ -220,7 +204,7 @@ impl FrameSpec {
             source,
             destination,
             hop_limit: 64,
-            ports: Ports::Random,
+            ports: None,
             vlan,
             outer: None,
             sizes: sizes.iter().copied().map(Bytes).collect(),

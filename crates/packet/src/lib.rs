@@ -5,6 +5,7 @@
 
 mod captured;
 pub mod checksum;
+pub mod ethernet_address;
 mod extension;
 pub mod frame;
 pub mod header;

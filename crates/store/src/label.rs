@@ -5,21 +5,18 @@ use model::bidi::turns_direction;
 
 /// Refuses a label with which a run could not be listed.
 pub(crate) fn check(label: &str) -> Result<()> {
-    let length = label.chars().count();
-    if length > LONGEST {
-        return Err(StoreError::Label {
-            why: format!("it has {length} characters, and at most {LONGEST} are kept"),
-        });
+    fault(label, LONGEST, &[]).map_or(Ok(()), |why| Err(StoreError::Label { why }))
+}
+
+/// Why a text of a user cannot be kept; absent: it can. Of control characters it may have these.
+pub(crate) fn fault(text: &str, longest: usize, allowed: &[char]) -> Option<String> {
+    let length = text.chars().count();
+    if length > longest {
+        return Some(format!("it has {length} characters, and at most {longest} are kept"));
     }
-    match label.chars().find(|c| c.is_control() || turns_direction(*c)) {
-        Some(c) => {
-            let code = u32::from(c);
-            Err(StoreError::Label {
-                why: format!("U+{code:04X} in it is not shown, or changes the order of the others"),
-            })
-        }
-        None => Ok(()),
-    }
+    let is_hidden = |c: &char| (c.is_control() && !allowed.contains(c)) || turns_direction(*c);
+    let hidden = u32::from(text.chars().find(is_hidden)?);
+    Some(format!("U+{hidden:04X} in it is not shown, or changes the order of the others"))
 }
 
 /// Most characters of a label.

@@ -1,7 +1,7 @@
 //! Notes of users on runs.
 
+use crate::label::fault;
 use crate::{Result, Store, StoreError};
-use model::bidi::turns_direction;
 
 impl Store {
     /// The note on a run; empty: there is none.
@@ -31,19 +31,7 @@ impl Store {
 
 /// A note may have several lines.
 fn check(note: &str) -> Result<()> {
-    let length = note.chars().count();
-    if length > LONGEST {
-        return Err(StoreError::Note {
-            why: format!("it has {length} characters, and at most {LONGEST} are kept"),
-        });
-    }
-    let is_hidden = |c: &char| (c.is_control() && !matches!(c, '\n' | '\t')) || turns_direction(*c);
-    match note.chars().find(is_hidden) {
-        Some(c) => Err(StoreError::Note {
-            why: format!("U+{:04X} in it is not shown, or changes the order of the others", u32::from(c)),
-        }),
-        None => Ok(()),
-    }
+    fault(note, LONGEST, &['\n', '\t']).map_or(Ok(()), |why| Err(StoreError::Note { why }))
 }
 
 /// Most characters of a note.

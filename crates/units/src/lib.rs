@@ -20,7 +20,7 @@ use std::time::Duration;
 pub use parse::UnitError;
 pub use written::{
     change, change_between, count, difference, grouped, percent, plain, plain_percent, significant,
-    whole_percent,
+    whole_percent, without_zeros,
 };
 
 /// A data rate in bits per second.

@@ -103,7 +103,9 @@ fn three_digits(value: f64) -> String {
     texts.find(fits).unwrap_or_else(|| value.to_string())
 }
 
-fn without_zeros(number: &str) -> &str {
+/// A number without the zeros at the end of its decimals.
+#[must_use]
+pub fn without_zeros(number: &str) -> &str {
     match number.contains('.') {
         true => number.trim_end_matches('0').trim_end_matches('.'),
         false => number,

@@ -25,11 +25,6 @@ pub struct Nonce(Hex<32>);
 #[serde(transparent)]
 pub struct Mac(Hex<32>);
 
-/// The address of an Ethernet interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct EthernetAddress(Hex<6>);
-
 /// `N` bytes, `2 N` hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Hex<const N: usize>([u8; N]);
@@ -78,18 +73,6 @@ impl Mac {
     /// Compares in a time that does not depend on where they differ.
     pub(crate) fn proves(&self, expected: &Mac) -> bool {
         same(&self.0.0, &expected.0.0)
-    }
-}
-
-impl EthernetAddress {
-    /// An address of these bytes.
-    pub const fn new(bytes: [u8; 6]) -> EthernetAddress {
-        EthernetAddress(Hex(bytes))
-    }
-
-    /// The bytes, in the order in which they are sent.
-    pub const fn bytes(&self) -> [u8; 6] {
-        self.0.0
     }
 }
 

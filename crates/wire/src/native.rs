@@ -35,7 +35,7 @@ mod run;
 mod server;
 pub mod udp;
 
-pub use crate::hex::{EthernetAddress, FlowKey, Mac, Nonce, SessionId};
+pub use crate::hex::{FlowKey, Mac, Nonce, SessionId};
 pub use crate::work::Refusal;
 pub use crate::work::probes::{Expired, PathObservation};
 pub use crate::work::round_trips::LatencyObservation;

@@ -15,10 +15,7 @@ use std::sync::LazyLock;
 use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesReply, FramesWish};
 use wire::native::probe::{ProbeClient, ProbeSend};
 use wire::native::udp::{UdpOpen, UdpStep};
-use wire::native::{
-    Client, ClientConfig, EthernetAddress, FlowKey, Server, ServerConfig, SessionId, Token,
-    greeting,
-};
+use wire::native::{Client, ClientConfig, FlowKey, Server, ServerConfig, SessionId, Token, greeting};
 use wire::work::frames::PortAnswer;
 use wire::work::probes;
 use wire::work::throughput::{Reply, Request, Sent};
@@ -214,7 +211,7 @@ fn say<S: Session>(
 }
 
 fn port() -> FramesPort {
-    let (facts, mac) = (PortFacts::default(), EthernetAddress::new([2; 6]));
+    let (facts, mac) = (PortFacts::default(), [2; 6]);
     let (addresses, sources, sinks, notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     FramesPort { facts, mac, addresses, sources, sinks, notes }
 }

@@ -14,16 +14,6 @@ pub(super) enum Meaning {
     Write(&'static str),
 }
 
-/// Foreign options of a command.
-pub(super) struct ForeignOption {
-    /// The commands, separated by spaces; empty: before any command.
-    pub(super) commands: &'static str,
-    /// The spellings, separated by spaces.
-    pub(super) spellings: &'static str,
-    /// The meaning.
-    pub(super) meaning: Meaning,
-}
-
 /// Foreign commands, separated by spaces, and the command line here, in which HOST is the host that was typed.
 pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("mtr traceroute traceroute6 tcptraceroute tracert pathping trace trip trippy", "pathmeter hops HOST"),
@@ -57,311 +47,285 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
 
 use Meaning::{Default, Host, Same, Write};
 
-const fn option(commands: &'static str, spellings: &'static str, meaning: Meaning) -> ForeignOption {
-    ForeignOption { commands, spellings, meaning }
-}
-
-/// Foreign options by command.
-pub(super) const OPTIONS: &[ForeignOption] = &[
+/// Foreign options by commands, which are separated by spaces as the spellings are; no command: before any.
+pub(super) const OPTIONS: &[(&str, &[(&str, Meaning)])] = &[
     // iPerf3's and SockPerf's without a command.
-    option(
+    (
         "",
-        "-c --client",
-        Write("write `pathmeter throughput HOST`; `pathmeter iperf3 -c HOST` takes iPerf3's command line"),
-    ),
-    option(
-        "",
-        "-s --server",
-        Write("the server is `pathmeter serve`; `pathmeter iperf3 -s` serves iPerf3 clients alone"),
-    ),
-    option(
-        "",
-        "-i --ip",
-        Write(
-            "write `pathmeter latency HOST`; `pathmeter sockperf pp -i HOST` takes SockPerf's command line",
-        ),
-    ),
-    option(
-        "",
-        "-H",
-        Write("write `pathmeter throughput HOST` or `pathmeter latency HOST`: the host stands alone"),
+        &[
+            (
+                "-c --client",
+                Write(
+                    "write `pathmeter throughput HOST`; `pathmeter iperf3 -c HOST` takes iPerf3's command line",
+                ),
+            ),
+            (
+                "-s --server",
+                Write("the server is `pathmeter serve`; `pathmeter iperf3 -s` serves iPerf3 clients alone"),
+            ),
+            (
+                "-i --ip",
+                Write(
+                    "write `pathmeter latency HOST`; `pathmeter sockperf pp -i HOST` takes SockPerf's command line",
+                ),
+            ),
+            (
+                "-H",
+                Write("write `pathmeter throughput HOST` or `pathmeter latency HOST`: the host stands alone"),
+            ),
+        ],
     ),
     // iPerf3's and iPerf2's.
-    option("throughput measure frames mtu", "-c --client", Host),
-    option("throughput measure latency mtu frames hops serve", "-J", Same("--json")),
-    option("throughput", "--json-stream", Same("--format ndjson")),
-    option("throughput measure frames mtu latency serve", "-B", Same("--bind")),
-    option("throughput measure frames mtu latency", "--bind-dev", Same("--device")),
-    option("throughput measure frames mtu latency", "--version4", Same("--ipv4")),
-    option("throughput measure frames mtu latency", "--version6", Same("--ipv6")),
-    option("throughput", "-C --linux-congestion", Same("--congestion")),
-    option("throughput", "-S", Same("--tos")),
-    option("throughput", "-N --no-delay", Same("--nodelay")),
-    option("throughput", "--zerocopy", Same("--zero-copy")),
-    option("throughput", "--skip-rx-copy", Same("--receive-discard")),
-    option("throughput", "--set-mss", Same("--mss")),
-    option("throughput", "--bandwidth", Same("--bitrate")),
-    option("throughput", "--len", Same("--length")),
-    option("throughput", "--num", Same("--bytes")),
-    option("throughput", "--udp-counters-64bit --forceflush", Default),
-    option(
-        "throughput",
-        "-s --server",
-        Write(
-            "the server is `pathmeter serve`, on the far host; `pathmeter iperf3 -s` serves iPerf3 clients alone",
-        ),
+    ("throughput measure frames mtu", &[("-c --client", Host)]),
+    ("throughput measure latency mtu frames hops serve", &[("-J", Same("--json"))]),
+    ("throughput", &[("--json-stream", Same("--format ndjson"))]),
+    ("throughput measure frames mtu latency serve", &[("-B", Same("--bind"))]),
+    (
+        "throughput measure frames mtu latency",
+        &[("--bind-dev", Same("--device")), ("--version4", Same("--ipv4")), ("--version6", Same("--ipv6"))],
     ),
-    option(
+    (
+        "throughput",
+        &[
+            ("-C --linux-congestion", Same("--congestion")),
+            ("-S", Same("--tos")),
+            ("-N --no-delay", Same("--nodelay")),
+            ("--zerocopy", Same("--zero-copy")),
+            ("--skip-rx-copy", Same("--receive-discard")),
+            ("--set-mss", Same("--mss")),
+            ("--bandwidth", Same("--bitrate")),
+            ("--len", Same("--length")),
+            ("--num", Same("--bytes")),
+            ("--udp-counters-64bit --forceflush", Default),
+            (
+                "-s --server",
+                Write(
+                    "the server is `pathmeter serve`, on the far host; `pathmeter iperf3 -s` serves iPerf3 clients alone",
+                ),
+            ),
+        ],
+    ),
+    (
         "throughput measure",
-        "-V --enhanced -e -m --print_mss",
-        Write("write `-v` for details: MSS, CPU, windows and the evidence"),
+        &[(
+            "-V --enhanced -e -m --print_mss",
+            Write("write `-v` for details: MSS, CPU, windows and the evidence"),
+        )],
     ),
-    option("throughput", "-f", Write("rates get the unit that fits; `--format json` writes bits per second")),
-    option("throughput", "-k --blockcount", Write("write `--bytes SIZE`: blocks times their length")),
-    option(
+    (
         "throughput",
-        "-A",
-        Write("write `--affinity LIST`: CPUs of this host, used by the streams in turn"),
+        &[
+            ("-f", Write("rates get the unit that fits; `--format json` writes bits per second")),
+            ("-k --blockcount", Write("write `--bytes SIZE`: blocks times their length")),
+            ("-A", Write("write `--affinity LIST`: CPUs of this host, used by the streams in turn")),
+            ("-F --file", Write("`pathmeter transfer URL --file FILE` times the transfer of a file")),
+            ("-T --title --extra-data", Write("write `--label LABEL`: it is kept with the result")),
+            (
+                "-d --debug --dualtest",
+                Write("iPerf2's test of both directions is `--bidir`; iPerf3's debug output is `-vv`"),
+            ),
+            (
+                "-r --tradeoff",
+                Write(
+                    "`pathmeter measure HOST` tests both directions, one after the other; `--reverse` the other one alone",
+                ),
+            ),
+            (
+                "--full-duplex",
+                Write("write `--bidir`: both ends send at once, each direction in connections of its own"),
+            ),
+            (
+                "--get-server-output",
+                Write("leave it out: the result has the counters of both ends, `-v` shows them"),
+            ),
+            (
+                "--dont-fragment",
+                Write(
+                    "leave it out: datagrams get the largest size that crosses whole; `--length` asks for another",
+                ),
+            ),
+            ("--logfile --output-file", Write("write `--output FILE`")),
+            ("--timestamps", Write("write `--format ndjson`: every row has its time")),
+            ("--fq-rate --pacing-timer", Write("write `--bitrate RATE`: streams are paced by it")),
+            (
+                "--cport --localport -L --flowlabel",
+                Write(
+                    "there is none: the kernel picks the port and the flow label; `--parallel N` uses several flows",
+                ),
+            ),
+            (
+                "--sctp -X --xbind --nstreams --mptcp",
+                Write("TCP and UDP are measured, SCTP and MPTCP are not"),
+            ),
+            (
+                "--username --rsa-public-key-path",
+                Write("write `--token-file FILE`, with the same file at `pathmeter serve`"),
+            ),
+            (
+                "--rcv-timeout --snd-timeout --idle-timeout",
+                Write("leave it out: a far end that is silent is noticed and reported"),
+            ),
+            (
+                "-I --pidfile -D --daemon",
+                Write(
+                    "a test ends by itself; the server `pathmeter serve` has a unit of systemd in the packages",
+                ),
+            ),
+            (
+                "-1",
+                Write("a client runs one test; the server ends after one with `pathmeter serve --one-off`"),
+            ),
+            (
+                "--trip-times --histograms",
+                Write("leave it out: UDP results have one-way delays, with `-v` their distribution"),
+            ),
+            (
+                "--bounceback",
+                Write("write `pathmeter latency HOST`, with `--protocol iperf2` against `iperf -s`"),
+            ),
+            (
+                "--isochronous",
+                Write(
+                    "write `pathmeter latency HOST --mode playback --playback FILE`: times and sizes from a file",
+                ),
+            ),
+            (
+                "--repeating-payload",
+                Write("leave it out: payload is pseudo-random, which no link compresses"),
+            ),
+        ],
     ),
-    option(
-        "throughput",
-        "-F --file",
-        Write("`pathmeter transfer URL --file FILE` times the transfer of a file"),
-    ),
-    option(
-        "throughput",
-        "-T --title --extra-data",
-        Write("write `--label LABEL`: it is kept with the result"),
-    ),
-    option(
-        "throughput",
-        "-d --debug --dualtest",
-        Write("iPerf2's test of both directions is `--bidir`; iPerf3's debug output is `-vv`"),
-    ),
-    option(
-        "throughput",
-        "-r --tradeoff",
-        Write(
-            "`pathmeter measure HOST` tests both directions, one after the other; `--reverse` the other one alone",
-        ),
-    ),
-    option(
-        "throughput",
-        "--full-duplex",
-        Write("write `--bidir`: both ends send at once, each direction in connections of its own"),
-    ),
-    option(
-        "throughput",
-        "--get-server-output",
-        Write("leave it out: the result has the counters of both ends, `-v` shows them"),
-    ),
-    option(
-        "throughput",
-        "--dont-fragment",
-        Write("leave it out: datagrams get the largest size that crosses whole; `--length` asks for another"),
-    ),
-    option("throughput", "--logfile --output-file", Write("write `--output FILE`")),
-    option("throughput", "--timestamps", Write("write `--format ndjson`: every row has its time")),
-    option(
-        "throughput",
-        "--fq-rate --pacing-timer",
-        Write("write `--bitrate RATE`: streams are paced by it"),
-    ),
-    option(
-        "throughput",
-        "--cport --localport -L --flowlabel",
-        Write(
-            "there is none: the kernel picks the port and the flow label; `--parallel N` uses several flows",
-        ),
-    ),
-    option(
-        "throughput",
-        "--sctp -X --xbind --nstreams --mptcp",
-        Write("TCP and UDP are measured, SCTP and MPTCP are not"),
-    ),
-    option(
-        "throughput",
-        "--username --rsa-public-key-path",
-        Write("write `--token-file FILE`, with the same file at `pathmeter serve`"),
-    ),
-    option(
-        "throughput",
-        "--rcv-timeout --snd-timeout --idle-timeout",
-        Write("leave it out: a far end that is silent is noticed and reported"),
-    ),
-    option(
-        "throughput",
-        "-I --pidfile -D --daemon",
-        Write("a test ends by itself; the server `pathmeter serve` has a unit of systemd in the packages"),
-    ),
-    option(
-        "throughput",
-        "-1",
-        Write("a client runs one test; the server ends after one with `pathmeter serve --one-off`"),
-    ),
-    option(
-        "throughput",
-        "--trip-times --histograms",
-        Write("leave it out: UDP results have one-way delays, with `-v` their distribution"),
-    ),
-    option(
-        "throughput",
-        "--bounceback",
-        Write("write `pathmeter latency HOST`, with `--protocol iperf2` against `iperf -s`"),
-    ),
-    option(
-        "throughput",
-        "--isochronous",
-        Write("write `pathmeter latency HOST --mode playback --playback FILE`: times and sizes from a file"),
-    ),
-    option(
-        "throughput",
-        "--repeating-payload",
-        Write("leave it out: payload is pseudo-random, which no link compresses"),
-    ),
-    option(
+    (
         "measure",
-        "-u --udp -R --reverse --bidir --tcp",
-        Write(
-            "leave it out: TCP and UDP are tested in both directions; `pathmeter throughput HOST` tests one alone",
-        ),
+        &[(
+            "-u --udp -R --reverse --bidir --tcp",
+            Write(
+                "leave it out: TCP and UDP are tested in both directions; `pathmeter throughput HOST` tests one alone",
+            ),
+        )],
     ),
     // Servers.
-    option("serve", "-s --server -u --udp", Default),
-    option("serve", "-1", Same("--one-off")),
-    option("serve", "--server-bitrate-limit", Same("--max-rate")),
-    option("serve", "--server-max-duration", Same("--max-time")),
-    option(
+    (
         "serve",
-        "-D --daemon -I --pidfile",
-        Write("packages have a unit of systemd: `systemctl enable --now pathmeter`"),
-    ),
-    option(
-        "serve",
-        "--logfile",
-        Write("the log goes to standard error, and with the unit of systemd to its journal"),
-    ),
-    option(
-        "serve",
-        "--rsa-private-key-path --authorized-users-path",
-        Write("write `--token-file FILE`, with the same file at the clients"),
-    ),
-    option(
-        "serve",
-        "--idle-timeout --rcv-timeout",
-        Write("leave it out: a client that is silent loses its place by itself"),
-    ),
-    option(
-        "serve",
-        "-c --client",
-        Write("the client is `pathmeter measure HOST` or `pathmeter throughput HOST`, on the other host"),
-    ),
-    option("serve", "-t --time", Write("write `--max-time TIME`; the client chooses how long a test lasts")),
-    option("serve", "-b --bitrate", Write("write `--max-rate RATE`; the client chooses the rate of a test")),
-    option(
-        "serve",
-        "-i --interval -w --window -l --length -P --parallel -R --reverse",
-        Write("the client chooses this: give it to `pathmeter throughput HOST`"),
+        &[
+            ("-s --server -u --udp", Default),
+            ("-1", Same("--one-off")),
+            ("--server-bitrate-limit", Same("--max-rate")),
+            ("--server-max-duration", Same("--max-time")),
+            (
+                "-D --daemon -I --pidfile",
+                Write("packages have a unit of systemd: `systemctl enable --now pathmeter`"),
+            ),
+            (
+                "--logfile",
+                Write("the log goes to standard error, and with the unit of systemd to its journal"),
+            ),
+            (
+                "--rsa-private-key-path --authorized-users-path",
+                Write("write `--token-file FILE`, with the same file at the clients"),
+            ),
+            (
+                "--idle-timeout --rcv-timeout",
+                Write("leave it out: a client that is silent loses its place by itself"),
+            ),
+            (
+                "-c --client",
+                Write(
+                    "the client is `pathmeter measure HOST` or `pathmeter throughput HOST`, on the other host",
+                ),
+            ),
+            ("-t --time", Write("write `--max-time TIME`; the client chooses how long a test lasts")),
+            ("-b --bitrate", Write("write `--max-rate RATE`; the client chooses the rate of a test")),
+            (
+                "-i --interval -w --window -l --length -P --parallel -R --reverse",
+                Write("the client chooses this: give it to `pathmeter throughput HOST`"),
+            ),
+        ],
     ),
     // netperf's.
-    option(
+    (
         "throughput latency",
-        "-H",
-        Write("leave `-H` out: the host stands alone. netperf's -l 10 is `-t 10` here"),
+        &[("-H", Write("leave `-H` out: the host stands alone. netperf's -l 10 is `-t 10` here"))],
     ),
     // ping's and SockPerf's.
-    option(
+    (
         "latency",
-        "-c",
-        Write("ping's count is `-n N`; `--rate 1` sends one message each second, as ping does"),
+        &[
+            ("-c", Write("ping's count is `-n N`; `--rate 1` sends one message each second, as ping does")),
+            ("-s", Write("ping's size is `-m SIZE`, the bytes of a message")),
+            ("-W", Same("--timeout")),
+            ("-Q -S", Same("--tos")),
+            ("--msg-size", Same("--size")),
+            ("--mps", Same("--rate")),
+            ("--full-rtt", Default),
+            ("-w --deadline", Write("ping's deadline is `-t TIME`")),
+            ("-I --interface", Write("write `--device NAME` for an interface, `--bind ADDR` for an address")),
+            (
+                "-f --flood -A",
+                Write("leave it out: messages go as fast as replies come; `--rate N` sets N each second"),
+            ),
+            ("-D --full-log", Write("write `--raw FILE`: every round trip with its time")),
+            ("-M", Write("`pathmeter mtu HOST` finds the largest packet that crosses whole")),
+            ("--ip --addr", Write("leave it out: the host stands alone, as in `pathmeter latency HOST`")),
+            ("-q --quiet", Write("redirect standard error: results alone go to standard output")),
+            (
+                "-b",
+                Write("write `--rate N`: messages each second; `pathmeter throughput HOST -b 1G` sends bits"),
+            ),
+            ("-l --length", Write("write `-m SIZE`, the bytes of a message")),
+            (
+                "-R --reverse --bidir",
+                Write("a round trip has both directions; `--loaded` loads each of them"),
+            ),
+        ],
     ),
-    option("latency", "-s", Write("ping's size is `-m SIZE`, the bytes of a message")),
-    option("latency", "-W", Same("--timeout")),
-    option("latency", "-Q -S", Same("--tos")),
-    option("latency", "--msg-size", Same("--size")),
-    option("latency", "--mps", Same("--rate")),
-    option("latency", "--full-rtt", Default),
-    option("latency", "-w --deadline", Write("ping's deadline is `-t TIME`")),
-    option(
-        "latency",
-        "-I --interface",
-        Write("write `--device NAME` for an interface, `--bind ADDR` for an address"),
-    ),
-    option(
-        "latency",
-        "-f --flood -A",
-        Write("leave it out: messages go as fast as replies come; `--rate N` sets N each second"),
-    ),
-    option("latency", "-D --full-log", Write("write `--raw FILE`: every round trip with its time")),
-    option("latency", "-M", Write("`pathmeter mtu HOST` finds the largest packet that crosses whole")),
-    option(
-        "latency",
-        "--ip --addr",
-        Write("leave it out: the host stands alone, as in `pathmeter latency HOST`"),
-    ),
-    option("latency", "-q --quiet", Write("redirect standard error: results alone go to standard output")),
-    option(
-        "latency",
-        "-b",
-        Write("write `--rate N`: messages each second; `pathmeter throughput HOST -b 1G` sends bits"),
-    ),
-    option("latency", "-l --length", Write("write `-m SIZE`, the bytes of a message")),
-    option(
-        "latency",
-        "-R --reverse --bidir",
-        Write("a round trip has both directions; `--loaded` loads each of them"),
-    ),
-    option(
+    (
         "mtu",
-        "-M -s --size -D",
-        Write("leave it out: `pathmeter mtu HOST` searches the size; `--largest SIZE` limits it"),
+        &[(
+            "-M -s --size -D",
+            Write("leave it out: `pathmeter mtu HOST` searches the size; `--largest SIZE` limits it"),
+        )],
     ),
     // mtr's and traceroute's.
-    option("hops", "-r --report -n --no-dns -u --udp -e --mpls", Default),
-    option("hops", "--report-cycles --queries", Same("--count")),
-    option("hops", "-s --psize", Same("--size")),
-    option("hops", "-T --tcp", Same("--protocol tcp")),
-    option("hops", "--icmp", Same("--protocol icmp")),
-    option("hops", "-P", Same("--port")),
-    option("hops", "-m --max-ttl --max-hop", Same("--max-hops")),
-    option("hops", "-a --address", Same("--bind")),
-    option("hops", "--interface", Same("--device")),
-    option("hops", "-G --gracetime", Same("--timeout")),
-    option("hops", "-j", Same("--json")),
-    option("hops", "-C --csv", Same("--format csv")),
-    option("hops", "--curses", Same("--watch")),
-    option("hops", "-t", Write("mtr's live table is `--watch`; probes carry no mark")),
-    option(
+    (
         "hops",
-        "-w --report-wide",
-        Write("mtr's wide report is `--names`; traceroute's wait is `--timeout TIME`"),
+        &[
+            ("-r --report -n --no-dns -u --udp -e --mpls", Default),
+            ("--report-cycles --queries", Same("--count")),
+            ("-s --psize", Same("--size")),
+            ("-T --tcp", Same("--protocol tcp")),
+            ("--icmp", Same("--protocol icmp")),
+            ("-P", Same("--port")),
+            ("-m --max-ttl --max-hop", Same("--max-hops")),
+            ("-a --address", Same("--bind")),
+            ("--interface", Same("--device")),
+            ("-G --gracetime", Same("--timeout")),
+            ("-j", Same("--json")),
+            ("-C --csv", Same("--format csv")),
+            ("--curses", Same("--watch")),
+            ("-t", Write("mtr's live table is `--watch`; probes carry no mark")),
+            (
+                "-w --report-wide",
+                Write("mtr's wide report is `--names`; traceroute's wait is `--timeout TIME`"),
+            ),
+            ("-b --show-ips", Write("write `--names`: addresses and names; without it addresses alone")),
+            (
+                "-z --aslookup -y --ipinfo -A --as-path-lookups",
+                Write("write `--as-file FILE`: prefixes with their AS, as iptoasn.com has them"),
+            ),
+            ("-I", Write("mtr's interface is `--device NAME`; traceroute's ICMP is `--protocol icmp`")),
+            ("-q", Write("write `--count N`: probes of each hop")),
+            ("-f --first-ttl --first", Write("there is none: a trace begins at the first router")),
+            ("-Z", Write("write `--timeout TIME`: the longest wait for the last answers")),
+            ("-l --raw -x --xml", Write("write `--format json`, `--format ndjson` or `--format csv`")),
+            (
+                "-M --mtu -F",
+                Write("leave it out: the MTU of each hop is measured; `pathmeter mtu HOST` has more of it"),
+            ),
+            ("-B --bitpattern -Q --tos", Write("there is none: probes have a fixed pattern and no mark")),
+            ("-S --sctp", Write("probes are UDP, ICMP or TCP: `--protocol tcp`")),
+        ],
     ),
-    option(
-        "hops",
-        "-b --show-ips",
-        Write("write `--names`: addresses and names; without it addresses alone"),
-    ),
-    option(
-        "hops",
-        "-z --aslookup -y --ipinfo -A --as-path-lookups",
-        Write("write `--as-file FILE`: prefixes with their AS, as iptoasn.com has them"),
-    ),
-    option("hops", "-I", Write("mtr's interface is `--device NAME`; traceroute's ICMP is `--protocol icmp`")),
-    option("hops", "-q", Write("write `--count N`: probes of each hop")),
-    option("hops", "-f --first-ttl --first", Write("there is none: a trace begins at the first router")),
-    option("hops", "-Z", Write("write `--timeout TIME`: the longest wait for the last answers")),
-    option("hops", "-l --raw -x --xml", Write("write `--format json`, `--format ndjson` or `--format csv`")),
-    option(
-        "hops",
-        "-M --mtu -F",
-        Write("leave it out: the MTU of each hop is measured; `pathmeter mtu HOST` has more of it"),
-    ),
-    option(
-        "hops",
-        "-B --bitpattern -Q --tos",
-        Write("there is none: probes have a fixed pattern and no mark"),
-    ),
-    option("hops", "-S --sctp", Write("probes are UDP, ICMP or TCP: `--protocol tcp`")),
 ];
 
 /// Figures by the names of other tools, and the names here; where two commands differ, each with its command.

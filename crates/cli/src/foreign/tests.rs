@@ -36,13 +36,15 @@ fn value_of(line: &[&str], option: &str) -> Option<&'static str> {
 
 #[test]
 fn the_whole_table_is_understood_or_answered() {
-    for row in OPTIONS {
-        for command in row.commands.split(' ') {
-            for word in row.spellings.split(' ') {
+    for (commands, rows) in OPTIONS {
+        for (command, (spellings, meaning)) in
+            commands.split(' ').flat_map(|of| rows.iter().map(move |row| (of, row)))
+        {
+            for word in spellings.split(' ') {
                 let line = begin(command);
                 let is_ours = word != "-c" && ours(&[&line[..], &[word]].concat()).is_ok();
                 assert!(!is_ours, "`{command} {word}` is an option of ours");
-                held(row.meaning, command, word, &line);
+                held(*meaning, command, word, &line);
             }
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn finish(mut line: CommandLine) -> Result<Request, Fault> {
     }
 }
 
-fn ignored(warnings: &mut Vec<String>, options: &[&str], role: &str) {
+fn ignored(warnings: &mut Vec<String>, options: &[String], role: &str) {
     warnings.extend(
         options.iter().map(|option| format!("WARNING: option {option} is not valid for {role} mode")),
     );

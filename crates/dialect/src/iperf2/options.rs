@@ -12,23 +12,14 @@ use refused::REFUSED;
 pub(super) use server::SERVER;
 
 use super::{CommandLine, Fault};
-use crate::getopt::{OptionRow, Value};
+use crate::getopt::{OptionRow, Role};
 
 type Row = OptionRow<CommandLine, Fault>;
 type Taken = Result<(), Fault>;
 
 /// Every option.
-pub(super) const ALL: [&[Row]; 4] = [BOTH, SERVER, CLIENT, REFUSED];
-
-const fn row(
-    letter: Option<char>,
-    name: &'static str,
-    value: Value,
-    help: &'static str,
-    take: fn(&mut CommandLine, &str) -> Taken,
-) -> Row {
-    OptionRow { letter, name, value, help, take }
-}
+pub(super) const ALL: [(Role, &[Row]); 4] =
+    [(Role::Both, BOTH), (Role::Server, SERVER), (Role::Client, CLIENT), (Role::Both, REFUSED)];
 
 /// `[v6]:port`, `v4:port`, and `%dev` behind either.
 fn host_port_device(text: &str) -> Result<(String, Option<u16>, Option<String>), Fault> {

@@ -61,12 +61,7 @@ fn serve(line: &CommandLine, remarks: &[OsString], process: Process) -> Result<(
 }
 
 fn show(text: &str) -> Result<(), String> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("write to standard output: {error}"))
-        }
-        _ => Ok(()),
-    }
+    crate::out::print(text).map_err(|failure| format!("write to {failure}"))
 }
 
 fn warned(line: &CommandLine) {

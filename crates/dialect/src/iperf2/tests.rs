@@ -108,7 +108,7 @@ fn a_server_may_have_many_ports() {
 fn options_of_2_2() {
     let line = client("-c h --connect-retry-time 3 --connect-retry-timer 0.5 --utc -F file");
     let extras = &line.client.extras;
-    assert_eq!((extras.retry_time, extras.retry_pause), (Nanos::from_secs(3), Nanos::from_millis(500)));
+    assert_eq!((extras.retry_time, extras.retry_pause), (Nanos::from_secs(3), Some(Nanos::from_millis(500))));
     assert!(line.both.utc);
     assert_eq!(line.client.file.as_deref(), Some(std::path::Path::new("file")));
     assert_eq!(client("-c h -I").client.file.as_deref(), Some(std::path::Path::new("/dev/stdin")));
@@ -178,6 +178,12 @@ fn what_cannot_be_is_refused() {
 #[test]
 fn what_the_other_role_has_is_warned_of() {
     assert_eq!(server("-s -R").warnings, ["WARNING: option -R is not valid for server mode"]);
+    assert_eq!(
+        server("-s --working-load --no-udp-fin").warnings,
+        ["--working-load", "--no-udp-fin"]
+            .map(|option| format!("WARNING: option {option} is not valid for server mode"))
+    );
+    assert!(server("-s -b 1m -P 2").warnings.is_empty(), "options of both");
     assert_eq!(client("-c h -D").warnings, ["WARNING: option -D is not valid for client mode"]);
     assert_eq!(client("-c h more").warnings, ["iperf: ignoring extra argument -- more"]);
     assert_eq!(client("-c h -t 0").warnings.len(), 1);
@@ -191,11 +197,17 @@ fn help_shows_every_served_option() {
     }
     assert!(version_text().starts_with("iperf version 2.1.8"));
     assert!(matches!(read("-h"), Ok(Request::Help)) && matches!(read("-v"), Ok(Request::Version)));
-    let rows = || options::ALL.iter().flat_map(|part| part.iter());
+    let rows = || options::ALL.iter().flat_map(|(_, rows)| rows.iter());
     for row in rows() {
-        assert_eq!(rows().filter(|other| other.name == row.name).count(), 1, "{}", row.name);
-        let same = |letter: char| rows().filter(|other| other.letter == Some(letter)).count();
-        assert!(row.letter.is_none_or(|letter| same(letter) == 1), "{:?}", row.letter);
+        assert_eq!(
+            rows().filter(|other| other.usage.name() == row.usage.name()).count(),
+            1,
+            "{}",
+            row.usage.name()
+        );
+        let same =
+            |letter: char| rows().filter(|other| other.usage.letters().any(|own| own == letter)).count();
+        assert!(row.usage.letters().all(|letter| same(letter) == 1), "{}", row.usage.0);
     }
 }
 
@@ -208,8 +220,8 @@ proptest::proptest! {
 
     #[test]
     fn no_value_is_beyond_an_answer(value in "[-0-9a-zA-Z.:,%]{0,12}", option in 0_usize..60) {
-        let rows: Vec<_> = options::ALL.iter().flat_map(|part| part.iter()).collect();
-        let name = rows[option % rows.len()].name;
+        let rows: Vec<_> = options::ALL.iter().flat_map(|(_, rows)| rows.iter()).collect();
+        let name = rows[option % rows.len()].usage.name();
         let _ = read(&format!("-c h --{name}={value}"));
     }
 }

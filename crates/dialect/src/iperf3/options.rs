@@ -10,34 +10,15 @@ pub(super) use server::SERVER;
 
 use super::numbers::within;
 use super::{CommandLine, Fault};
-use crate::getopt::{OptionRow, Value};
+use crate::getopt::{OptionRow, Role};
 use std::net::Ipv6Addr;
 
 type Row = OptionRow<CommandLine, Fault>;
 type Taken = Result<(), Fault>;
 
 /// Every option, in the groups of the help.
-pub(super) const ALL: [&[Row]; 3] = [BOTH, SERVER, CLIENT];
-
-const fn row(
-    letter: Option<char>,
-    name: &'static str,
-    value: Value,
-    help: &'static str,
-    take: fn(&mut CommandLine, &str) -> Taken,
-) -> Row {
-    OptionRow { letter, name, value, help, take }
-}
-
-fn client_only(line: &mut CommandLine) -> Taken {
-    line.client_only = true;
-    Ok(())
-}
-
-fn server_only(line: &mut CommandLine) -> Taken {
-    line.server_only = true;
-    Ok(())
-}
+pub(super) const ALL: [(Role, &[Row]); 3] =
+    [(Role::Both, BOTH), (Role::Server, SERVER), (Role::Client, CLIENT)];
 
 fn both_roles() -> Fault {
     Fault::parameter("cannot be both server and client")

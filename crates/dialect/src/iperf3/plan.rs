@@ -1,12 +1,11 @@
 //! Converts a checked command line to the engine's plan, the protocol's parameters and the options of the output.
 
+use super::CommandLine;
 use super::auth::{AuthError, Credentials, Gate, Padding};
-use super::{Both, Client, CommandLine, Server};
 use crate::iperf3::output::{Iperf3File, Iperf3Options, Iperf3Role, VERSION};
 use engine::error::Failure;
 use engine::host::address::{Family, lookup};
-use model::plan::{LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
-use model::units::Nanos;
+use model::plan::{LocalOptions, Plan, ProtocolName, Target};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use wire::Policy;
@@ -123,68 +122,4 @@ impl CommandLine {
 /// Bytes of a file; `None`: it is not there, or has no size of its own.
 pub(super) fn file_size(path: &Path) -> Option<u64> {
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|file| file.len())
-}
-
-impl Default for Both {
-    fn default() -> Both {
-        Both {
-            port: wire::iperf3::PORT,
-            unit: 'a',
-            interval: Nanos::from_secs(1),
-            pidfile: None,
-            file: None,
-            affinity: None,
-            bind: None,
-            bind_device: None,
-            verbose: false,
-            debug: None,
-            json: super::Json::Off,
-            logfile: None,
-            forceflush: false,
-            timestamps: None,
-            receive_timeout: None,
-            send_timeout: None,
-            keepalive: None,
-            ipv4: false,
-            ipv6: false,
-        }
-    }
-}
-
-impl Default for Client {
-    fn default() -> Client {
-        Client {
-            host: None,
-            test: TestSpec { wide_counters: false, ..TestSpec::new(Transport::Tcp) },
-            time_given: false,
-            rate_given: false,
-            gsro: false,
-            port: None,
-            connect_timeout: None,
-            title: None,
-            extra_data: None,
-            get_server_output: false,
-            server_affinity: None,
-            username: None,
-            public_key: None,
-            pkcs1: false,
-        }
-    }
-}
-
-impl Default for Server {
-    fn default() -> Server {
-        Server {
-            asked: false,
-            daemon: false,
-            one_off: false,
-            bitrate_limit: None,
-            max_duration: None,
-            idle_timeout: None,
-            private_key: None,
-            users: None,
-            skew: Nanos::from_secs(10),
-            pkcs1: false,
-        }
-    }
 }

@@ -2,7 +2,6 @@
 
 mod client;
 mod console;
-mod daemon;
 mod messages;
 mod out;
 mod pidfile;
@@ -41,13 +40,13 @@ pub fn run(args: &[OsString], process: Process) -> u8 {
 }
 
 fn show(text: &str) -> u8 {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+    match crate::out::print(text) {
+        Err(failure) => {
             // Standard error may be closed, too.
-            let _ = writeln!(std::io::stderr(), "iperf3: error - unable to write standard output: {error}");
+            let _ = writeln!(std::io::stderr(), "iperf3: error - unable to write {failure}");
             FAILED
         }
-        _ => DONE,
+        Ok(()) => DONE,
     }
 }
 

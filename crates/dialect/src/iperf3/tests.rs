@@ -261,10 +261,20 @@ fn other_words_are_warned_of() {
 }
 
 #[test]
+fn the_role_of_an_option_is_that_of_its_table() {
+    for (line, refused) in
+        [("-s -R", "client only"), ("-c h -1", "server only"), ("-s -A 0,1", "client only")]
+    {
+        assert!(read(line).unwrap_err().to_string().contains(refused), "{line}");
+    }
+    assert!(matches!(read("-s --cport 5000 -i 2"), Ok(Request::Server(_))));
+}
+
+#[test]
 fn names_and_letters_are_unique_and_help_shows_what_is_served() {
-    let rows = || options::ALL.into_iter().flatten();
-    let mut names: Vec<&str> = rows().map(|row| row.name).collect();
-    let mut letters: Vec<char> = rows().filter_map(|row| row.letter).collect();
+    let rows = || options::ALL.into_iter().flat_map(|(_, rows)| rows);
+    let mut names: Vec<&str> = rows().map(|row| row.usage.name()).collect();
+    let mut letters: Vec<char> = rows().flat_map(|row| row.usage.letters()).collect();
     let (all_names, all_letters) = (names.len(), letters.len());
     names.sort_unstable();
     names.dedup();
@@ -273,7 +283,7 @@ fn names_and_letters_are_unique_and_help_shows_what_is_served() {
     assert_eq!((names.len(), letters.len()), (all_names, all_letters));
     let help = help_text();
     for row in rows().filter(|row| !row.help.is_empty()) {
-        assert!(help.contains(&format!("--{}", row.name)), "{}", row.name);
+        assert!(help.contains(&format!("--{}", row.usage.name())), "{}", row.usage.name());
     }
     assert!(version_text().starts_with("iperf 3."));
 }
@@ -285,11 +295,13 @@ fn no_value_is_beyond_an_answer() {
         "", "-", "+", "é", "0", "0x", "00", "1e400", "-1", "nan", "inf", ".", "/", "//", "1/", "/1/1", ",",
         "%", "a%", "\0",
     ];
-    let rows = || options::ALL.into_iter().flatten();
+    let rows = || options::ALL.into_iter().flat_map(|(_, rows)| rows);
     for value in odd.into_iter().chain([digits.as_str()]) {
         for row in rows() {
-            for word in [format!("--{}={value}", row.name), format!("-{}{value}", row.letter.unwrap_or('c'))]
-            {
+            for word in [
+                format!("--{}={value}", row.usage.name()),
+                format!("-{}{value}", row.usage.letters().next().unwrap_or('c')),
+            ] {
                 for role in [["-s", ""], ["-c", "h"]] {
                     let args = [role[0], role[1], &word].map(OsString::from);
                     if let Err(fault) = parse(&args) {

@@ -5,29 +5,18 @@
 use super::finish::Line;
 use super::options::ALL;
 use super::{Command, Fault};
+use crate::getopt::{Usage, Value};
 
 /// An option of the table.
 pub(super) struct Row {
-    /// Its letters.
-    pub(super) letters: &'static [char],
-    /// Its long names, without dashes.
-    pub(super) names: &'static [&'static str],
-    /// Whether a value follows.
-    pub(super) value: Value,
+    /// Its letters, its long names, its value.
+    pub(super) usage: Usage,
     /// The sub-commands that have it.
     pub(super) of: Of,
     /// Its effect, for the help.
     pub(super) help: &'static str,
     /// Takes it into account: the value, empty where there is none, and the option as it was typed.
     pub(super) take: fn(&mut Line, &str, &str) -> Result<(), Fault>,
-}
-
-/// Whether a value follows an option; its name is for the help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value {
-    None,
-    Needed(&'static str),
-    Optional(&'static str),
 }
 
 /// The sub-commands that have an option, a bit each.
@@ -80,7 +69,7 @@ pub(super) fn split<'a>(args: &[&'a str], command: Command) -> Result<Vec<Found<
         if found.iter().any(|other| std::ptr::eq(other.row, row)) {
             return Err(Fault::bad(format!("Option {name} should not be repeatable")));
         }
-        let value = match row.value {
+        let value = match row.usage.value() {
             Value::None if !attached.is_empty() => {
                 return Err(Fault::bad(format!("Option {name} should not have an argument")));
             }
@@ -93,7 +82,7 @@ pub(super) fn split<'a>(args: &[&'a str], command: Command) -> Result<Vec<Found<
                 }
             }
         };
-        if value.is_none() && matches!(row.value, Value::Needed(_)) {
+        if value.is_none() && matches!(row.usage.value(), Value::Needed(_)) {
             return Err(Fault::bad(format!("Option {name} should have an argument")));
         }
         found.push(Found { row, name, value });
@@ -108,10 +97,10 @@ fn named(word: &str, command: Command) -> Result<(&'static Row, String, &str), F
     if let Some(long) = word.strip_prefix("--") {
         let end = long.find('=').unwrap_or(long.len());
         let (name, attached) = long.split_at(end);
-        let row = rows().find(|row| row.names.contains(&name)).ok_or_else(unknown)?;
+        let row = rows().find(|row| row.usage.names().any(|own| own == name)).ok_or_else(unknown)?;
         return Ok((row, format!("--{name}"), attached));
     }
     let letter = word.strip_prefix('-').and_then(|rest| rest.chars().next()).ok_or_else(unknown)?;
-    let row = rows().find(|row| row.letters.contains(&letter)).ok_or_else(unknown)?;
+    let row = rows().find(|row| row.usage.letters().any(|own| own == letter)).ok_or_else(unknown)?;
     Ok((row, format!("-{letter}"), &word[1 + letter.len_utf8()..]))
 }

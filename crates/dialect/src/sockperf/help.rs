@@ -1,7 +1,7 @@
 //! The text of `--help` and `--version`.
 
 use super::Command;
-use super::aopt::{Row, Value};
+use super::aopt::Row;
 use super::options::ALL;
 use crate::sockperf::output::Mode;
 
@@ -48,19 +48,9 @@ fn overview() -> String {
 }
 
 fn entry(row: &Row) -> String {
-    let letters = row.letters.iter().map(|letter| format!("-{letter}"));
-    let names: Vec<String> = letters.chain(row.names.iter().map(|name| format!("--{name}"))).collect();
-    let value = match row.value {
-        Value::None => String::new(),
-        Value::Needed(name) => format!(" {name}"),
-        Value::Optional(name) => format!("[={name}]"),
-    };
-    let left = format!("  {}{value}", names.join(", "));
-    if left.chars().count() < COLUMN - 1 {
-        format!("{left:COLUMN$}{}\n", row.help)
-    } else {
-        format!("{left}\n{:COLUMN$}{}\n", "", row.help)
-    }
+    let letters = row.usage.letters().map(|letter| format!("-{letter}"));
+    let spellings: Vec<String> = letters.chain(row.usage.names().map(|name| format!("--{name}"))).collect();
+    row.usage.entry(&spellings.join(", "), row.help)
 }
 
 /// Name, short name, what it does.
@@ -76,4 +66,3 @@ const COMMANDS: &[(Command, Entry)] = &[
     (Command::Client(Mode::Throughput), ("throughput", "tp", "messages one way")),
     (Command::Server, ("server", "sr", "answer such clients, many at once")),
 ];
-const COLUMN: usize = 36;

@@ -1,13 +1,14 @@
-//! The options, one row each: letters, names, value, who has it, help, and what it sets. Limits are sockperf's.
+//! The options, one row each: letters, names and value, who has it, help, and what it sets. Limits are sockperf's.
 
 mod both;
 mod client;
 mod server;
 
 use super::Fault;
-use super::aopt::{Of, Row, Value};
+use super::aopt::{Of, Row};
 use super::finish::Line;
 use super::numbers::within;
+use crate::getopt::Usage;
 use both::BOTH;
 use client::{CLIENT, TEST};
 use model::cpus::CpuList;
@@ -19,14 +20,12 @@ pub(super) const ALL: [&[Row]; 4] = [BOTH, CLIENT, TEST, SERVER];
 type Taken = Result<(), Fault>;
 
 const fn row(
-    letters: &'static [char],
-    names: &'static [&'static str],
-    value: Value,
+    usage: &'static str,
     of: Of,
     help: &'static str,
     take: fn(&mut Line, &str, &str) -> Taken,
 ) -> Row {
-    Row { letters, names, value, of, help, take }
+    Row { usage: Usage(usage), of, help, take }
 }
 
 /// Notes an option that has no effect here.

@@ -1,16 +1,16 @@
 //! `pathmeter sockperf`: SockPerf's command line and output on our engine and its protocol, as client and as server.
 
 mod client;
-mod daemon;
 mod end;
 mod plan;
 mod records;
 mod server;
 
 use super::{Both, Job, Place, Places, Request, Role, feed, help_text, parse, version_text};
-use crate::Process;
+use crate::{Process, daemon};
 use std::ffi::OsString;
-use std::io::{ErrorKind, Write};
+use std::fmt::Display;
+use std::io::Write;
 
 use end::{End, Stepped};
 
@@ -37,16 +37,20 @@ pub fn run(args: &[OsString], process: Process) -> u8 {
 
 fn start(job: &Job, args: &[OsString], process: Process) -> Stepped<()> {
     if job.both.daemon && !daemon::is_detached() {
-        return daemon::start(args);
+        return daemon::start("sockperf", args).map_err(no_daemon);
     }
     if daemon::is_detached() {
-        daemon::detach()?;
+        linux::screen::leave_terminal().map_err(no_daemon)?;
     }
     let places = places(&job.both, matches!(job.role, Role::Client(_)))?;
     match &job.role {
         Role::Client(client) => client::run(&job.both, client, &places, process),
         Role::Server(server) => server::run(&job.both, server, &places, process),
     }
+}
+
+fn no_daemon(error: impl Display) -> End {
+    End::fatal(format!("Daemonize failed: {error}"))
 }
 
 /// The sockets, a feed file's among them.
@@ -64,13 +68,7 @@ fn places(both: &Both, client: bool) -> Stepped<Vec<Place>> {
 
 /// For standard output, at once: scripts read it line by line. A reader that has gone is no fault.
 fn say(text: &str) -> Stepped<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(End::bad(format!("write to standard output: {error}")))
-        }
-        _ => Ok(()),
-    }
+    crate::out::print(text).map_err(|failure| End::bad(format!("write to {failure}")))
 }
 
 /// For standard error.

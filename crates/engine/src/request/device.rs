@@ -12,7 +12,6 @@ use crate::work::dut::cpu::Cpus;
 use crate::work::dut::reset::ResetMethod;
 use crate::work::dut::spec::PortSpec;
 use crate::work::dut::testbed;
-use frames::Ports;
 use lab::shipped;
 use model::dut::{SearchMethod, Setup, Test, TunnelEnds};
 use model::framing::Encaps;
@@ -174,7 +173,7 @@ pub(super) fn resolve(asked: &Device) -> Result<Plan> {
     let bench = |device: Tested| BenchOptions {
         sides: sides(asked, &device),
         vlan: asked.traffic.vlan,
-        ports: if asked.traffic.one_flow { ONE_FLOW } else { Ports::Random },
+        ports: if asked.traffic.one_flow { ONE_FLOW } else { None },
         hop_limit: HOP_LIMIT,
         allow_live_network: asked.allow_live_network,
         cpus: Cpus { generators: asked.cpus.clone(), device: asked.device_cpu },
@@ -236,7 +235,7 @@ fn reset(asked: &Device, setup: &Setup, device: &Tested) -> ResetMethod {
 }
 
 /// A flow within the ranges of RFC 4814 section 4.5.
-const ONE_FLOW: Ports = Ports::Fixed { source: 49_152, destination: 49_151 };
+const ONE_FLOW: Option<(u16, u16)> = Some((49_152, 49_151));
 /// Enough for every device between two ports.
 const HOP_LIMIT: u8 = 64;
 const TO_CONNECT: Nanos = Nanos::from_secs(5);

@@ -35,7 +35,7 @@ use wire::iperf2::Shape;
 use wire::stamp::Clock;
 
 /// Requests of a client beside the test.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Extras {
     /// How [`Directions::Both`](model::plan::Directions::Both) is done.
     pub back: Back,
@@ -71,8 +71,8 @@ pub struct Extras {
     pub connect_retries: u32,
     /// A connection is tried again for this time, however often (`--connect-retry-time`).
     pub retry_time: Nanos,
-    /// Time between two tries (`--connect-retry-timer`).
-    pub retry_pause: Nanos,
+    /// Time between two tries (`--connect-retry-timer`); absent: a second.
+    pub retry_pause: Option<Nanos>,
     /// TCP: connections are opened and closed, nothing is sent (`--connect-only`): only
     /// [`Fact::Connect`](crate::work::observer::Fact::Connect) is reported.
     pub connect_only: bool,
@@ -117,32 +117,6 @@ pub struct Config {
     pub timing: Timing,
     /// Watches sessions.
     pub observer: Arc<dyn Observer>,
-}
-
-impl Default for Extras {
-    fn default() -> Extras {
-        Extras {
-            back: Back::default(),
-            back_port: None,
-            trip_times: false,
-            shape: Shape::Stream,
-            starts: None,
-            packet_rate: None,
-            no_fin: false,
-            peer_detect: false,
-            compatible: false,
-            key: None,
-            transfer_id: None,
-            unsent_limit: None,
-            timing: Timing::default(),
-            rate_step: None,
-            multicast_hops: None,
-            connect_retries: 0,
-            retry_time: Nanos::ZERO,
-            retry_pause: Nanos::from_secs(1),
-            connect_only: false,
-        }
-    }
 }
 
 /// Runs one client. Events go to `sink` as they happen; the measurement before a failure has been reported.

@@ -7,7 +7,7 @@
 use super::assembler::{Assembler, Helper, If, Label, Op, Reg, Size};
 use super::{Map, Program};
 use crate::stop::timer::Interrupts;
-use crate::{Burst, FrameSpec, Ports, Sent, Source, Stop, fit};
+use crate::{Burst, FrameSpec, Sent, Source, Stop, fit};
 use linux::clock::mono_now;
 use linux::error::{Named, Result};
 use model::dut::SourceKind;
@@ -328,7 +328,7 @@ fn write_headers(code: &mut Assembler, headers: &[u8]) {
 /// Writes ports, signature and UDP checksum, whose sum so far is in R5.
 fn write_changing(code: &mut Assembler, spec: &FrameSpec) {
     let Offsets { udp, payload, .. } = spec.offsets();
-    if spec.ports == Ports::Random {
+    if spec.ports.is_none() {
         code.set(Reg::R1, SCATTER);
         code.op(Op::Mul, Reg::R1, Reg::R9);
         for (at, PortRange { shift, first, count }) in [(udp, SOURCE_PORTS), (udp + 2, DESTINATION_PORTS)] {

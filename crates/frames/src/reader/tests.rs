@@ -1,7 +1,7 @@
 //! A sink whose thread does not run while frames arrive: it reports its losses and gives no count.
 
 use super::Reader;
-use crate::{Burst, FrameSpec, Ports, Sink, Stop, Watch, open_source};
+use crate::{Burst, FrameSpec, Sink, Stop, Watch, open_source};
 use crate::{af_packet, xsk};
 use linux::error::Result;
 use linux::namespace::Namespace;
@@ -37,7 +37,7 @@ impl Cable {
             source: [198, 18, 0, 1].into(),
             destination: [198, 19, 0, 1].into(),
             hop_limit: 64,
-            ports: Ports::Random,
+            ports: None,
             vlan: None,
             outer: None,
             sizes: vec![Bytes(64)],

@@ -4,7 +4,7 @@ use super::SINKS;
 use super::lab::{Lab, all, arrived, made, paced};
 use linux::nic::{Offload, set_offload};
 use model::dut::{SinkKind, SourceKind};
-use pathmeter_frames::{Burst, FrameSpec, Ports, Stop, Watch, open_sink, open_source};
+use pathmeter_frames::{Burst, FrameSpec, Stop, Watch, open_sink, open_source};
 use std::thread;
 use std::time::Duration;
 use units::{Bytes, Nanos};
@@ -141,7 +141,7 @@ fn delays_are_of_one_clock() {
 #[test]
 fn frames_that_were_joined_are_no_count() {
     let Some(lab) = made(Lab::cable()) else { return };
-    let spec = FrameSpec { ports: Ports::Fixed { source: 4000, destination: 5000 }, ..lab.spec(4, 512) };
+    let spec = FrameSpec { ports: Some((4000, 5000)), ..lab.spec(4, 512) };
     for kind in [SinkKind::PacketRing, SinkKind::Packet] {
         let Some(sink) = made(lab.sink(kind, &spec, 10_000)) else { return };
         let join = || set_offload("eth0", Offload::UdpGroForwarding, true);

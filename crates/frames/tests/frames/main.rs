@@ -16,7 +16,7 @@ use lab::{FEW, Lab, arrived, made, paced};
 use linux::cpu::{affinity, pin_current_thread};
 use linux::nic::{Offload, set_offload};
 use model::dut::{SinkKind, SourceKind};
-use pathmeter_frames::{Arrived, Burst, FrameSpec, Outer, Sent, Sink, Stop, Watch, open_sink, open_source};
+use pathmeter_frames::{Arrived, Burst, FrameSpec, Sent, Sink, Stop, Watch, open_sink, open_source};
 use std::thread;
 use units::Bytes;
 use units::framing::{Imix, Network};
@@ -58,7 +58,7 @@ impl Lab {
 /// The same frames in a tunnel.
 fn wrapped(spec: FrameSpec) -> FrameSpec {
     let [source, destination] = ["2001:2::a", "2001:2::b"].map(|text| text.parse().expect("an address"));
-    FrameSpec { outer: Some(Outer { source, destination }), ..spec }
+    FrameSpec { outer: Some((source, destination)), ..spec }
 }
 
 fn pairs() -> impl Iterator<Item = (SourceKind, SinkKind)> {

@@ -6,7 +6,7 @@ use linux::capture::Capture;
 use linux::clock::mono_now;
 use linux::nic::{Offload, set_offload};
 use model::dut::SourceKind;
-use pathmeter_frames::{FrameSpec, Ports};
+use pathmeter_frames::FrameSpec;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::Command;
@@ -17,7 +17,7 @@ fn captured(lab: &Lab, source: SourceKind, spec: &FrameSpec, frames: u64) -> lin
     let family = if spec.is_ipv6() { 6 } else { 4 };
     let listen = || {
         set_offload("eth0", Offload::Gro, true)?;
-        let peer = spec.outer.map_or(spec.source, |outer| outer.source.into());
+        let peer = spec.outer.map_or(spec.source, |(source, _)| source.into());
         Capture { interface: "eth0".into(), peer, snap: 10_000, memory: Bytes(4 << 20) }.start()
     };
     let mut captor = lab.receiver.run(listen)??;
@@ -39,11 +39,11 @@ fn captured(lab: &Lab, source: SourceKind, spec: &FrameSpec, frames: u64) -> lin
 
 /// The packet inside the tunnel, as a frame of its own.
 fn bare(frame: &[u8], spec: &FrameSpec) -> Vec<u8> {
-    let Some(outer) = spec.outer else { return frame.to_vec() };
+    let Some((source, destination)) = spec.outer else { return frame.to_vec() };
     let (header, packet) = frame[12..].split_at(2 + 40);
     assert_eq!(header[..6], [0x86, 0xdd, 0x60, 0, 0, 0]);
     assert_eq!(header[6..10], [(packet.len() >> 8) as u8, packet.len() as u8, 4, spec.hop_limit]);
-    assert_eq!(header[10..], [outer.source.octets(), outer.destination.octets()].concat());
+    assert_eq!(header[10..], [source.octets(), destination.octets()].concat());
     [&frame[..12], &[8, 0], packet].concat()
 }
 
@@ -59,7 +59,7 @@ fn specs(lab: &Lab) -> Vec<FrameSpec> {
         FrameSpec { sizes: sizes(&[64, 1518, 571]), ..lab.spec(4, 0) },
         FrameSpec { sizes: sizes(&[1518, 89]), vlan: Some(7), ..lab.spec(6, 0) },
         FrameSpec { vlan: Some(4094), ..lab.spec(4, 68) },
-        FrameSpec { ports: Ports::Fixed { source: 4000, destination: 5000 }, ..lab.spec(4, 512) },
+        FrameSpec { ports: Some((4000, 5000)), ..lab.spec(4, 512) },
         wrapped(lab.spec(4, 64)),
         wrapped(FrameSpec { sizes: sizes(&[64, 1478, 571]), vlan: Some(7), ..lab.spec(4, 0) }),
     ]

@@ -6,7 +6,7 @@ use linux::netlink::{Link, Network, OperState};
 use linux::nic::{Offload, set_offload};
 use pathmeter_frames::bpf::assembler::{Assembler, If, Op, Reg, Size};
 use pathmeter_frames::bpf::{Map, Program};
-use pathmeter_frames::{Arrived, Burst, FrameSpec, Ports, Sink};
+use pathmeter_frames::{Arrived, Burst, FrameSpec, Sink};
 use std::net::IpAddr;
 use std::thread;
 use units::{Bytes, Nanos};
@@ -93,7 +93,7 @@ impl Lab {
             source: address(family, 0, 1),
             destination: address(family, 1, 1),
             hop_limit: 64,
-            ports: Ports::Random,
+            ports: None,
             vlan: None,
             outer: None,
             sizes: vec![Bytes(size)],

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 /// Finds the largest packet that crosses a path whole.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Search {
     least: u32,
     base: u32,
@@ -84,20 +84,7 @@ impl Search {
         let most = most.max(1);
         let least = least.clamp(1, most);
         let base = if ipv6 { super::least_mtu(true) } else { BASE_IPV4 }.clamp(least, most);
-        Search {
-            least,
-            base,
-            most,
-            tallies: BTreeMap::new(),
-            earlier: BTreeMap::new(),
-            hints: Vec::new(),
-            observed: Vec::new(),
-            rounds: 0,
-            silent: 0,
-            changed: false,
-            weighing: None,
-            over: None,
-        }
+        Search { least, base, most, ..Search::default() }
     }
 
     /// The next round; `None`: the search is over.

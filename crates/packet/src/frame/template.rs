@@ -1,6 +1,6 @@
 //! The constant part of every frame of a trial.
 
-use super::{FrameError, FrameSpec, Offsets, Outer, Ports};
+use super::{FrameError, FrameSpec, Offsets};
 use crate::checksum::Sum;
 use crate::{Ip, header};
 use std::net::IpAddr;
@@ -34,14 +34,14 @@ impl FrameSpec {
             frame[14..16].copy_from_slice(&vlan.to_be_bytes());
         }
         frame[packet - 2..packet].copy_from_slice(&self.ether_type().to_be_bytes());
-        if let Some(Outer { source, destination }) = self.outer {
+        if let Some((source, destination)) = self.outer {
             let (payload, next, hops) = (length_from(ip), Ip::IPV4, self.hop_limit);
             let outer = header::Ipv6 { label: 0, payload, next, hops, source, destination };
             frame[packet..ip].copy_from_slice(&outer.bytes());
         }
         let (length, of_udp) = (length_from(ip), length_from(udp));
         let ip_sum = self.write_ip(&mut frame[ip..udp], length, of_udp);
-        if let Ports::Fixed { source, destination } = self.ports {
+        if let Some((source, destination)) = self.ports {
             frame[udp..udp + 2].copy_from_slice(&source.to_be_bytes());
             frame[udp + 2..udp + 4].copy_from_slice(&destination.to_be_bytes());
         }

@@ -1,7 +1,7 @@
 //! Frames written in user space: byte for byte those that the generator in the kernel makes, except for the time in them.
 
 use super::{DESTINATION_PORTS, PortRange, SCATTER, SOURCE_PORTS};
-use super::{FrameError, FrameSpec, Offsets, Ports, Template};
+use super::{FrameError, FrameSpec, Offsets, Template};
 use crate::checksum::Sum;
 use units::time::MonoTime;
 
@@ -30,7 +30,7 @@ impl Writer {
             lengths: spec.lengths().collect(),
             is_mixed: spec.is_mixed(),
             is_ipv6: spec.is_ipv6(),
-            has_changing_ports: spec.ports == Ports::Random,
+            has_changing_ports: spec.ports.is_none(),
             is_timed: spec.is_timed(),
         })
     }

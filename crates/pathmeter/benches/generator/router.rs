@@ -5,7 +5,7 @@ use super::common::turns::{Entrant, Measured, Plan};
 use super::run::{Link, RECEIVER, Run, TAG, cpu_of, settled, watched};
 use anyhow::Context;
 use frames::napi::NapiThreads;
-use frames::{Burst, FrameSpec, Ports, open_source};
+use frames::{Burst, FrameSpec, open_source};
 use linux::namespace::Namespace;
 use linux::netlink::Network;
 use linux::nic::{Offload, set_offload};
@@ -71,7 +71,7 @@ impl Track {
             source: address(0, 1),
             destination: address(1, 1),
             hop_limit: 64,
-            ports: Ports::Fixed { source: 49_152, destination: 7 },
+            ports: Some((49_152, 7)),
             vlan: None,
             outer: None,
             sizes: vec![Bytes(64)],

@@ -3,7 +3,7 @@
 use super::common::lab::{FAR, LINK, NEAR};
 use super::common::machine::Watch;
 use frames::napi::NapiThreads;
-use frames::{Arrived, Burst, FrameSpec, Ports, Sent, Sink, Source, Stop, Watch as Watched, open_sink};
+use frames::{Arrived, Burst, FrameSpec, Sent, Sink, Source, Stop, Watch as Watched, open_sink};
 use linux::cpu::pin_current_thread;
 use linux::namespace::Namespace;
 use linux::netlink::Network;
@@ -104,7 +104,7 @@ pub(crate) fn spec(near: &Namespace, far: &Namespace) -> anyhow::Result<FrameSpe
         source: NEAR,
         destination: FAR,
         hop_limit: 64,
-        ports: Ports::Fixed { source: 49_152, destination: PORT },
+        ports: Some((49_152, PORT)),
         vlan: None,
         outer: None,
         sizes: vec![Bytes(64)],

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &AgentArgs, global: &Common) -> Result<Exit> {
         named: named(&args.targets)?,
         allowed: allowed(&args.rules),
     };
-    let config = || Config { native: args.port, token, ..Config::default() };
+    let config = || Config { native: Some(args.port), token, ..Config::default() };
     let server = (!args.no_listen).then(|| Server::bind(config())).transpose()?;
     let metrics = args.metrics.map(Exporter::bind).transpose()?;
     let asked =

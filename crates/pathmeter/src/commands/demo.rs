@@ -37,7 +37,7 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> Result<Exit> {
     let measured = std::thread::scope(|scope| {
         let stop = Interrupt::default();
         let (client, here) = (namespace(&lab, &topology.from)?, namespace(&lab, &topology.to)?);
-        let server = here.run(|| Server::bind(Config { max_tests: 8, ..Config::default() }))??;
+        let server = here.run(|| Server::bind(Config { max_tests: Some(8), ..Config::default() }))??;
         let ended = stop.clone();
         let observer: Arc<dyn Observer> = Arc::new(Notes);
         // The lab alone can reach it.

@@ -9,7 +9,6 @@ use crate::signals;
 use cli::files::{key, token};
 use cli::{Common, ServeArgs};
 use engine::error::Result;
-use engine::server::dialogues::DEFAULT_TESTS;
 use engine::server::metrics::{Counted, Metrics};
 use engine::server::{Config, Confined, Server};
 use engine::session::tls::ServerTls;
@@ -52,7 +51,7 @@ fn rights(args: &ServeArgs) -> Result<Confined> {
 fn config(args: &ServeArgs) -> Result<Config> {
     Ok(Config {
         bind: args.bind,
-        native: args.port,
+        native: Some(args.port),
         // Those systemd passed to us.
         listeners: linux::privilege::activation::listeners()?,
         iperf3: args.iperf3_port(),
@@ -70,7 +69,7 @@ fn config(args: &ServeArgs) -> Result<Config> {
         tls: tls(args)?,
         max_time: args.max_time,
         max_rate: args.max_rate,
-        max_tests: args.max_tests.unwrap_or(DEFAULT_TESTS),
+        max_tests: args.max_tests,
         one_off: args.one_off,
         frames_ports: args.frames_port.clone(),
         frames_anywhere: args.frames_anywhere,

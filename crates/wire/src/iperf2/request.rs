@@ -84,9 +84,10 @@ pub enum Traffic {
 }
 
 /// Shape of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     /// A plain stream.
+    #[default]
     Stream,
     /// Frames at a constant rate; their settings, where the server sends them too.
     Isochronous(Option<Frames>),

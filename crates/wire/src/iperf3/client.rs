@@ -115,12 +115,8 @@ impl Client {
             }
             WorkReply::Throughput(Reply::SendersDone(_)) => self.note_senders_done(now),
             WorkReply::Throughput(Reply::Measured { result, .. }) => self.measured(now, &result),
-            WorkReply::Throughput(Reply::Sample(_)) => {}
-            WorkReply::Probes(_)
-            | WorkReply::RoundTrips(_)
-            | WorkReply::Frames(_)
-            | WorkReply::Load(_)
-            | WorkReply::InBand(_) => {}
+            // Samples, and replies to other kinds of work.
+            _ => {}
         }
         Ok(())
     }

@@ -134,12 +134,8 @@ impl Server {
                 self.measured = Some((*result, report));
                 self.answer_when_ready(now);
             }
-            WorkReply::Throughput(Reply::Sample(_)) => {}
-            WorkReply::Probes(_)
-            | WorkReply::RoundTrips(_)
-            | WorkReply::Frames(_)
-            | WorkReply::Load(_)
-            | WorkReply::InBand(_) => {}
+            // Samples, and replies to other kinds of work.
+            _ => {}
         }
         Ok(())
     }

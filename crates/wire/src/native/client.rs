@@ -133,11 +133,8 @@ impl Kind for Test {
             WorkReply::Open(_) => self.flows_open(talk, now),
             WorkReply::Failed(reason) => return Err(talk.failed(reason)),
             WorkReply::Throughput(reply) => return self.running(talk, now, reply),
-            WorkReply::Probes(_)
-            | WorkReply::RoundTrips(_)
-            | WorkReply::Frames(_)
-            | WorkReply::Load(_)
-            | WorkReply::InBand(_) => {}
+            // Replies to other kinds of work.
+            _ => {}
         }
         Ok(())
     }

@@ -4,8 +4,8 @@
 //! request after the other ([`FramesAsk`]) and receives a reply to each ([`FramesReply`]).
 
 pub use crate::work::frames::{
-    FrameBurst, FramePace, FrameSpec, FramesAddressing, FramesAsk, FramesCounted, FramesPort, FramesReply,
-    FramesSent, FramesSilence, FramesVariation, FramesWish,
+    Addressing, Burst, FrameSpec, FramesAsk, FramesCounted, FramesPort, FramesReply, FramesSilence,
+    FramesVariation, FramesWish, Pace, Sent,
 };
 pub(super) use check::check_wish;
 pub use check::{MAX_FRAMES, MAX_SIZES};

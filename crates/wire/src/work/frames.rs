@@ -1,12 +1,14 @@
 //! Frames sent and counted on an interface of this host (native server).
 
+pub use model::dut::{Burst, Pace, Sent};
+pub use packet::frame::FrameSpec;
+
 use super::{Refusal, WorkReply, WorkRequest};
-use crate::hex::EthernetAddress;
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::units::{Bytes, Nanos};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 /// Requests of the server's machine for an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,16 +49,16 @@ pub struct FramesWish {
     pub interface: String,
     /// Addressing that the interface gets in any case, until the session ends.
     #[serde(default)]
-    pub addressing: FramesAddressing,
+    pub addressing: Addressing,
     /// Addressing that it gets in a family in which it has no address.
     #[serde(default)]
-    pub fallback: FramesAddressing,
+    pub fallback: Addressing,
 }
 
 /// Addresses of an interface, and of the routers on its link behind which the other port is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct FramesAddressing {
+pub struct Addressing {
     /// Each with the length of its network's prefix.
     pub addresses: Vec<(IpAddr, u8)>,
     /// One of each family at most.
@@ -69,7 +71,8 @@ pub struct FramesPort {
     /// Its properties.
     pub facts: PortFacts,
     /// Its Ethernet address: the source of its frames, whatever the client requests.
-    pub mac: EthernetAddress,
+    #[serde(with = "packet::ethernet_address")]
+    pub mac: [u8; 6],
     /// Its addresses, IPv4 and IPv6.
     pub addresses: Vec<IpAddr>,
     /// Sources of frames that it may support, the fastest first: not tried yet.
@@ -111,10 +114,10 @@ pub enum FramesAsk {
     Send {
         /// The source.
         source: SourceKind,
-        /// The frames.
+        /// The frames; the interface's address is used in place of their sender's.
         spec: FrameSpec,
         /// Their number and rate.
-        burst: FrameBurst,
+        burst: Burst,
     },
     /// Report the frames sent, when all are.
     Sent {},
@@ -129,68 +132,17 @@ pub enum FramesReply {
     /// Frames for this address go there.
     NextHop {
         /// The Ethernet address.
-        mac: EthernetAddress,
+        #[serde(with = "packet::ethernet_address")]
+        mac: [u8; 6],
     },
     /// The counting or sending has begun.
     Begun {},
     /// The counts.
     Counted(Box<FramesCounted>),
     /// The frames sent.
-    Sent(FramesSent),
+    Sent(Sent),
     /// The request cannot be carried out or is not allowed; the session goes on.
     Refused(Refusal),
-}
-
-/// The frames of a trial.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FrameSpec {
-    /// Ethernet address of the sender; when the server sends, its interface's address is used instead.
-    pub source_mac: EthernetAddress,
-    /// Ethernet address of the next hop.
-    pub destination_mac: EthernetAddress,
-    /// Source address.
-    pub source: IpAddr,
-    /// Destination address.
-    pub destination: IpAddr,
-    /// Time to live or hop limit.
-    pub hop_limit: u8,
-    /// Source and destination UDP port; absent: ports that change with each frame (RFC 4814 section 4.5).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ports: Option<(u16, u16)>,
-    /// The number of a VLAN.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vlan: Option<u16>,
-    /// Both ends of a tunnel of IPv4 in IPv6 (RFC 2473): the frames have its header, which their sizes leave out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outer: Option<(Ipv6Addr, Ipv6Addr)>,
-    /// Sizes with the FCS, used in turn.
-    pub sizes: Vec<Bytes>,
-    /// Distinguishes the frames of this trial from any others.
-    pub tag: u32,
-}
-
-/// Number and rate of frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FrameBurst {
-    /// Number of frames.
-    pub frames: u64,
-    /// Time from one frame to the next; 0: as fast as possible.
-    pub interval_ps: u64,
-    /// More frames at another pace, directly after these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub then: Option<FramePace>,
-    /// Longest time from the first frame to the last.
-    #[serde(rename = "time_ns")]
-    pub time: Nanos,
-}
-
-/// Frames at a pace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FramePace {
-    /// Number of frames.
-    pub frames: u64,
-    /// Time from one frame to the next; never 0.
-    pub interval_ps: u64,
 }
 
 /// Counts of the frames that arrived at the interface. One-way delays are not reported: sender and receiver have two clocks.
@@ -240,31 +192,6 @@ pub struct FramesSilence {
     /// Time from its end to the end of the counting.
     #[serde(rename = "ago_ns")]
     pub ago: Nanos,
-}
-
-/// The frames sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FramesSent {
-    /// Frames handed to the interface.
-    pub frames: u64,
-    /// Time from the first frame to the last.
-    #[serde(rename = "time_ns")]
-    pub time: Nanos,
-    /// The most that a frame was behind its scheduled time.
-    #[serde(rename = "late_ns")]
-    pub late: Nanos,
-    /// Time by which the schedule was moved because the host delayed frames: absent from ends that send those at once.
-    #[serde(rename = "held_ns", default)]
-    pub held: Nanos,
-    /// Number of pauses in sending caused by the host.
-    pub gaps: u32,
-}
-
-impl FrameBurst {
-    /// All frames, of both paces.
-    pub fn all_frames(&self) -> u64 {
-        self.frames.saturating_add(self.then.map_or(0, |pace| pace.frames))
-    }
 }
 
 fn yes() -> bool {

@@ -5,10 +5,10 @@ use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use pathmeter_wire::native::frames::{
-    FrameBurst, FrameSpec, FramesAddressing, FramesAsk, FramesClient, FramesCounted, FramesPort, FramesReply,
-    FramesSent, FramesSilence, FramesVariation, FramesWish,
+    Addressing, Burst, FrameSpec, FramesAsk, FramesClient, FramesCounted, FramesPort, FramesReply,
+    FramesSilence, FramesVariation, FramesWish, Sent,
 };
-use pathmeter_wire::native::{ClientConfig, EthernetAddress, Refusal, ServerConfig};
+use pathmeter_wire::native::{ClientConfig, Refusal, ServerConfig};
 use pathmeter_wire::work::frames::{PortAnswer, PortRequest};
 use pathmeter_wire::{Input, Policy, ProtocolError, WorkReply, WorkRequest};
 use std::collections::VecDeque;
@@ -125,14 +125,14 @@ impl Steps for World {
 
 fn wish() -> FramesWish {
     let addresses = vec![([198, 19, 0, 1].into(), 24), (std::net::Ipv6Addr::LOCALHOST.into(), 64)];
-    let fallback = FramesAddressing { addresses, gateways: vec![[198, 19, 0, 254].into()] };
+    let fallback = Addressing { addresses, gateways: vec![[198, 19, 0, 254].into()] };
     FramesWish { interface: "eth1".into(), fallback, ..FramesWish::default() }
 }
 
 fn port() -> FramesPort {
     FramesPort {
         facts: PortFacts { name: "eth1".into(), mtu: 1500, ..PortFacts::default() },
-        mac: EthernetAddress::new([2, 0, 0, 0, 0, 9]),
+        mac: [2, 0, 0, 0, 0, 9],
         addresses: vec![[198, 19, 0, 1].into()],
         sources: vec![SourceKind::LiveFrames, SourceKind::Packet],
         sinks: vec![SinkKind::Xdp],
@@ -142,8 +142,8 @@ fn port() -> FramesPort {
 
 fn spec() -> FrameSpec {
     FrameSpec {
-        source_mac: EthernetAddress::new([2, 0, 0, 0, 0, 9]),
-        destination_mac: EthernetAddress::new([2, 0, 0, 0, 0, 1]),
+        source_mac: [2, 0, 0, 0, 0, 9],
+        destination_mac: [2, 0, 0, 0, 0, 1],
         source: [198, 19, 0, 1].into(),
         destination: [198, 18, 0, 1].into(),
         hop_limit: 64,
@@ -156,8 +156,8 @@ fn spec() -> FrameSpec {
 }
 
 /// A few frames in a minute.
-fn burst() -> FrameBurst {
-    FrameBurst { frames: 60_000, interval_ps: 1_000_000_000, then: None, time: Nanos::from_secs(61) }
+fn burst() -> Burst {
+    Burst { frames: 60_000, interval_ps: 1_000_000_000, then: None, time: Nanos::from_secs(61) }
 }
 
 fn send() -> FramesAsk {
@@ -170,7 +170,7 @@ fn count() -> FramesAsk {
 
 fn sent(frames: u64) -> FramesReply {
     let (time, held) = (Nanos::from_secs(60), Nanos(7));
-    FramesReply::Sent(FramesSent { frames, time, late: Nanos(1), held, gaps: 0 })
+    FramesReply::Sent(Sent { frames, time, late: Nanos(1), held, gaps: 0 })
 }
 
 fn counted(frames: u64) -> FramesCounted {
@@ -188,7 +188,7 @@ fn the_port_is_reported_as_the_server_has_it() {
 #[test]
 fn questions_reach_the_driver_whole_and_their_answers_the_client() {
     let mut world = ready();
-    let mac = EthernetAddress::new([2, 0, 0, 0, 0, 1]);
+    let mac = [2, 0, 0, 0, 0, 1];
     let hop = FramesAsk::NextHop { to: [198, 18, 0, 1].into() };
     assert_eq!(world.answered(hop, FramesReply::NextHop { mac }), FramesReply::NextHop { mac });
     assert_eq!(world.answered(count(), FramesReply::Begun {}), FramesReply::Begun {});

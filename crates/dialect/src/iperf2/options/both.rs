@@ -1,185 +1,118 @@
 //! The options of both roles, one row each.
 
 use super::histograms::histograms;
-use super::{Row, Taken, host_port_device, row};
-use crate::getopt::Value;
+use super::{Row, Taken, host_port_device};
+use crate::getopt::{row, set};
 use crate::iperf2::numbers::{amount, real, within};
 use crate::iperf2::{CommandLine, Fault, Request};
 use crate::numbers::{any_base, code_point, nanos};
 use model::marks::Dscp;
 use model::plan::Transport;
+use model::units::BitRate;
 
 /// Options of client and server.
 pub(in crate::iperf2) const BOTH: &[Row] = &[
-    row(Some('e'), "enhanced", Value::None, "say more of each interval", |line, _| {
-        line.both.enhanced = true;
-        Ok(())
+    row(
+        "-b --bandwidth N[kmgKMG|pps]",
+        "rate of each stream, bits or packets a second; UDP 1M, TCP no limit",
+        rate,
+    ),
+    row("-e --enhanced", "say more of each interval", |line, _| set(&mut line.both.enhanced, true)),
+    row("-f --format bkmgBKMGaA", "unit: small letters bits, capitals bytes", unit),
+    row("-i --interval SECONDS", "time between reports; without it the end only", |line, text| {
+        set(&mut line.both.interval, Some(nanos(real("-i", text, 0.005, 4294.0)?)))
     }),
-    row(Some('f'), "format", Value::Needed("bkmgBKMGaA"), "unit: small letters bits, capitals bytes", unit),
+    row("-l --len N[kmKM]", "bytes of a write or datagram; TCP 128K, UDP 1470 or 1450", |line, text| {
+        set(&mut line.client.test.length, within("-l", text, 1, 16 << 20)?)
+    }),
     row(
-        Some('i'),
-        "interval",
-        Value::Needed("SECONDS"),
-        "time between reports; without it the end only",
-        |line, text| {
-            line.both.interval = Some(nanos(real("-i", text, 0.005, 4294.0)?));
-            Ok(())
-        },
-    ),
-    row(
-        Some('l'),
-        "len",
-        Value::Needed("N[kmKM]"),
-        "bytes of a write or datagram; TCP 128K, UDP 1470 or 1450",
-        |line, text| {
-            line.client.test.length = within("-l", text, 1, 16 << 20)?;
-            Ok(())
-        },
-    ),
-    row(
-        None,
-        "histograms",
-        Value::Optional("WIDTH[u|m],N,LOW,HIGH"),
+        "--histograms[=WIDTH[u|m],N,LOW,HIGH]",
         "times in bins: of writes, delays, bursts, round trips",
         histograms,
     ),
-    row(None, "udp-histograms", Value::Optional("WIDTH[u|m],N,LOW,HIGH"), "", histograms),
-    row(Some('m'), "print_mss", Value::None, "print the largest TCP segment", |line, _| {
-        line.both.print_mss = true;
+    row("--udp-histograms[=WIDTH[u|m],N,LOW,HIGH]", "", histograms),
+    row("-m --print_mss", "print the largest TCP segment", |line, _| set(&mut line.both.print_mss, true)),
+    row("-o --output FILE", "write the reports to FILE", |line, text| {
+        set(&mut line.both.output, Some(text.into()))
+    }),
+    row("-p --port N[-M]", "port to listen on (all from N to M) or connect to (5001)", |line, text| {
+        let (first, last) = text.split_once('-').map_or((text, None), |(first, last)| (first, Some(last)));
+        line.both.port = port(first)?;
+        line.both.last_port = last.map(port).transpose()?;
+        let ports = line.both.last_port.map_or(1, |last| last.saturating_sub(line.both.port));
+        if ports == 0 || ports > MOST_PORTS {
+            return Err(Fault::value("-p", text, "N-M with M above N, and at most 100 ports"));
+        }
         Ok(())
     }),
-    row(Some('o'), "output", Value::Needed("FILE"), "write the reports to FILE", |line, text| {
-        line.both.output = Some(text.into());
+    row("--permit-key[=KEY]", "serve only clients that know KEY (TCP)", |line, text| {
+        if !(4..=128).contains(&text.len()) {
+            return Err(Fault::value("--permit-key", text, "--permit-key=KEY of 4 to 128 characters"));
+        }
+        line.both.key = Some(text.into());
         Ok(())
     }),
-    row(
-        Some('p'),
-        "port",
-        Value::Needed("N[-M]"),
-        "port to listen on (all from N to M) or connect to (5001)",
-        |line, text| {
-            let (first, last) =
-                text.split_once('-').map_or((text, None), |(first, last)| (first, Some(last)));
-            line.both.port = port(first)?;
-            line.both.last_port = last.map(port).transpose()?;
-            let ports = line.both.last_port.map_or(1, |last| last.saturating_sub(line.both.port));
-            if ports == 0 || ports > MOST_PORTS {
-                return Err(Fault::value("-p", text, "N-M with M above N, and at most 100 ports"));
-            }
-            Ok(())
-        },
-    ),
-    row(
-        None,
-        "permit-key",
-        Value::Optional("KEY"),
-        "serve only clients that know KEY (TCP)",
-        |line, text| {
-            if !(4..=128).contains(&text.len()) {
-                return Err(Fault::value("--permit-key", text, "--permit-key=KEY of 4 to 128 characters"));
-            }
-            line.both.key = Some(text.into());
-            Ok(())
-        },
-    ),
-    row(None, "sum-only", Value::None, "print the sums only", |line, _| {
-        line.both.sum_only = true;
-        Ok(())
+    row("--sum-only", "print the sums only", |line, _| set(&mut line.both.sum_only, true)),
+    row("--hide-ips", "hide addresses", |line, _| set(&mut line.both.hide_ips, true)),
+    row("-t --time SECONDS", "how long to send (10) or, as server, to serve", |line, text| {
+        set(&mut line.both.time, Some(nanos(real("-t", text, 0.0, LONGEST)?)))
     }),
-    row(None, "hide-ips", Value::None, "hide addresses", |line, _| {
-        line.both.hide_ips = true;
-        Ok(())
+    row("-u --udp", "UDP and not TCP", |line, _| set(&mut line.client.test.transport, Transport::Udp)),
+    row("-w --window N[KM]", "size of the socket's buffer", |line, text| {
+        set(&mut line.client.test.window, Some(within("-w", text, 1, 1 << 30)?))
     }),
     row(
-        Some('t'),
-        "time",
-        Value::Needed("SECONDS"),
-        "how long to send (10) or, as server, to serve",
-        |line, text| {
-            line.both.time = Some(nanos(real("-t", text, 0.0, LONGEST)?));
-            Ok(())
-        },
-    ),
-    row(Some('u'), "udp", Value::None, "UDP and not TCP", |line, _| {
-        line.client.test.transport = Transport::Udp;
-        Ok(())
-    }),
-    row(Some('w'), "window", Value::Needed("N[KM]"), "size of the socket's buffer", |line, text| {
-        line.client.test.window = Some(within("-w", text, 1, 1 << 30)?);
-        Ok(())
-    }),
-    row(
-        Some('x'),
-        "reportexclude",
-        Value::Needed("CDMSV"),
+        "-x --reportexclude CDMSV",
         "leave out reports: connection, data, multicast, settings, server",
         exclude,
     ),
-    row(Some('y'), "reportstyle", Value::Needed("C"), "comma-separated values", |line, text| {
+    row("-y --reportstyle C", "comma-separated values", |line, text| {
         if !text.eq_ignore_ascii_case("c") {
             return Err(Fault::value("-y", text, "C is the only style"));
         }
         line.both.csv = true;
         Ok(())
     }),
-    row(
-        Some('B'),
-        "bind",
-        Value::Needed("HOST[:PORT][%DEV]"),
-        "local address, port and interface",
-        |line, text| {
-            let (host, port, device) = host_port_device(text)?;
-            (line.both.bind, line.both.bind_port) = (Some(host).filter(|host| !host.is_empty()), port);
-            line.both.device = device.or(line.both.device.take());
-            Ok(())
-        },
-    ),
-    row(Some('M'), "mss", Value::Needed("N"), "largest TCP segment (TCP_MAXSEG)", |line, text| {
-        line.client.test.mss = Some(within("-M", text, 88, 32_767)?);
+    row("-B --bind HOST[:PORT][%DEV]", "local address, port and interface", |line, text| {
+        let (host, port, device) = host_port_device(text)?;
+        (line.both.bind, line.both.bind_port) = (Some(host).filter(|host| !host.is_empty()), port);
+        line.both.device = device.or(line.both.device.take());
         Ok(())
     }),
-    row(Some('N'), "nodelay", Value::None, "send each write at once (TCP_NODELAY)", |line, _| {
-        line.client.test.nodelay = true;
+    row("-P --parallel N", "streams, 1 to 128; a server ends after N clients", |line, text| {
+        line.client.test.streams = within("-P", text, 1, 128)?;
+        line.server.clients = Some(line.client.test.streams);
         Ok(())
     }),
-    row(Some('S'), "tos", Value::Needed("TOS"), "TOS byte or its name, such as ef or 0x10", tos),
-    row(None, "dscp", Value::Needed("DSCP"), "DSCP by name (ef, af41, …) or number, 0 to 63", dscp),
-    row(Some('Z'), "tcp-congestion", Value::Needed("NAME"), "TCP congestion control", |line, text| {
-        line.client.test.congestion = Some(text.into());
-        Ok(())
+    row("-M --mss N", "largest TCP segment (TCP_MAXSEG)", |line, text| {
+        set(&mut line.client.test.mss, Some(within("-M", text, 88, 32_767)?))
     }),
-    row(None, "linux-congestion", Value::Needed("NAME"), "", |line, text| {
-        line.client.test.congestion = Some(text.into());
-        Ok(())
+    row("-N --nodelay", "send each write at once (TCP_NODELAY)", |line, _| {
+        set(&mut line.client.test.nodelay, true)
     }),
-    row(Some('4'), "v4", Value::None, "IPv4 only", |line, _| {
+    row("-S --tos TOS", "TOS byte or its name, such as ef or 0x10", tos),
+    row("--dscp DSCP", "DSCP by name (ef, af41, …) or number, 0 to 63", dscp),
+    row("-Z --tcp-congestion NAME", "TCP congestion control", |line, text| {
+        set(&mut line.client.test.congestion, Some(text.into()))
+    }),
+    row("--linux-congestion NAME", "", |line, text| set(&mut line.client.test.congestion, Some(text.into()))),
+    row("-4 --v4", "IPv4 only", |line, _| {
         (line.both.ipv4, line.both.ipv6) = (true, false);
         Ok(())
     }),
-    row(Some('6'), "v6", Value::None, "IPv6", |line, _| {
+    row("-6 --v6", "IPv6", |line, _| {
         (line.both.ipv4, line.both.ipv6) = (false, true);
         Ok(())
     }),
-    row(Some('V'), "ipv6_domain", Value::None, "IPv6", |line, _| {
+    row("-V --ipv6_domain", "IPv6", |line, _| {
         (line.both.ipv4, line.both.ipv6) = (false, true);
         Ok(())
     }),
-    row(Some('z'), "realtime", Value::None, "accepted; this program needs no such priority", |_, _| Ok(())),
-    row(None, "NUM_REPORT_STRUCTS", Value::Needed("N"), "", |_, text| {
-        amount("--NUM_REPORT_STRUCTS", text).map(drop)
-    }),
-    row(None, "utc", Value::None, "print times of day in UTC", |line, _| {
-        line.both.utc = true;
-        Ok(())
-    }),
-    row(Some('h'), "help", Value::None, "say this and end", |line, _| {
-        line.stop = Some(Request::Help);
-        Ok(())
-    }),
-    row(Some('v'), "version", Value::None, "say the version and end", |line, _| {
-        line.stop = Some(Request::Version);
-        Ok(())
-    }),
+    row("-z --realtime", "accepted; this program needs no such priority", |_, _| Ok(())),
+    row("--NUM_REPORT_STRUCTS N", "", |_, text| amount("--NUM_REPORT_STRUCTS", text).map(drop)),
+    row("--utc", "print times of day in UTC", |line, _| set(&mut line.both.utc, true)),
+    row("-h --help", "say this and end", |line, _| set(&mut line.stop, Some(Request::Help))),
+    row("-v --version", "say the version and end", |line, _| set(&mut line.stop, Some(Request::Version))),
 ];
 
 pub(super) fn port(text: &str) -> Result<u16, Fault> {
@@ -191,6 +124,21 @@ fn unit(line: &mut CommandLine, text: &str) -> Taken {
     match (letters.next(), letters.next()) {
         (Some(letter), None) if "bkmgtaBKMGTA".contains(letter) => line.both.unit = Some(letter),
         _ => return Err(Fault::value("-f", text, "one letter of bkmgtaBKMGTA")),
+    }
+    Ok(())
+}
+
+fn rate(line: &mut CommandLine, text: &str) -> Taken {
+    let packets = text.strip_suffix("pps").or_else(|| text.strip_suffix("PPS"));
+    if text.contains(',') {
+        return Err(Fault::not_served("-b with a deviation", "give one rate"));
+    }
+    line.client.rate_given = true;
+    match packets {
+        Some(packets) => {
+            line.client.extras.packet_rate = Some(amount("-b", packets)?).filter(|rate| *rate > 0)
+        }
+        None => line.client.test.bitrate = Some(BitRate(amount("-b", text)?)).filter(|rate| rate.0 > 0),
     }
     Ok(())
 }

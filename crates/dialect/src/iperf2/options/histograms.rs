@@ -44,7 +44,6 @@ pub(super) fn jitter(line: &mut CommandLine, text: &str) -> Taken {
     let micros = if text.is_empty() { 100 } else { within("--jitter-histograms", text, 1, 1_000_000)? };
     let shape = BinShape { width: Nanos::from_micros(micros.into()), count: JITTER_BINS };
     line.server.jitter = Some(shape);
-    line.server_only.push("--jitter-histograms");
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use model::time::WallTime;
 use model::units::Nanos;
 
 /// Writes the text of one test at one end.
+#[derive(Default)]
 pub struct Iperf2Text {
     options: Iperf2Options,
     /// The `[ID]` of the first stream; a server goes on counting.
@@ -46,22 +47,7 @@ impl Iperf2Text {
     /// The writer of one test. `first`: the number of its first stream, from 1.
     #[must_use]
     pub fn new(options: Iperf2Options, first: u32) -> Iperf2Text {
-        Iperf2Text {
-            options,
-            first,
-            plan: None,
-            connections: Vec::new(),
-            started: WallTime(0),
-            headings: Vec::new(),
-            named: Vec::new(),
-            waiting: None,
-            totals: Vec::new(),
-            reported: Vec::new(),
-            bounces: false,
-            cut: Cut::default(),
-            trip_times: false,
-            out: String::new(),
-        }
+        Iperf2Text { options, first, ..Iperf2Text::default() }
     }
 
     /// Adds the details of a connection, before [`Event::Started`].

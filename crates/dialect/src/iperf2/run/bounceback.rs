@@ -2,7 +2,7 @@
 
 use super::client::{Ended, beside_load, failure_text};
 use super::facts;
-use super::out::{Out, window};
+use super::out::{self, window};
 use super::zone;
 use crate::Process;
 use crate::iperf2::output::{
@@ -10,6 +10,7 @@ use crate::iperf2::output::{
     Iperf2Role, Iperf2Text, connect_times,
 };
 use crate::iperf2::{Bounceback, CommandLine, Histograms};
+use crate::out::Out;
 use engine::host::interrupt::Interrupt;
 use engine::work::observer::TcpStart;
 use linux::clock::{mono_now, sleep_until, wall_now};
@@ -33,7 +34,7 @@ use wire::stamp::Clock;
 pub(super) fn run(line: &CommandLine, asked: Bounceback, process: Process) -> Result<(), String> {
     let plan = line.plan().map_err(|failure| failure_text(&failure))?;
     let options = line.output_options(Iperf2Role::Client, zone(line));
-    let out = Mutex::new(Out::open(line)?);
+    let out = Mutex::new(out::open(line)?);
     let settings = line.settings(window(Transport::Tcp, true, line.client.test.window));
     let size = settings.length;
     if (size as usize) < MIN_BOUNCE {
@@ -85,7 +86,7 @@ fn measure(
         print(&connect_times(&took, 0).unwrap_or_default());
     }
     ended.into_iter().try_for_each(|(_, ended)| ended)?;
-    lock(out).close()
+    out::close(&lock(out))
 }
 
 /// Waits so long, or until the interrupt.

@@ -1,10 +1,11 @@
 //! `-c`: one test, printed as iPerf2 prints it.
 
-use super::out::{Out, window};
+use super::out::{self, window};
 use super::{complain, facts, zone};
 use crate::Process;
 use crate::iperf2::CommandLine;
 use crate::iperf2::output::{Cut, Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text, connect_times};
+use crate::out::Out;
 use engine::error::{Error, Failure};
 use engine::host::interrupt::Interrupt;
 use engine::work::iperf2::{self, Back};
@@ -21,7 +22,7 @@ use model::units::Nanos;
 pub(super) fn run(line: &CommandLine, process: Process) -> Result<(), String> {
     let plan = line.plan().map_err(|failure| failure_text(&failure))?;
     readable(line)?;
-    let mut out = Out::open(line)?;
+    let mut out = out::open(line)?;
     let mut printer = Printer::new(line, 1);
     out.write(&printer.settings(line));
     let interrupt = (process.interrupt)().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
@@ -44,7 +45,7 @@ pub(super) fn beside_load(
     let Some(load) = line.working_load() else { return test() };
     let plan = load.plan().map_err(|failure| failure_text(&failure))?;
     let mut printer = Printer::new(&load, line.client.test.streams + 1);
-    let mut out = Out::open(&load)?;
+    let mut out = out::open(&load)?;
     std::thread::scope(|scope| {
         let load = scope.spawn(move || measure(&load, &plan, (&mut printer, &mut out), interrupt));
         let tested = test();
@@ -72,7 +73,7 @@ fn measure(
         }
     }
     out.write(&printer.ended());
-    out.close()
+    out::close(out)
 }
 
 /// A sentence for the user, when it went wrong.

@@ -1,10 +1,11 @@
 //! `-s`: serves many clients at once; the lines of each have its own numbers in brackets.
 
-use super::out::{Out, window};
+use super::out::{self, window};
 use super::{complain, facts, zone};
 use crate::Process;
 use crate::iperf2::CommandLine;
 use crate::iperf2::output::{Cut, Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text};
+use crate::out::Out;
 use engine::work::echo::server::join;
 use engine::work::iperf2::{self, Config, Timing};
 use engine::work::observer::{Fact, Observer, SessionEvent, Watcher};
@@ -87,7 +88,7 @@ fn datagram_sockets(line: &CommandLine, addresses: &[SocketAddr]) -> Result<Vec<
 /// A sentence for the user.
 pub(super) fn run(line: &CommandLine, process: Process) -> Result<(), String> {
     let sockets = listen(line)?;
-    let mut out = Out::open(line)?;
+    let mut out = out::open(line)?;
     let options = line.output_options(Iperf2Role::Server, zone(line));
     let transport = line.client.test.transport;
     out.write(&line.settings(window(transport, false, line.client.test.window)).text(&options));
@@ -116,7 +117,7 @@ pub(super) fn run(line: &CommandLine, process: Process) -> Result<(), String> {
         observer: Arc::new(shared.clone()),
     };
     iperf2::serve(config, rights, &interrupt).map_err(|error| format!("ERROR: {error:#}"))?;
-    shared.screen().out.close()
+    out::close(&shared.screen().out)
 }
 
 /// State that all sessions share.

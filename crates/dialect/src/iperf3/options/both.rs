@@ -1,7 +1,7 @@
 //! The options of both roles, one row each.
 
-use super::{MAX_TIME, Row, Taken, client_only, host_and_device, of_sctp, port, row};
-use crate::getopt::Value;
+use super::{MAX_TIME, Row, Taken, host_and_device, of_sctp, port};
+use crate::getopt::{row, set};
 use crate::iperf3::numbers::{any_base, nanos, seconds, whole, within};
 use crate::iperf3::output::WHOLE_TEST;
 use crate::iperf3::{CommandLine, Fault, Json, Keepalive, Request};
@@ -10,160 +10,88 @@ use model::units::Nanos;
 
 /// Options of client and server.
 pub(in crate::iperf3) const BOTH: &[Row] = &[
-    row(Some('p'), "port", Value::Needed("N"), "port of control and data, 5201 without it", |line, text| {
-        line.both.port = port(text)?;
-        Ok(())
+    row("-p --port N", "port of control and data, 5201 without it", |line, text| {
+        set(&mut line.both.port, port(text)?)
     }),
-    row(
-        Some('f'),
-        "format",
-        Value::Needed("kmgtKMGT"),
-        "unit of rates: k, m, g, t bits, or K, M, G, T bytes",
-        unit,
-    ),
-    row(
-        Some('i'),
-        "interval",
-        Value::Needed("SECONDS"),
-        "time between reports, 0.1 to 60; 0 for the end only",
-        interval,
-    ),
-    row(Some('I'), "pidfile", Value::Needed("FILE"), "write the process id to FILE", |line, text| {
-        line.both.pidfile = Some(text.into());
-        Ok(())
+    row("-f --format kmgtKMGT", "unit of rates: k, m, g, t bits, or K, M, G, T bytes", unit),
+    row("-i --interval SECONDS", "time between reports, 0.1 to 60; 0 for the end only", interval),
+    row("-I --pidfile FILE", "write the process id to FILE", |line, text| {
+        set(&mut line.both.pidfile, Some(text.into()))
     }),
-    row(
-        Some('F'),
-        "file",
-        Value::Needed("NAME"),
-        "send this file, or write to it what is received",
-        |line, text| {
-            line.both.file = Some(text.into());
-            Ok(())
-        },
-    ),
-    row(
-        Some('A'),
-        "affinity",
-        Value::Needed("N[,M]"),
-        "run on CPU N; as client, let the server run on CPU M",
-        affinity,
-    ),
-    row(Some('B'), "bind", Value::Needed("HOST[%DEV]"), "local address, and interface", |line, text| {
+    row("-F --file NAME", "send this file, or write to it what is received", |line, text| {
+        set(&mut line.both.file, Some(text.into()))
+    }),
+    row("-A --affinity N[,M]", "run on CPU N; as client, let the server run on CPU M", affinity),
+    row("-B --bind HOST[%DEV]", "local address, and interface", |line, text| {
         let (host, device) = host_and_device(text);
         line.both.bind = Some(host);
         line.both.bind_device = device.or(line.both.bind_device.take());
         Ok(())
     }),
-    row(None, "bind-dev", Value::Needed("DEV"), "interface to send through", |line, text| {
-        line.both.bind_device = Some(text.into());
-        Ok(())
+    row("--cport PORT", "local port; +1 for each further stream", |line, text| {
+        set(&mut line.client.port, Some(port(text)?))
     }),
-    row(Some('V'), "verbose", Value::None, "say more", |line, _| {
-        line.both.verbose = true;
-        Ok(())
+    row("--bind-dev DEV", "interface to send through", |line, text| {
+        set(&mut line.both.bind_device, Some(text.into()))
     }),
-    row(Some('J'), "json", Value::None, "one JSON document at the end", |line, _| {
+    row("-V --verbose", "say more", |line, _| set(&mut line.both.verbose, true)),
+    row("-J --json", "one JSON document at the end", |line, _| {
         if line.both.json == Json::Off {
             line.both.json = Json::Document;
         }
         Ok(())
     }),
-    row(None, "json-stream", Value::None, "one JSON event a line, as it happens", |line, _| {
+    row("--json-stream", "one JSON event a line, as it happens", |line, _| {
         let document = matches!(line.both.json, Json::Stream { document: true });
         line.both.json = Json::Stream { document };
         Ok(())
     }),
-    row(
-        None,
-        "json-stream-full-output",
-        Value::None,
-        "with --json-stream: and the document at the end",
-        |line, _| {
-            line.both.json = Json::Stream { document: true };
-            Ok(())
-        },
-    ),
-    row(None, "logfile", Value::Needed("FILE"), "write the output to FILE", |line, text| {
-        line.both.logfile = Some(text.into());
+    row("--json-stream-full-output", "with --json-stream: and the document at the end", |line, _| {
+        line.both.json = Json::Stream { document: true };
         Ok(())
     }),
-    row(None, "forceflush", Value::None, "flush the output at every interval", |line, _| {
-        line.both.forceflush = true;
+    row("--logfile FILE", "write the output to FILE", |line, text| {
+        set(&mut line.both.logfile, Some(text.into()))
+    }),
+    row("--forceflush", "flush the output at every interval", |line, _| set(&mut line.both.forceflush, true)),
+    row("--timestamps[=FORMAT]", "time before each line, as strftime(3) has it", |line, text| {
+        line.both.timestamps = Some(if text.is_empty() { "%c " } else { text }.into());
         Ok(())
     }),
-    row(
-        None,
-        "timestamps",
-        Value::Optional("FORMAT"),
-        "time before each line, as strftime(3) has it",
-        |line, text| {
-            line.both.timestamps = Some(if text.is_empty() { "%c " } else { text }.into());
-            Ok(())
-        },
-    ),
-    row(
-        None,
-        "rcv-timeout",
-        Value::Needed("MS"),
-        "give up when a receiver sees nothing for so long (120000)",
-        |line, text| {
-            let most = MAX_TIME * 1000;
-            let refusal = "receive timeout value is incorrect or not in range";
-            line.both.receive_timeout = Some(millis(within(text, 100, most, refusal)?));
-            Ok(())
-        },
-    ),
-    row(
-        None,
-        "snd-timeout",
-        Value::Needed("MS"),
-        "give up when TCP data stays unacknowledged for so long",
-        |line, text| {
-            let refusal = "send timeout value is incorrect or not in range";
-            line.both.send_timeout = Some(millis(within(text, 0, MAX_TIME * 1000, refusal)?));
-            Ok(())
-        },
-    ),
-    row(
-        None,
-        "cntl-ka",
-        Value::Optional("IDLE/INTERVAL/COUNT"),
-        "keep the control connection alive (TCP keepalive)",
-        keepalive,
-    ),
-    row(Some('4'), "version4", Value::None, "IPv4 only", |line, _| {
+    row("--rcv-timeout MS", "give up when a receiver sees nothing for so long (120000)", |line, text| {
+        let most = MAX_TIME * 1000;
+        let refusal = "receive timeout value is incorrect or not in range";
+        line.both.receive_timeout = Some(millis(within(text, 100, most, refusal)?));
+        Ok(())
+    }),
+    row("--snd-timeout MS", "give up when TCP data stays unacknowledged for so long", |line, text| {
+        let refusal = "send timeout value is incorrect or not in range";
+        line.both.send_timeout = Some(millis(within(text, 0, MAX_TIME * 1000, refusal)?));
+        Ok(())
+    }),
+    row("--cntl-ka[=IDLE/INTERVAL/COUNT]", "keep the control connection alive (TCP keepalive)", keepalive),
+    row("-4 --version4", "IPv4 only", |line, _| {
         (line.both.ipv4, line.both.ipv6) = (true, false);
         Ok(())
     }),
-    row(Some('6'), "version6", Value::None, "IPv6 only", |line, _| {
+    row("-6 --version6", "IPv6 only", |line, _| {
         (line.both.ipv4, line.both.ipv6) = (false, true);
         Ok(())
     }),
-    row(Some('m'), "mptcp", Value::None, "Multipath TCP, where the kernel has it", |line, _| {
+    row("-m --mptcp", "Multipath TCP, where the kernel has it", |line, _| {
         (line.client.test.transport, line.client.test.mptcp) = (Transport::Tcp, true);
         Ok(())
     }),
-    row(Some('d'), "debug", Value::Optional("LEVEL"), "say everything; 1 to 4", |line, text| {
+    row("-d --debug[=LEVEL]", "say everything; 1 to 4", |line, text| {
         let level = whole(text).and_then(|level| u32::try_from(level).ok());
         line.both.debug = Some(level.unwrap_or(4));
         Ok(())
     }),
-    row(Some('v'), "version", Value::None, "say the version and end", |line, _| {
-        line.stop = Some(Request::Version);
-        Ok(())
-    }),
-    row(Some('h'), "help", Value::None, "say this and end", |line, _| {
-        line.stop = Some(Request::Help);
-        Ok(())
-    }),
-    row(Some('X'), "xbind", Value::Needed("NAME"), "", |_, _| {
-        Err(of_sctp("-X/--xbind", "-B binds TCP and UDP"))
-    }),
+    row("-v --version", "say the version and end", |line, _| set(&mut line.stop, Some(Request::Version))),
+    row("-h --help", "say this and end", |line, _| set(&mut line.stop, Some(Request::Help))),
+    row("-X --xbind NAME", "", |_, _| Err(of_sctp("-X/--xbind", "-B binds TCP and UDP"))),
     row(
-        None,
-        "use-pkcs1-padding",
-        Value::None,
+        "--use-pkcs1-padding",
         "authenticate as before iPerf3 3.17 (PKCS #1 v1.5 and not OAEP)",
         |line, _| {
             (line.client.pkcs1, line.server.pkcs1) = (true, true);
@@ -198,7 +126,8 @@ fn affinity(line: &mut CommandLine, text: &str) -> Taken {
     match theirs {
         Some(theirs) => {
             line.client.server_affinity = Some(cpu(theirs)?);
-            client_only(line)
+            line.client_only = true;
+            Ok(())
         }
         None => Ok(()),
     }

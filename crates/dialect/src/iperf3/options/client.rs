@@ -1,10 +1,7 @@
 //! The options of a client, one row each.
 
-use super::{
-    BLOCK_SIZE, DURATION, MAX_TIME, Row, Taken, both_roles, client_only, host_and_device, no_sctp, of_sctp,
-    port, row,
-};
-use crate::getopt::Value;
+use super::{BLOCK_SIZE, DURATION, MAX_TIME, Row, Taken, both_roles, host_and_device, no_sctp, of_sctp};
+use crate::getopt::{row, set};
 use crate::iperf3::numbers::{amount, any_base, rate, within};
 use crate::iperf3::{CommandLine, Fault};
 use crate::numbers::code_point;
@@ -14,237 +11,140 @@ use model::units::{Bytes, Nanos};
 
 /// Options of the client alone.
 pub(in crate::iperf3) const CLIENT: &[Row] = &[
-    row(
-        Some('c'),
-        "client",
-        Value::Needed("HOST[%DEV]"),
-        "run a test with the server at HOST",
-        |line, text| {
-            if line.server.asked {
-                return Err(both_roles());
-            }
-            let (host, device) = host_and_device(text);
-            line.client.host = Some(host);
-            line.both.bind_device = device.or(line.both.bind_device.take());
-            Ok(())
-        },
-    ),
-    row(None, "sctp", Value::None, "not served", |_, _| Err(no_sctp())),
-    row(None, "nstreams", Value::Needed("N"), "", |_, _| {
-        Err(of_sctp("--nstreams", "-P opens several TCP or UDP streams"))
+    row("-c --client HOST[%DEV]", "run a test with the server at HOST", |line, text| {
+        if line.server.asked {
+            return Err(both_roles());
+        }
+        let (host, device) = host_and_device(text);
+        line.client.host = Some(host);
+        line.both.bind_device = device.or(line.both.bind_device.take());
+        Ok(())
     }),
-    row(Some('u'), "udp", Value::None, "UDP and not TCP", |line, _| {
-        line.client.test.transport = Transport::Udp;
-        client_only(line)
+    row("--sctp", "not served", |_, _| Err(no_sctp())),
+    row("--nstreams N", "", |_, _| Err(of_sctp("--nstreams", "-P opens several TCP or UDP streams"))),
+    row("-u --udp", "UDP and not TCP", |line, _| set(&mut line.client.test.transport, Transport::Udp)),
+    row("--connect-timeout MS", "longest wait for the control connection", |line, text| {
+        set(
+            &mut line.client.connect_timeout,
+            Some(Nanos::from_millis(amount(text)?)).filter(|time| *time > Nanos::ZERO),
+        )
     }),
     row(
-        None,
-        "connect-timeout",
-        Value::Needed("MS"),
-        "longest wait for the control connection",
-        |line, text| {
-            line.client.connect_timeout =
-                Some(Nanos::from_millis(amount(text)?)).filter(|time| *time > Nanos::ZERO);
-            client_only(line)
-        },
-    ),
-    row(
-        Some('b'),
-        "bitrate",
-        Value::Needed("N[KMGT][/BURST]"),
+        "-b --bitrate N[KMGT][/BURST]",
         "rate of each stream, 0 for no limit; without it UDP 1M, TCP 0",
         bitrate,
     ),
-    row(None, "bandwidth", Value::Needed("N[KMGT][/BURST]"), "", bitrate),
-    row(None, "pacing-timer", Value::Needed("US"), "accepted; pacing here needs no timer", |line, text| {
+    row("--bandwidth N[KMGT][/BURST]", "", bitrate),
+    row("--pacing-timer US", "accepted; pacing here needs no timer", |_, text| {
         amount(text)?;
-        client_only(line)
-    }),
-    row(
-        None,
-        "fq-rate",
-        Value::Needed("N[KMGT]"),
-        "have the kernel pace each stream to this rate",
-        |line, text| {
-            line.client.test.fq_rate = Some(rate(text)?).filter(|rate| rate.0 > 0);
-            client_only(line)
-        },
-    ),
-    row(None, "no-fq-socket-pacing", Value::None, "", |line, _| {
-        line.warnings.push("--no-fq-socket-pacing is deprecated".into());
-        line.client.test.fq_rate = None;
-        client_only(line)
-    }),
-    row(
-        Some('t'),
-        "time",
-        Value::Needed("SECONDS"),
-        "length of the test (10); 0 until it is stopped",
-        |line, text| {
-            line.client.time_given = true;
-            let seconds = within(text, 0, MAX_TIME, DURATION)?;
-            let time = if seconds == 0 { Nanos::MAX } else { Nanos::from_secs(seconds.into()) };
-            set_end(line, End::Time(time))
-        },
-    ),
-    row(Some('n'), "bytes", Value::Needed("N[KMGT]"), "end after so many bytes", |line, text| match amount(
-        text,
-    )? {
-        0 => client_only(line),
-        bytes => set_end(line, End::Bytes(Bytes(bytes))),
-    }),
-    row(
-        Some('k'),
-        "blockcount",
-        Value::Needed("N[KMGT]"),
-        "end after so many writes or datagrams",
-        |line, text| match amount(text)? {
-            0 => client_only(line),
-            blocks => set_end(line, End::Blocks(blocks)),
-        },
-    ),
-    row(
-        Some('l'),
-        "length",
-        Value::Needed("N[KMGT]"),
-        "bytes of a write (128K) or of a datagram (the path's MSS)",
-        |line, text| {
-            let length = amount(text)?;
-            line.client.test.length = u32::try_from(length).map_err(|_| Fault::parameter(BLOCK_SIZE))?;
-            client_only(line)
-        },
-    ),
-    row(None, "cport", Value::Needed("PORT"), "local port; +1 for each further stream", |line, text| {
-        line.client.port = Some(port(text)?);
         Ok(())
     }),
-    row(Some('P'), "parallel", Value::Needed("N"), "parallel streams, 1 to 128", |line, text| {
-        line.client.test.streams =
-            within(text, 1, 128, "invalid number of parallel streams (min = 1, max = 128)")?;
-        client_only(line)
+    row("--fq-rate N[KMGT]", "have the kernel pace each stream to this rate", |line, text| {
+        set(&mut line.client.test.fq_rate, Some(rate(text)?).filter(|rate| rate.0 > 0))
     }),
-    row(Some('R'), "reverse", Value::None, "the server sends", |line, _| direction(line, Directions::Down)),
-    row(None, "bidir", Value::None, "both ends send", |line, _| direction(line, Directions::Both)),
-    row(Some('w'), "window", Value::Needed("N[KMGT]"), "socket buffer size of both ends", |line, text| {
+    row("--no-fq-socket-pacing", "", |line, _| {
+        line.warnings.push("--no-fq-socket-pacing is deprecated".into());
+        line.client.test.fq_rate = None;
+        Ok(())
+    }),
+    row("-t --time SECONDS", "length of the test (10); 0 until it is stopped", |line, text| {
+        line.client.time_given = true;
+        let seconds = within(text, 0, MAX_TIME, DURATION)?;
+        let time = if seconds == 0 { Nanos::MAX } else { Nanos::from_secs(seconds.into()) };
+        set_end(line, End::Time(time))
+    }),
+    row("-n --bytes N[KMGT]", "end after so many bytes", |line, text| match amount(text)? {
+        0 => Ok(()),
+        bytes => set_end(line, End::Bytes(Bytes(bytes))),
+    }),
+    row("-k --blockcount N[KMGT]", "end after so many writes or datagrams", |line, text| {
+        match amount(text)? {
+            0 => Ok(()),
+            blocks => set_end(line, End::Blocks(blocks)),
+        }
+    }),
+    row("-l --length N[KMGT]", "bytes of a write (128K) or of a datagram (the path's MSS)", |line, text| {
+        let length = amount(text)?;
+        line.client.test.length = u32::try_from(length).map_err(|_| Fault::parameter(BLOCK_SIZE))?;
+        Ok(())
+    }),
+    row("-P --parallel N", "parallel streams, 1 to 128", |line, text| {
+        set(
+            &mut line.client.test.streams,
+            within(text, 1, 128, "invalid number of parallel streams (min = 1, max = 128)")?,
+        )
+    }),
+    row("-R --reverse", "the server sends", |line, _| direction(line, Directions::Down)),
+    row("--bidir", "both ends send", |line, _| direction(line, Directions::Both)),
+    row("-w --window N[KMGT]", "socket buffer size of both ends", |line, text| {
         let refusal = || Fault::parameter("socket buffer size too large (maximum = 536870912 bytes)");
         let size = amount(text)?;
         let size = u32::try_from(size).ok().filter(|size| *size <= 512 << 20).ok_or_else(refusal)?;
         line.client.test.window = Some(size).filter(|size| *size > 0);
-        client_only(line)
+        Ok(())
     }),
-    row(Some('C'), "congestion", Value::Needed("NAME"), "TCP congestion control of both ends", congestion),
-    row(None, "linux-congestion", Value::Needed("NAME"), "", congestion),
-    row(Some('M'), "set-mss", Value::Needed("N"), "TCP maximum segment size, at most 32767", |line, text| {
+    row("-C --congestion NAME", "TCP congestion control of both ends", congestion),
+    row("--linux-congestion NAME", "", congestion),
+    row("-M --set-mss N", "TCP maximum segment size, at most 32767", |line, text| {
         let mss = within(text, 0, 32_767, "TCP MSS too large (maximum = 32767 bytes)")?;
         line.client.test.mss = Some(mss).filter(|mss| *mss > 0);
-        client_only(line)
+        Ok(())
     }),
-    row(Some('N'), "no-delay", Value::None, "send each TCP write at once", |line, _| {
-        line.client.test.nodelay = true;
-        client_only(line)
-    }),
-    row(Some('S'), "tos", Value::Needed("N"), "TOS byte, 0 to 255, 0x for hexadecimal", |line, text| {
+    row("-N --no-delay", "send each TCP write at once", |line, _| set(&mut line.client.test.nodelay, true)),
+    row("-S --tos N", "TOS byte, 0 to 255, 0x for hexadecimal", |line, text| {
         let tos = any_base(text).and_then(|tos| u8::try_from(tos).ok());
         let refusal = "bad TOS value (must be between 0 and 255 inclusive)";
         line.client.test.tos = tos.ok_or_else(|| Fault::parameter(refusal))?;
-        client_only(line)
+        Ok(())
     }),
-    row(
-        None,
-        "dscp",
-        Value::Needed("DSCP"),
-        "mark by name (ef, af41, …) or number, 0 to 63",
-        |line, text| {
-            line.client.test.tos = dscp(text).ok_or_else(|| Fault::parameter(BAD_DSCP))?;
-            client_only(line)
-        },
-    ),
-    row(Some('L'), "flowlabel", Value::Needed("N"), "IPv6 flow label", |line, text| {
+    row("--dscp DSCP", "mark by name (ef, af41, …) or number, 0 to 63", |line, text| {
+        set(&mut line.client.test.tos, dscp(text).ok_or_else(|| Fault::parameter(BAD_DSCP))?)
+    }),
+    row("-L --flowlabel N", "IPv6 flow label", |line, text| {
         let label = any_base(text).and_then(|label| u32::try_from(label).ok());
         let label = label.filter(|label| (1..=0xf_ffff).contains(label));
         line.client.test.flow_label =
             Some(label.ok_or_else(|| Fault::parameter("unable to set IPv6 flow label: it is 1 to 0xfffff"))?);
-        client_only(line)
+        Ok(())
     }),
-    row(Some('Z'), "zerocopy", Value::None, "send TCP without copying", |line, _| {
-        line.client.test.zero_copy = true;
-        client_only(line)
+    row("-Z --zerocopy", "send TCP without copying", |line, _| set(&mut line.client.test.zero_copy, true)),
+    row("--skip-rx-copy", "receive TCP without copying (MSG_TRUNC)", |line, _| {
+        set(&mut line.client.test.skip_receive_copy, true)
     }),
-    row(None, "skip-rx-copy", Value::None, "receive TCP without copying (MSG_TRUNC)", |line, _| {
-        line.client.test.skip_receive_copy = true;
-        client_only(line)
+    row("-O --omit SECONDS", "leading time that is not counted, at most 600", |line, text| {
+        let seconds = within(text, 0, 600, "bogus value for --omit (maximum = 600 seconds)")?;
+        line.client.test.omit = Nanos::from_secs(seconds.into());
+        Ok(())
     }),
-    row(
-        Some('O'),
-        "omit",
-        Value::Needed("SECONDS"),
-        "leading time that is not counted, at most 600",
-        |line, text| {
-            let seconds = within(text, 0, 600, "bogus value for --omit (maximum = 600 seconds)")?;
-            line.client.test.omit = Nanos::from_secs(seconds.into());
-            client_only(line)
-        },
-    ),
-    row(Some('T'), "title", Value::Needed("TEXT"), "put TEXT before each line", |line, text| {
-        line.client.title = Some(text.into());
-        client_only(line)
+    row("-T --title TEXT", "put TEXT before each line", |line, text| {
+        set(&mut line.client.title, Some(text.into()))
     }),
-    row(None, "extra-data", Value::Needed("TEXT"), "put TEXT into the JSON of both ends", |line, text| {
-        line.client.extra_data = Some(text.into());
-        client_only(line)
+    row("--extra-data TEXT", "put TEXT into the JSON of both ends", |line, text| {
+        set(&mut line.client.extra_data, Some(text.into()))
     }),
-    row(None, "get-server-output", Value::None, "show the server's own output too", |line, _| {
-        line.client.get_server_output = true;
-        client_only(line)
+    row("--get-server-output", "show the server's own output too", |line, _| {
+        set(&mut line.client.get_server_output, true)
     }),
-    row(None, "udp-counters-64bit", Value::None, "64-bit sequence numbers in UDP", |line, _| {
-        line.client.test.wide_counters = true;
-        client_only(line)
+    row("--udp-counters-64bit", "64-bit sequence numbers in UDP", |line, _| {
+        set(&mut line.client.test.wide_counters, true)
+    }),
+    row("--gsro", "UDP segmentation and receive offload (GSO and GRO) at both ends", |line, _| {
+        set(&mut line.client.gsro, true)
+    }),
+    row("--repeating-payload", "send a repeating pattern and not random bytes", |line, _| {
+        set(&mut line.client.test.repeating_payload, true)
+    }),
+    row("--dont-fragment", "forbid fragments of IPv4 UDP", |line, _| {
+        set(&mut line.client.test.dont_fragment, true)
     }),
     row(
-        None,
-        "gsro",
-        Value::None,
-        "UDP segmentation and receive offload (GSO and GRO) at both ends",
-        |line, _| {
-            line.client.gsro = true;
-            client_only(line)
-        },
-    ),
-    row(
-        None,
-        "repeating-payload",
-        Value::None,
-        "send a repeating pattern and not random bytes",
-        |line, _| {
-            line.client.test.repeating_payload = true;
-            client_only(line)
-        },
-    ),
-    row(None, "dont-fragment", Value::None, "forbid fragments of IPv4 UDP", |line, _| {
-        line.client.test.dont_fragment = true;
-        client_only(line)
-    }),
-    row(
-        None,
-        "username",
-        Value::Needed("NAME"),
+        "--username NAME",
         "who runs the test; the password is in IPERF3_PASSWORD, or asked for",
-        |line, text| {
-            line.client.username = Some(text.into());
-            client_only(line)
-        },
+        |line, text| set(&mut line.client.username, Some(text.into())),
     ),
-    row(
-        None,
-        "rsa-public-key-path",
-        Value::Needed("FILE"),
-        "the server's key, for name and password",
-        |line, text| {
-            line.client.public_key = Some(text.into());
-            client_only(line)
-        },
-    ),
+    row("--rsa-public-key-path FILE", "the server's key, for name and password", |line, text| {
+        set(&mut line.client.public_key, Some(text.into()))
+    }),
 ];
 
 fn bitrate(line: &mut CommandLine, text: &str) -> Taken {
@@ -254,7 +154,7 @@ fn bitrate(line: &mut CommandLine, text: &str) -> Taken {
     }
     line.client.test.bitrate = Some(rate(asked)?).filter(|rate| rate.0 > 0);
     line.client.rate_given = true;
-    client_only(line)
+    Ok(())
 }
 
 /// Sets the condition that ends the test; only one is allowed.
@@ -269,7 +169,7 @@ fn set_end(line: &mut CommandLine, end: End) -> Taken {
         return Err(Fault::parameter(ONE_END));
     }
     test.end = end;
-    client_only(line)
+    Ok(())
 }
 
 fn direction(line: &mut CommandLine, asked: Directions) -> Taken {
@@ -278,12 +178,12 @@ fn direction(line: &mut CommandLine, asked: Directions) -> Taken {
         return Err(Fault::parameter("cannot be both reverse and bidirectional"));
     }
     test.directions = asked;
-    client_only(line)
+    Ok(())
 }
 
 fn congestion(line: &mut CommandLine, text: &str) -> Taken {
     line.client.test.congestion = Some(text.into());
-    client_only(line)
+    Ok(())
 }
 
 /// The byte of a name or of a code point in any base. The last three names are those of RFC 1349.

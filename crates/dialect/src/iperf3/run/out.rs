@@ -2,18 +2,15 @@
 
 use super::stamp;
 use crate::iperf3::Both;
+use crate::out;
 use report::harmless;
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::path::PathBuf;
+use std::io::Write;
 
 /// The output of a client or of a server.
 #[derive(Debug)]
 pub(super) struct Out {
-    log: Option<(PathBuf, File)>,
+    out: out::Out,
     format: Option<String>,
-    /// Nothing can be written any more, and why.
-    broken: Option<io::Error>,
 }
 
 impl Out {
@@ -22,13 +19,9 @@ impl Out {
     /// # Errors
     /// A sentence for the user.
     pub(super) fn open(both: &Both) -> Result<Out, String> {
-        let open = |path: &PathBuf| {
-            let opened = OpenOptions::new().append(true).create(true).open(path);
-            let named = |e| format!("unable to open log file: {}: {e}", path.display());
-            opened.map(|file| (path.clone(), file)).map_err(named)
-        };
-        let log = both.logfile.as_ref().map(open).transpose()?;
-        Ok(Out { log, format: both.timestamps.clone(), broken: None })
+        let opened = out::Out::open(both.logfile.as_deref());
+        let out = opened.map_err(|failure| format!("unable to open log file: {failure}"))?;
+        Ok(Out { out, format: both.timestamps.clone() })
     }
 
     /// The text before every line now; empty without `--timestamps`.
@@ -36,43 +29,30 @@ impl Out {
         self.format.as_deref().map(stamp::now).unwrap_or_default()
     }
 
-    /// Writes whole lines and flushes them at once: that is the effect of `--forceflush`.
+    /// Writes whole lines and flushes them at once: that is the effect of `--forceflush`. A server's output, and its version, come
+    /// from an untrusted peer.
     pub(super) fn write(&mut self, text: &str) {
-        if self.broken.is_some() || text.is_empty() {
-            return;
-        }
-        // A server's output, and its version, come from an untrusted peer.
-        let text = harmless::text(text);
-        let written = match &mut self.log {
-            Some((_, file)) => file.write_all(text.as_bytes()),
-            None => {
-                let mut stdout = io::stdout().lock();
-                stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
-            }
-        };
-        self.broken = written.err();
+        self.out.write(&harmless::text(text));
     }
 
     /// Prints an error: on standard error, or among the lines of the log file.
     pub(super) fn error(&mut self, sentence: &str) {
         let line = format!("{}iperf3: {sentence}\n", self.stamp());
-        if self.log.is_some() {
+        if self.is_log() {
             self.write(&line);
         } else {
             // Standard error may be closed: the exit code reports the error too.
-            let _ = io::stderr().write_all(harmless::text(&line).as_bytes());
+            let _ = std::io::stderr().write_all(harmless::text(&line).as_bytes());
         }
     }
 
     /// Do errors stand among the other lines?
     pub(super) fn is_log(&self) -> bool {
-        self.log.is_some()
+        self.out.is_file()
     }
 
-    /// The reason why not everything was written: a full disk, no permission. A closed pipe (`| head`) is no failure.
+    /// The reason why not everything was written: a full disk, no permission.
     pub(super) fn failure(&self) -> Option<String> {
-        let error = self.broken.as_ref().filter(|error| error.kind() != ErrorKind::BrokenPipe)?;
-        let name = self.log.as_ref().map_or("standard output".into(), |(path, _)| path.display().to_string());
-        Some(format!("error - unable to write {name}: {error}"))
+        self.out.failure().map(|failure| format!("error - unable to write {failure}"))
     }
 }

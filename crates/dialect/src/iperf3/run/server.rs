@@ -6,16 +6,17 @@ use super::out::Out;
 use super::pidfile::PidFile;
 use super::printer::system_info;
 use super::session::Sessions;
-use super::{daemon, messages, no_such_cpu};
+use super::{messages, no_such_cpu};
 use crate::iperf3::output::{Iperf3Options, server_banner};
 use crate::iperf3::{CommandLine, Json};
-use crate::{DONE, Process};
+use crate::{DONE, Process, daemon};
 use engine::host::interrupt::Interrupt;
 use engine::server::dialogues::{self, Config};
 use linux::clock::mono_now;
 use linux::socket::{TcpOptions, has_mptcp, tcp_listen};
 use model::plan::LocalOptions;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,14 +24,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Serves until it is stopped. `words`: the command line, to start in the background.
 pub(super) fn run(line: &CommandLine, args: &[OsString], process: Process) -> u8 {
     let served = match (line.server.daemon, daemon::is_detached()) {
-        (true, false) => prepare(line).map(drop).and_then(|()| daemon::start(args)),
-        (true, true) => daemon::detach().and_then(|()| serve(line, process)),
+        (true, false) => {
+            prepare(line).map(drop).and_then(|()| daemon::start("iperf3", args).map_err(no_daemon))
+        }
+        (true, true) => {
+            linux::screen::leave_terminal().map_err(no_daemon).and_then(|()| serve(line, process))
+        }
         (false, _) => serve(line, process),
     };
     match served {
         Ok(()) => DONE,
         Err(sentence) => report_error(&sentence),
     }
+}
+
+fn no_daemon(error: impl Display) -> String {
+    format!("error - unable to become a daemon: {error}")
 }
 
 /// All that can be refused before the first client comes.

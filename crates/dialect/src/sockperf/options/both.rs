@@ -2,195 +2,113 @@
 
 use super::super::Activity;
 use super::super::numbers::{whole, within};
-use super::{Fault, Line, Of, Row, Taken, Value, address, ignored, port, row};
+use super::{Fault, Line, Of, Row, Taken, address, ignored, port, row};
+use crate::getopt::set;
 use crate::sockperf::output::Version;
 use engine::session::foreign_tls::Suite;
 use model::units::Nanos;
 
-use Value::{Needed, None as Flag, Optional};
-
 pub(crate) const BOTH: &[Row] = &[
-    row(&['h', '?'], &["help", "usage"], Flag, Of::ALL, "this text", |l, _, _| set(&mut l.help)),
-    row(&[], &["tcp", "stream"], Flag, Of::ALL, "TCP (default: UDP)", |l, _, _| set(&mut l.tcp)),
-    row(
-        &['i'],
-        &["ip", "addr"],
-        Needed("HOST"),
-        Of::ALL,
-        "send to, or listen on, this name or address",
-        |l, v, o| {
-            l.host = address(v, o)?;
-            Ok(())
-        },
-    ),
-    row(
-        &['p'],
-        &["port"],
-        Needed("PORT"),
-        Of::ALL,
-        "send to, or listen on, this port (default 11111)",
-        |l, v, o| {
-            l.port = Some(port(v, o)?);
-            Ok(())
-        },
-    ),
-    row(
-        &['f'],
-        &["file"],
-        Needed("FILE"),
-        Of::ALL,
-        "sockets from a file: [U|T:]ip:port[:mc_src_ip] a line",
-        |l, v, _| {
-            l.feed = Some(v.into());
-            Ok(())
-        },
-    ),
-    row(
-        &['F'],
-        &["iomux-type"],
-        Needed("TYPE"),
-        Of::ALL,
-        "with -f: s(elect), p(oll), e(poll) or r(ecvfrom)",
-        mux,
-    ),
-    row(&[], &["timeout"], Needed("MSEC"), Of::ALL, "taken, without effect", |l, v, o| {
+    row("-h -? --help --usage", Of::ALL, "this text", |l, _, _| set(&mut l.help, true)),
+    row("--tcp --stream", Of::ALL, "TCP (default: UDP)", |l, _, _| set(&mut l.tcp, true)),
+    row("-i --ip --addr HOST", Of::ALL, "send to, or listen on, this name or address", |l, v, o| {
+        set(&mut l.host, address(v, o)?)
+    }),
+    row("-p --port PORT", Of::ALL, "send to, or listen on, this port (default 11111)", |l, v, o| {
+        set(&mut l.port, Some(port(v, o)?))
+    }),
+    row("-f --file FILE", Of::ALL, "sockets from a file: [U|T:]ip:port[:mc_src_ip] a line", |l, v, _| {
+        set(&mut l.feed, Some(v.into()))
+    }),
+    row("-F --iomux-type TYPE", Of::ALL, "with -f: s(elect), p(oll), e(poll) or r(ecvfrom)", mux),
+    row("--timeout MSEC", Of::ALL, "taken, without effect", |l, v, o| {
         if v != "-1" {
             within(v, 0, i64::from(u32::MAX), o, "select/poll/epoll timeout val")?;
         }
         ignored(l, o, "nothing here depends on it");
         Ok(())
     }),
-    row(&['a'], &["activity"], Needed("N"), Of::ALL, "print a dot each N messages", |l, v, o| {
-        l.activity = Some(Activity::Dots(
-            within(v, 1, i64::from(u32::MAX), o, "message rate stats print value")?.into(),
-        ));
-        Ok(())
-    }),
-    row(
-        &['A'],
-        &["Activity"],
-        Needed("N"),
-        Of::ALL,
-        "print a row with the time taken each N messages",
-        |l, v, o| {
-            l.activity = Some(Activity::Rows(
+    row("-a --activity N", Of::ALL, "print a dot each N messages", |l, v, o| {
+        set(
+            &mut l.activity,
+            Some(Activity::Dots(
                 within(v, 1, i64::from(u32::MAX), o, "message rate stats print value")?.into(),
-            ));
-            Ok(())
-        },
-    ),
-    row(
-        &[],
-        &["tcp-avoid-nodelay"],
-        Flag,
-        Of::ALL,
-        "the other way round than is usual for the mode",
-        |l, _, _| set(&mut l.avoid_nodelay),
-    ),
-    row(&[], &["tcp-skip-blocking-send"], Flag, Of::ALL, "leave out messages that would block", |l, _, _| {
-        set(&mut l.skip_blocking_send)
+            )),
+        )
     }),
-    row(&[], &["tos"], Needed("BYTE"), Of::ALL, "TOS or traffic class", |l, v, o| {
-        l.tos = byte(v, o, "tos")?;
-        Ok(())
+    row("-A --Activity N", Of::ALL, "print a row with the time taken each N messages", |l, v, o| {
+        set(
+            &mut l.activity,
+            Some(Activity::Rows(
+                within(v, 1, i64::from(u32::MAX), o, "message rate stats print value")?.into(),
+            )),
+        )
     }),
-    row(
-        &[],
-        &["mc-rx-if", "mc-rx-ip"],
-        Needed("IF"),
-        Of::ALL,
-        "join groups on this address or interface number",
-        |l, v, _| {
-            l.receive_interface = Some(v.into());
-            Ok(())
-        },
-    ),
-    row(&[], &["mc-tx-if", "mc-tx-ip"], Needed("IF"), Of::ALL, "send to groups from this one", |l, v, _| {
-        l.send_interface = Some(v.into());
-        Ok(())
+    row("--tcp-avoid-nodelay", Of::ALL, "the other way round than is usual for the mode", |l, _, _| {
+        set(&mut l.avoid_nodelay, true)
     }),
-    row(&[], &["mc-loopback-enable"], Flag, Of::ALL, "hear one's own host's multicast", |l, _, _| {
-        set(&mut l.loopback)
+    row("--tcp-skip-blocking-send", Of::ALL, "leave out messages that would block", |l, _, _| {
+        set(&mut l.skip_blocking_send, true)
     }),
-    row(&[], &["mc-ttl"], Needed("N"), Of::ALL, "hops of multicast (default 2)", |l, v, o| {
-        l.ttl = Some(byte(v, o, "value")?);
-        Ok(())
+    row("--tos BYTE", Of::ALL, "TOS or traffic class", |l, v, o| set(&mut l.tos, byte(v, o, "tos")?)),
+    row("--mc-rx-if --mc-rx-ip IF", Of::ALL, "join groups on this address or interface number", |l, v, _| {
+        set(&mut l.receive_interface, Some(v.into()))
     }),
-    row(
-        &[],
-        &["mc-source-filter"],
-        Needed("HOST"),
-        Of::ALL,
-        "hear this source of a group only",
-        |l, v, o| {
-            l.source = address(v, o)?;
-            Ok(())
-        },
-    ),
-    row(&[], &["uc-reuseaddr"], Flag, Of::ALL, "SO_REUSEADDR", |l, _, _| set(&mut l.reuse_address)),
-    row(&[], &["lls"], Needed("USEC"), Of::ALL, "SO_BUSY_POLL", |l, v, o| {
+    row("--mc-tx-if --mc-tx-ip IF", Of::ALL, "send to groups from this one", |l, v, _| {
+        set(&mut l.send_interface, Some(v.into()))
+    }),
+    row("--mc-loopback-enable", Of::ALL, "hear one's own host's multicast", |l, _, _| {
+        set(&mut l.loopback, true)
+    }),
+    row("--mc-ttl N", Of::ALL, "hops of multicast (default 2)", |l, v, o| {
+        set(&mut l.ttl, Some(byte(v, o, "value")?))
+    }),
+    row("--mc-source-filter HOST", Of::ALL, "hear this source of a group only", |l, v, o| {
+        set(&mut l.source, address(v, o)?)
+    }),
+    row("--uc-reuseaddr", Of::ALL, "SO_REUSEADDR", |l, _, _| set(&mut l.reuse_address, true)),
+    row("--lls USEC", Of::ALL, "SO_BUSY_POLL", |l, v, o| {
         let micros = within(v, 0, i64::from(i32::MAX), o, "LLS value")?;
         l.busy_poll = Some(Nanos(u64::from(micros) * 1000));
         Ok(())
     }),
-    row(&[], &["buffer-size"], Needed("BYTES"), Of::ALL, "of sockets, in each direction", |l, v, o| {
-        l.buffer = Some(within(v, 1, i64::from(i32::MAX), o, "socket buffer size")?);
-        Ok(())
+    row("--buffer-size BYTES", Of::ALL, "of sockets, in each direction", |l, v, o| {
+        set(&mut l.buffer, Some(within(v, 1, i64::from(i32::MAX), o, "socket buffer size")?))
     }),
-    row(&[], &["nonblocked"], Flag, Of::ALL, "spin instead of sleeping", |l, _, _| set(&mut l.spin)),
-    row(&[], &["recv_looping_num"], Needed("N"), Of::ALL, "taken, without effect", |l, v, o| {
+    row("--nonblocked", Of::ALL, "spin instead of sleeping", |l, _, _| set(&mut l.spin, true)),
+    row("--recv_looping_num N", Of::ALL, "taken, without effect", |l, v, o| {
         let refused = || Fault::bad(format!("Invalid number of loops: {v}"));
         l.loops = Some(whole(v).ok_or_else(refused)?);
         ignored(l, o, "everything that is there is received in any case");
         Ok(())
     }),
-    row(&[], &["dontwarmup"], Flag, Of::ALL, "no warm-up on multicast sockets", |l, _, _| {
-        set(&mut l.no_warm_up)
+    row("--dontwarmup", Of::ALL, "no warm-up on multicast sockets", |l, _, _| set(&mut l.no_warm_up, true)),
+    row("--pre-warmup-wait SECONDS", Of::ALL, "wait before the start", |l, v, o| {
+        set(&mut l.pause, Nanos::from_secs(within(v, 1, 86_400, o, "pre warmup wait")?.into()))
     }),
-    row(&[], &["pre-warmup-wait"], Needed("SECONDS"), Of::ALL, "wait before the start", |l, v, o| {
-        l.pause = Nanos::from_secs(within(v, 1, 86_400, o, "pre warmup wait")?.into());
+    row("--daemonize", Of::ALL, "run in the background", |l, _, _| set(&mut l.daemon, true)),
+    row("--no-rdtsc", Of::ALL, "taken: the monotonic clock is used in any case", |_, _, _| Ok(())),
+    row("--rate-limit BYTES", Of::ALL, "SO_MAX_PACING_RATE, bytes a second", |l, v, o| {
+        set(&mut l.pacing, Some(within(v, 1, i64::from(u32::MAX), o, "rate limit")?))
+    }),
+    row("--vmazcopyread --zcopyread", Of::ALL, "taken, without effect", vma),
+    row("--load-vma --load-xlio[=LIB]", Of::ALL, "taken, without effect", vma),
+    row("--set-sock-accl", Of::ALL, "taken, without effect", vma),
+    row("--tls[=CIPHER]", Of::ALL, "encrypt TCP: a suite of TLS 1.3, or ECDHE-…", |l, v, o| {
+        let name = if v.is_empty() { SOCKPERFS_SUITE } else { v };
+        Suite::named(name).map_err(|error| {
+            let advice = error.advice().map(|advice| format!(": {advice}")).unwrap_or_default();
+            Fault::not_served(o, &format!("{error}{advice}"))
+        })?;
+        l.tls = Some(name.into());
         Ok(())
     }),
-    row(&[], &["daemonize"], Flag, Of::ALL, "run in the background", |l, _, _| set(&mut l.daemon)),
-    row(
-        &[],
-        &["no-rdtsc"],
-        Flag,
-        Of::ALL,
-        "taken: the monotonic clock is used in any case",
-        |_, _, _| Ok(()),
-    ),
-    row(&[], &["rate-limit"], Needed("BYTES"), Of::ALL, "SO_MAX_PACING_RATE, bytes a second", |l, v, o| {
-        l.pacing = Some(within(v, 1, i64::from(u32::MAX), o, "rate limit")?);
-        Ok(())
-    }),
-    row(&[], &["vmazcopyread", "zcopyread"], Flag, Of::ALL, "taken, without effect", vma),
-    row(&[], &["load-vma", "load-xlio"], Optional("LIB"), Of::ALL, "taken, without effect", vma),
-    row(&[], &["set-sock-accl"], Flag, Of::ALL, "taken, without effect", vma),
-    row(
-        &[],
-        &["tls"],
-        Optional("CIPHER"),
-        Of::ALL,
-        "encrypt TCP: a suite of TLS 1.3, or ECDHE-…",
-        |l, v, o| {
-            let name = if v.is_empty() { SOCKPERFS_SUITE } else { v };
-            Suite::named(name).map_err(|error| {
-                let advice = error.advice().map(|advice| format!(": {advice}")).unwrap_or_default();
-                Fault::not_served(o, &format!("{error}{advice}"))
-            })?;
-            l.tls = Some(name.into());
-            Ok(())
-        },
-    ),
-    row(&['d'], &["debug"], Flag, Of::ALL, "taken, without effect", |l, _, o| {
+    row("-d --debug", Of::ALL, "taken, without effect", |l, _, o| {
         ignored(l, o, "there is nothing more to say");
         Ok(())
     }),
     row(
-        &[],
-        &["as-version"],
-        Needed("3.7|3.10"),
+        "--as-version 3.7|3.10",
         Of::ALL,
         "whose output is printed (default 3.10); pathmeter's own",
         |l, v, o| {
@@ -206,11 +124,6 @@ pub(crate) const BOTH: &[Row] = &[
 
 /// SockPerf's suite where none is given.
 const SOCKPERFS_SUITE: &str = "AES128-GCM-SHA256";
-
-pub(super) fn set(flag: &mut bool) -> Taken {
-    *flag = true;
-    Ok(())
-}
 
 fn mux(line: &mut Line, value: &str, option: &str) -> Taken {
     line.call = Some(match value {

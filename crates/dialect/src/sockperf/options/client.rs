@@ -1,73 +1,39 @@
 //! Options of clients.
 
 use super::super::numbers::within;
-use super::both::{set, vma};
-use super::{Fault, Line, Of, Row, Taken, Value, address, cpus, port, row};
+use super::both::vma;
+use super::{Fault, Line, Of, Row, Taken, address, cpus, port, row};
+use crate::getopt::set;
 use crate::sockperf::output::Bins;
 use model::units::Nanos;
 
-use Value::{Needed, None as Flag, Optional};
-
 /// Options of every client.
 pub(crate) const CLIENT: &[Row] = &[
-    row(
-        &[],
-        &["srv-num"],
-        Needed("N"),
-        Of::CLIENTS,
-        "servers that answer each message; only 1",
-        |_, v, o| match within(v, 1, i64::from(i32::MAX), o, "server num val")? {
+    row("--srv-num N", Of::CLIENTS, "servers that answer each message; only 1", |_, v, o| {
+        match within(v, 1, i64::from(i32::MAX), o, "server num val")? {
             1 => Ok(()),
             _ => Err(Fault::not_served(
                 &format!("{o} {v}"),
                 "one server answers; measure the others one by one",
             )),
-        },
-    ),
-    row(
-        &[],
-        &["sender-affinity"],
-        Needed("CPUS"),
-        Of::CLIENTS,
-        "CPUs of the thread that sends, such as 0,2-3",
-        |l, v, o| {
-            l.sender_cpus = cpus(v, o)?;
-            Ok(())
-        },
-    ),
-    row(
-        &[],
-        &["receiver-affinity"],
-        Needed("CPUS"),
-        Of::CLIENTS,
-        "likewise of the one that receives",
-        |l, v, o| {
-            l.receiver_cpus = cpus(v, o)?;
-            Ok(())
-        },
-    ),
-    row(
-        &[],
-        &["full-log"],
-        Needed("FILE"),
-        Of::CLIENTS,
-        "write the times of all messages to a CSV file",
-        |l, v, _| {
-            l.full_log = Some(v.into());
-            Ok(())
-        },
-    ),
-    row(&[], &["full-rtt"], Flag, Of::CLIENTS, "round trips, not halves of them", |l, _, _| {
-        set(&mut l.full_rtt)
+        }
     }),
-    row(&[], &["giga-size"], Flag, Of::CLIENTS, "sizes in gigabytes", |l, _, _| set(&mut l.giga)),
-    row(&[], &["increase_output_precision"], Flag, Of::CLIENTS, "nine decimals of throughput", |l, _, _| {
-        set(&mut l.precise)
+    row("--sender-affinity CPUS", Of::CLIENTS, "CPUs of the thread that sends, such as 0,2-3", |l, v, o| {
+        set(&mut l.sender_cpus, cpus(v, o)?)
+    }),
+    row("--receiver-affinity CPUS", Of::CLIENTS, "likewise of the one that receives", |l, v, o| {
+        set(&mut l.receiver_cpus, cpus(v, o)?)
+    }),
+    row("--full-log FILE", Of::CLIENTS, "write the times of all messages to a CSV file", |l, v, _| {
+        set(&mut l.full_log, Some(v.into()))
+    }),
+    row("--full-rtt", Of::CLIENTS, "round trips, not halves of them", |l, _, _| set(&mut l.full_rtt, true)),
+    row("--giga-size", Of::CLIENTS, "sizes in gigabytes", |l, _, _| set(&mut l.giga, true)),
+    row("--increase_output_precision", Of::CLIENTS, "nine decimals of throughput", |l, _, _| {
+        set(&mut l.precise, true)
     }),
     row(
-        &[],
-        &["tcp_nb_connect_timeout_ms"],
-        Needed("MSEC"),
+        "--tcp_nb_connect_timeout_ms MSEC",
         Of::CLIENTS,
         "for a connection to open (default 5000)",
         |l, v, o| {
@@ -76,118 +42,53 @@ pub(crate) const CLIENT: &[Row] = &[
             Ok(())
         },
     ),
-    row(&[], &["dummy-send"], Optional("RATE"), Of::CLIENTS, "taken, without effect", vma),
+    row("--dummy-send[=RATE]", Of::CLIENTS, "taken, without effect", vma),
 ];
 
 /// Options of the tests that have them.
 pub(crate) const TEST: &[Row] = &[
-    row(&['t'], &["time"], Needed("SECONDS"), Of::PACED, "length of the test (default 1)", |l, v, o| {
-        l.seconds = Some(within(v, 1, 36_000_000, o, "duration")?);
-        Ok(())
+    row("-t --time SECONDS", Of::PACED, "length of the test (default 1)", |l, v, o| {
+        set(&mut l.seconds, Some(within(v, 1, 36_000_000, o, "duration")?))
     }),
-    row(
-        &['n'],
-        &["number-of-packets"],
-        Needed("N"),
-        Of::PING_PONG,
-        "observations, instead of -t",
-        |l, v, o| {
-            l.number = Some(within(v, 1, 100_000_000, o, "number of packets")?.into());
-            Ok(())
-        },
-    ),
-    row(&[], &["client_port"], Needed("PORT"), Of::PACED, "local port", |l, v, o| {
+    row("-n --number-of-packets N", Of::PING_PONG, "observations, instead of -t", |l, v, o| {
+        set(&mut l.number, Some(within(v, 1, 100_000_000, o, "number of packets")?.into()))
+    }),
+    row("--client_port PORT", Of::PACED, "local port", |l, v, o| {
         l.client_port = if v == "0" { None } else { Some(port(v, o)?) };
         Ok(())
     }),
-    row(&[], &["client_ip", "client_addr"], Needed("HOST"), Of::PACED, "local address", |l, v, o| {
-        l.client_host = address(v, o)?;
+    row("--client_ip --client_addr HOST", Of::PACED, "local address", |l, v, o| {
+        set(&mut l.client_host, address(v, o)?)
+    }),
+    row("-b --burst N", Of::PACED, "messages sent in a row (default 1)", |l, v, o| {
+        set(&mut l.burst, Some(within(v, 1, 1 << 20, o, "burst size")?))
+    }),
+    row("--reply-every N", Of::SPARSE, "one reply for so many messages (default 100)", |l, v, o| {
+        set(&mut l.reply_every, Some(within(v, 1, 1 << 30, o, "val")?))
+    }),
+    row("--mps --pps N|max", Of::PACED, "messages a second (default: 10000 of ul, else max)", |l, v, o| {
+        l.rate = Some(match v {
+            "max" | "MAX" => None,
+            _ => Some(within(v, 1, 1 << 30, o, "val")?),
+        });
         Ok(())
     }),
-    row(&['b'], &["burst"], Needed("N"), Of::PACED, "messages sent in a row (default 1)", |l, v, o| {
-        l.burst = Some(within(v, 1, 1 << 20, o, "burst size")?);
-        Ok(())
+    row("-m --msg-size BYTES", Of::PACED, "of a message (default 14, the least)", |l, v, o| {
+        set(&mut l.size, Some(within(v, 14, MAX_SIZE, o, "message size")?))
     }),
-    row(
-        &[],
-        &["reply-every"],
-        Needed("N"),
-        Of::SPARSE,
-        "one reply for so many messages (default 100)",
-        |l, v, o| {
-            l.reply_every = Some(within(v, 1, 1 << 30, o, "val")?);
-            Ok(())
-        },
-    ),
-    row(
-        &[],
-        &["mps", "pps"],
-        Needed("N|max"),
-        Of::PACED,
-        "messages a second (default: 10000 of ul, else max)",
-        |l, v, o| {
-            l.rate = Some(match v {
-                "max" | "MAX" => None,
-                _ => Some(within(v, 1, 1 << 30, o, "val")?),
-            });
-            Ok(())
-        },
-    ),
-    row(
-        &['m'],
-        &["msg-size"],
-        Needed("BYTES"),
-        Of::PACED,
-        "of a message (default 14, the least)",
-        |l, v, o| {
-            l.size = Some(within(v, 14, MAX_SIZE, o, "message size")?);
-            Ok(())
-        },
-    ),
-    row(
-        &['r'],
-        &["range"],
-        Needed("BYTES"),
-        Of::PACED,
-        "sizes differ at random by so much, in both directions",
-        |l, v, o| {
-            l.range = within(v, 0, i64::from(i32::MAX), o, "message range")?;
-            Ok(())
-        },
-    ),
-    row(&[], &["data-integrity"], Flag, Of::PING_PONG, "compare each reply with its request", |l, _, _| {
-        set(&mut l.integrity)
+    row("-r --range BYTES", Of::PACED, "sizes differ at random by so much, in both directions", |l, v, o| {
+        set(&mut l.range, within(v, 0, i64::from(i32::MAX), o, "message range")?)
     }),
-    row(
-        &[],
-        &["ci_sig_level"],
-        Optional("PERCENT"),
-        Of::TIMED,
-        "of the confidence interval (default 99)",
-        |l, v, o| {
-            l.confidence = Some(within(v, 1, 99, o, "Significance level")?);
-            Ok(())
-        },
-    ),
-    row(
-        &[],
-        &["histogram"],
-        Needed("BIN:LOW:HIGH"),
-        Of::TIMED,
-        "count latencies in bins, microseconds",
-        histogram,
-    ),
-    row(
-        &[],
-        &["data-file"],
-        Needed("FILE"),
-        Of::PLAYBACK,
-        "the messages: seconds, bytes a line",
-        |l, v, _| {
-            l.data_file = Some(v.into());
-            Ok(())
-        },
-    ),
+    row("--data-integrity", Of::PING_PONG, "compare each reply with its request", |l, _, _| {
+        set(&mut l.integrity, true)
+    }),
+    row("--ci_sig_level[=PERCENT]", Of::TIMED, "of the confidence interval (default 99)", |l, v, o| {
+        set(&mut l.confidence, Some(within(v, 1, 99, o, "Significance level")?))
+    }),
+    row("--histogram BIN:LOW:HIGH", Of::TIMED, "count latencies in bins, microseconds", histogram),
+    row("--data-file FILE", Of::PLAYBACK, "the messages: seconds, bytes a line", |l, v, _| {
+        set(&mut l.data_file, Some(v.into()))
+    }),
 ];
 
 fn histogram(line: &mut Line, text: &str, option: &str) -> Taken {

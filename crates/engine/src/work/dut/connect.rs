@@ -2,7 +2,7 @@
 
 use super::bench::{BenchOptions, SideOptions};
 use super::cpu::Places;
-use super::local::{Addressing, LocalOptions, LocalPort};
+use super::local::{LocalOptions, LocalPort, bridged, routed};
 use super::port::Port;
 use super::remote::{RemoteOptions, RemotePort};
 use super::safety::{self, Exposure};
@@ -12,6 +12,7 @@ use crate::error::Result;
 use frames::Stop;
 use linux::namespace::Namespace;
 use std::net::IpAddr;
+use wire::native::frames::Addressing;
 
 /// Two ports, and what a reader must know of how they were opened.
 pub(crate) struct Connected {
@@ -45,15 +46,15 @@ pub(crate) fn ports(
     };
     if options.sides.iter().any(|side| side.tunnel.is_some()) {
         // A tunnel's end routes.
-        return with(Addressing::routed);
+        return with(routed);
     }
-    let mut switched = with(Addressing::bridged)?;
+    let mut switched = with(bridged)?;
     if reaches(&mut switched.ports) {
         return Ok(switched);
     }
     // These addresses go before others come.
     drop(switched);
-    with(Addressing::routed)
+    with(routed)
 }
 
 /// Opens the ends of a topology as ports.
@@ -128,7 +129,7 @@ fn joined(opened: [Opened; 2], options: &BenchOptions) -> Result<Connected> {
 /// Whether the first port finds the second one, where both have an address of one network for the test.
 fn reaches(ports: &mut [Box<dyn Port>; 2]) -> bool {
     let given = |side: usize, ports: &[Box<dyn Port>; 2]| {
-        let all = Addressing::bridged(u8::from(side == 1)).addresses.into_iter().map(|(address, _)| address);
+        let all = bridged(u8::from(side == 1)).addresses.into_iter().map(|(address, _)| address);
         let own = ports[side].addresses();
         all.filter(|address| own.contains(address)).collect::<Vec<_>>()
     };

@@ -1,8 +1,8 @@
 //! Two ports and a device in namespaces, for tests.
 
-use super::local::{Addressing, LocalOptions, LocalPort};
+use super::local::{LocalOptions, LocalPort, bridged, routed};
 use super::port::Port;
-use frames::{FrameSpec, Ports};
+use frames::FrameSpec;
 use linux::namespace::Namespace;
 use linux::netlink::Network;
 use linux::nic::{Offload, set_offload};
@@ -74,7 +74,7 @@ impl Fixture {
                 device.set_sysctl(setting, "1")?;
             }
             for (port, net) in [("near", 0), ("far", 1)] {
-                for (gateway, prefix) in Addressing::routed(net).gateways.into_iter().zip([24, 64]) {
+                for (gateway, prefix) in routed(net).gateways.into_iter().zip([24, 64]) {
                     middle.add_address(port, gateway, prefix)?;
                 }
             }
@@ -96,8 +96,8 @@ impl Fixture {
     /// Options of the first port (0) or the second (1), with the usual addresses.
     pub(super) fn options(&self, port: u8) -> LocalOptions {
         let fallback = match self.between {
-            Between::Router => Addressing::routed(port),
-            _ => Addressing::bridged(port),
+            Between::Router => routed(port),
+            _ => bridged(port),
         };
         LocalOptions { fallback, ..LocalOptions::default() }
     }
@@ -128,7 +128,7 @@ pub(super) fn frames(from: &mut dyn Port, to: &dyn Port, v4: bool, size: u64) ->
         source,
         destination,
         hop_limit: 64,
-        ports: Ports::Random,
+        ports: None,
         vlan: None,
         outer: None,
         sizes: vec![Bytes(size)],

@@ -10,7 +10,7 @@ mod kinds;
 mod next_hop;
 mod sender;
 
-pub(crate) use addresses::{Addressing, is_for_benchmarks};
+pub(crate) use addresses::{bridged, is_for_benchmarks, routed};
 #[cfg(feature = "device")]
 pub(crate) use addresses::{ipv4, ipv6};
 
@@ -29,6 +29,7 @@ use sender::Sender;
 use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::sync::Arc;
+use wire::native::frames::Addressing;
 
 /// How a port is set up; the default leaves the interface as it is.
 #[derive(Clone, Debug, Default)]

@@ -2,10 +2,10 @@
 //! counted.
 
 use crate::error::Result;
-use frames::{Arrived, Burst, FrameSpec, Outer, Sent, Watch};
+use frames::{Arrived, Burst, FrameSpec, Sent, Watch};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::time::MonoTime;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// A port of the tester.
 pub(crate) trait Port: Send {
@@ -70,7 +70,7 @@ pub(crate) struct Traffic {
     /// The frames as they are sent.
     pub(crate) sent: FrameSpec,
     /// The header of the tunnel that the device puts them into, or leaves them in; absent: they come without.
-    pub(crate) arrives_in: Option<Outer>,
+    pub(crate) arrives_in: Option<(Ipv6Addr, Ipv6Addr)>,
 }
 
 impl Traffic {

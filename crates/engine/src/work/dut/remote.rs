@@ -7,7 +7,6 @@ mod convert;
 pub mod offers;
 pub mod station;
 
-use super::local::Addressing;
 use super::port::{Counted, Port};
 use super::spec::PortSpec;
 use crate::error::{Context, Error, Failure, Kind, Result, fault};
@@ -24,8 +23,8 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use wire::native::frames::{FramesAsk, FramesPort, FramesReply, FramesWish};
-use wire::native::{self, EthernetAddress};
+use wire::native;
+use wire::native::frames::{Addressing, FramesAsk, FramesPort, FramesReply, FramesWish};
 
 /// How a port on another host is opened.
 #[derive(Clone, Debug, Default)]
@@ -66,8 +65,8 @@ impl RemotePort {
         let target = target(spec)?;
         let wish = FramesWish {
             interface: spec.at_its_host().to_string(),
-            addressing: convert::addressing_out(&options.addressing),
-            fallback: convert::addressing_out(&options.fallback),
+            addressing: options.addressing.clone(),
+            fallback: options.fallback.clone(),
         };
         let mut conversation = Conversation::open(&target, wish, options).context(name.clone())?;
         let port = conversation.wait_for_port().context(name.clone())?;
@@ -127,7 +126,7 @@ impl Port for RemotePort {
     }
 
     fn mac(&self) -> [u8; 6] {
-        self.port.mac.bytes()
+        self.port.mac
     }
 
     fn addresses(&self) -> Vec<IpAddr> {
@@ -136,7 +135,7 @@ impl Port for RemotePort {
 
     fn next_hop(&mut self, to: IpAddr) -> Result<[u8; 6]> {
         match self.ask(FramesAsk::NextHop { to })? {
-            FramesReply::NextHop { mac } => Ok(EthernetAddress::bytes(&mac)),
+            FramesReply::NextHop { mac } => Ok(mac),
             reply => Err(self.other(&reply)),
         }
     }
@@ -151,7 +150,7 @@ impl Port for RemotePort {
 
     fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> Result<()> {
         let times = watch == Watch::Times;
-        let ask = FramesAsk::Count { sink: kind, spec: convert::spec_out(spec), frames, times };
+        let ask = FramesAsk::Count { sink: kind, spec: spec.clone(), frames, times };
         match self.ask(ask)? {
             FramesReply::Begun {} => Ok(()),
             reply => Err(self.other(&reply)),
@@ -166,8 +165,7 @@ impl Port for RemotePort {
     }
 
     fn send(&mut self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> Result<()> {
-        let ask =
-            FramesAsk::Send { source: kind, spec: convert::spec_out(spec), burst: convert::burst_out(burst) };
+        let ask = FramesAsk::Send { source: kind, spec: spec.clone(), burst: convert::limited(burst) };
         match self.ask(ask)? {
             FramesReply::Begun {} => Ok(()),
             reply => Err(self.other(&reply)),
@@ -176,7 +174,7 @@ impl Port for RemotePort {
 
     fn sent(&mut self) -> Result<Sent> {
         match self.ask(FramesAsk::Sent {})? {
-            FramesReply::Sent(sent) => Ok(convert::sent_in(&sent)),
+            FramesReply::Sent(sent) => Ok(sent),
             reply => Err(self.other(&reply)),
         }
     }

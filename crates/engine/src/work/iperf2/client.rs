@@ -184,7 +184,7 @@ fn open_all(
                 Err(error) if tries < extras.connect_retries || mono_now() < began + extras.retry_time => {
                     tries += 1;
                     sink(SessionEvent::Fact(&Fact::Retry { stream: index, reason: format!("{error:#}") }));
-                    interrupt.sleep(extras.retry_pause);
+                    interrupt.sleep(extras.retry_pause.unwrap_or(RETRY_PAUSE));
                 }
                 Err(error) => return Err(error),
             }
@@ -225,5 +225,7 @@ fn open(plan: &Plan, extras: &Extras, flow_plan: &FlowPlan, index: u32) -> Resul
 }
 
 const BACKLOG: u16 = 128;
+/// Between two tries to connect, unless another time is asked for.
+const RETRY_PAUSE: Nanos = Nanos::from_secs(1);
 /// Longest wait for a connection that only shows that this end is there.
 const PRESENCE: Nanos = Nanos(500_000_000);

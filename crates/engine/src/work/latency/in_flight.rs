@@ -4,7 +4,7 @@ use model::time::MonoTime;
 use std::collections::BTreeMap;
 
 /// The messages sent last, by number, and all older ones that still wait for a reply.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct InFlight {
     slots: Vec<Flight>,
     /// Messages that a later one has pushed out of the table while they waited.

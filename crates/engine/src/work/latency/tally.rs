@@ -19,6 +19,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 
 /// The figures of one egress path so far.
+#[derive(Default)]
 pub(crate) struct Tally {
     started: MonoTime,
     in_flight: InFlight,
@@ -91,27 +92,12 @@ impl Tally {
         Tally {
             started: gather.started,
             in_flight: InFlight::new(gather.room, gather.last_number),
-            counted: Counted::default(),
             last_number: gather.last_number,
             fixed_warm_up: gather.warm_up,
-            skipped: 0,
-            warm_up: WarmUp::default(),
-            kept: Histogram::default(),
-            exact: Exact::default(),
-            means: BatchMeans::default(),
-            shifts: ShiftMeter::default(),
             service: gather.scheduled.then(Histogram::default),
-            recent: Histogram::default(),
-            recent_service: Histogram::default(),
-            recent_sent: 0,
-            recent_lost: 0,
-            farthest: Farthest::default(),
-            gaps: Gaps::default(),
             highest: gather.last_number,
-            longest: Nanos::ZERO,
-            usual: Nanos::ZERO,
             raw: gather.raw,
-            phase_series: None,
+            ..Tally::default()
         }
     }
 

@@ -64,415 +64,301 @@ enum Threshold {
 
 /// Every fact that counts; of several the first is the cause.
 pub const FACTS: &[FactRow] = &[
-    FactRow {
-        name: FactName::CpuQuota,
-        source: "`cpu.max` and `cpu.stat` of the cgroups (both versions)",
-        end: End::Either,
-        from: Threshold::Value(MOSTLY),
-        names: None,
-        explains: CPU,
-        sentence: |fact, host| {
-            let cpus = fact.whole.unwrap_or_default();
-            let share = percent(fact.value);
-            format!(
-                "cgroup {} of {host} may use {cpus:.2} CPUs and was throttled in {share} of its periods",
-                fact.of
-            )
-        },
-        fix: |fact| {
-            format!(
-                "raise the CPU quota of cgroup {}: `cpu.max`, a container's CPU limit, or `docker update --cpus`",
-                fact.of
-            )
-        },
-    },
-    FactRow {
-        name: FactName::CpuShared,
-        source: "`SO_INCOMING_CPU` and the CPU of the stream's thread",
-        end: End::Receiver,
-        from: Threshold::Value(0.0),
-        names: None,
-        explains: &[LimitKind::ReceiverCpu],
-        sentence: |fact, host| {
+    fact(
+        FactName::CpuQuota,
+        "`cpu.max` and `cpu.stat` of the cgroups (both versions)",
+        Threshold::Value(MOSTLY),
+    )
+    .explaining(CPU)
+    .reads(|fact, host| {
+        let cpus = fact.whole.unwrap_or_default();
+        let share = percent(fact.value);
+        format!(
+            "cgroup {} of {host} may use {cpus:.2} CPUs and was throttled in {share} of its \
+             periods",
+            fact.of
+        )
+    })
+    .repaired(|fact| {
+        format!(
+            "raise the CPU quota of cgroup {}: `cpu.max`, a container's CPU limit, or \
+             `docker update --cpus`",
+            fact.of
+        )
+    }),
+    fact(FactName::CpuShared, "`SO_INCOMING_CPU` and the CPU of the stream's thread", Threshold::Value(0.0))
+        .at(End::Receiver)
+        .explaining(&[LimitKind::ReceiverCpu])
+        .reads(|fact, host| {
             format!("CPU {} of {host} takes the packets and runs the program, too", fact.value)
-        },
-        fix: |_| {
-            "keep them apart: `--affinity` with another CPU, or more queues (`ethtool -L INTERFACE combined N`)".into()
-        },
-    },
-    FactRow {
-        name: FactName::CpuSteal,
-        source: "`/proc/stat`",
-        end: End::Either,
-        from: Threshold::Share(0.1),
-        names: None,
-        explains: CPU,
-        sentence: |fact, host| {
+        })
+        .repaired(|_| {
+            "keep them apart: `--affinity` with another CPU, or more queues (`ethtool -L \
+             INTERFACE combined N`)"
+                .into()
+        }),
+    fact(FactName::CpuSteal, "`/proc/stat`", Threshold::Share(0.1))
+        .explaining(CPU)
+        .reads(|fact, host| {
             format!("the hypervisor took {} of the CPU time of {host}", percent(fact.share()))
-        },
-        fix: |_| "a machine whose CPUs are its own".into(),
-    },
-    FactRow {
-        name: FactName::CpuThrottled,
-        source: "`core_throttle_count` of the CPUs",
-        end: End::Either,
-        from: Threshold::Value(1.0),
-        names: None,
-        explains: CPU,
-        sentence: |fact, host| format!("heat slowed the CPUs of {host} down {} times", fact.value),
-        fix: |_| "cool the machine".into(),
-    },
-    FactRow {
-        name: FactName::CpuFrequency,
-        source: "`scaling_governor`, `scaling_cur_freq` and `cpuinfo_max_freq`",
-        end: End::Either,
-        from: Threshold::Below(0.8),
-        names: None,
-        explains: CPU,
-        sentence: |fact, host| {
-            format!(
-                "the governor {} held a CPU of {host} at {} of its frequency",
-                fact.of,
-                percent(fact.share())
-            )
-        },
-        fix: |_| fix::governor(),
-    },
-    FactRow {
-        name: FactName::OffloadsOff,
-        source: "`ETHTOOL_GFEATURES`",
-        end: End::Either,
-        from: Threshold::Value(1.0),
-        names: None,
-        explains: CPU,
-        sentence: |fact, host| format!("offloads are off at {host}: {}", fact.of),
-        fix: |fact| {
+        })
+        .repaired(|_| "a machine whose CPUs are its own".into()),
+    fact(FactName::CpuThrottled, "`core_throttle_count` of the CPUs", Threshold::Value(1.0))
+        .explaining(CPU)
+        .reads(|fact, host| format!("heat slowed the CPUs of {host} down {} times", fact.value))
+        .repaired(|_| "cool the machine".into()),
+    fact(
+        FactName::CpuFrequency,
+        "`scaling_governor`, `scaling_cur_freq` and `cpuinfo_max_freq`",
+        Threshold::Below(0.8),
+    )
+    .explaining(CPU)
+    .reads(|fact, host| {
+        format!("the governor {} held a CPU of {host} at {} of its frequency", fact.of, percent(fact.share()))
+    })
+    .repaired(|_| fix::governor()),
+    fact(FactName::OffloadsOff, "`ETHTOOL_GFEATURES`", Threshold::Value(1.0))
+        .explaining(CPU)
+        .reads(|fact, host| format!("offloads are off at {host}: {}", fact.of))
+        .repaired(|fact| {
             let (names, interface) = fact.of.split_once(" of ").unwrap_or((&fact.of, "INTERFACE"));
             let on: Vec<String> = names.split(", ").map(|name| format!("{name} on")).collect();
             format!("`ethtool -K {interface} {}`", on.join(" "))
-        },
-    },
-    FactRow {
-        name: FactName::TcpChecksums,
-        source: "`Tcp: InCsumErrors`",
-        end: End::Receiver,
-        from: Threshold::Losses,
-        names: Some(LimitKind::Offload),
-        explains: &[LimitKind::Loss],
-        sentence: |fact, host| {
+        }),
+    fact(FactName::TcpChecksums, "`Tcp: InCsumErrors`", Threshold::Losses)
+        .at(End::Receiver)
+        .naming(LimitKind::Offload)
+        .explaining(&[LimitKind::Loss])
+        .reads(|fact, host| {
             format!("{} segments came to {host} with a wrong checksum and were dropped", fact.value)
-        },
-        fix: |_| {
-            "try without checksum offload: `ethtool -K INTERFACE tx off` at the sender and at boxes that forward, `rx off` at the receiver"
+        })
+        .repaired(|_| {
+            "try without checksum offload: `ethtool -K INTERFACE tx off` at the sender and \
+             at boxes that forward, `rx off` at the receiver"
                 .into()
-        },
-    },
-    FactRow {
-        name: FactName::QueueHeld,
-        source: "`RTM_GETQDISC` of the interface: `overlimits` and the rate of a token bucket",
-        end: End::Sender,
-        from: Threshold::Held,
-        names: Some(LimitKind::HostQueue),
-        explains: &[],
-        sentence: |fact, host| format!("queueing discipline {} at {host} holds its packets back", fact.of),
-        fix: |fact| {
-            let interface = fact.of.rsplit(' ').next().unwrap_or("INTERFACE");
-            format!(
-                "`tc qdisc show dev {interface}` shows its rate, `tc qdisc del dev {interface} root` removes it"
-            )
-        },
-    },
-    FactRow {
-        name: FactName::QueueDrops,
-        source: "`RTM_GETQDISC` of the interface: `drops`",
-        end: End::Sender,
-        from: Threshold::Losses,
-        names: Some(LimitKind::HostQueue),
-        explains: &[LimitKind::HostQueue],
-        sentence: |fact, host| {
+        }),
+    fact(
+        FactName::QueueHeld,
+        "`RTM_GETQDISC` of the interface: `overlimits` and the rate of a token bucket",
+        Threshold::Held,
+    )
+    .at(End::Sender)
+    .naming(LimitKind::HostQueue)
+    .reads(|fact, host| format!("queueing discipline {} at {host} holds its packets back", fact.of))
+    .repaired(|fact| {
+        let interface = fact.of.rsplit(' ').next().unwrap_or("INTERFACE");
+        format!(
+            "`tc qdisc show dev {interface}` shows its rate, `tc qdisc del dev {interface} \
+             root` removes it"
+        )
+    }),
+    fact(FactName::QueueDrops, "`RTM_GETQDISC` of the interface: `drops`", Threshold::Losses)
+        .at(End::Sender)
+        .naming(LimitKind::HostQueue)
+        .explaining(&[LimitKind::HostQueue])
+        .reads(|fact, host| {
             format!("queueing discipline {} at {host} dropped {} packets", fact.of, fact.value)
-        },
-        fix: |fact| {
+        })
+        .repaired(|fact| {
             let interface = fact.of.rsplit(' ').next().unwrap_or("INTERFACE");
             format!("a queue of packets for each flow: `tc qdisc replace dev {interface} root fq`")
-        },
-    },
-    FactRow {
-        name: FactName::CloudAllowance,
-        source: "`ethtool -S` of ena",
-        end: End::Either,
-        from: Threshold::Packets(NOTICED),
-        names: Some(LimitKind::HostDrop),
-        explains: &[
+        }),
+    fact(FactName::CloudAllowance, "`ethtool -S` of ena", Threshold::Packets(NOTICED))
+        .naming(LimitKind::HostDrop)
+        .explaining(&[
             LimitKind::Shaper,
             LimitKind::Policer,
             LimitKind::PacketRate,
             LimitKind::Loss,
             LimitKind::Aqm,
-        ],
-        sentence: |fact, host| {
+        ])
+        .reads(|fact, host| {
             format!(
                 "the cloud queued or dropped {} packets beyond the allowance of {host}: {}",
                 fact.value, fact.of
             )
-        },
-        fix: |fact| allowance_fix(&fact.of).into(),
-    },
-    drops(
-        FactName::DriverDrops,
-        "`ethtool -S` of gve, mana, hv_netvsc, virtio_net, mlx5, ena",
-        |fact, host| format!("the driver of {host} had no buffer for {} packets: {}", fact.value, fact.of),
-        |_| {
-            "longer rings, `ethtool -G INTERFACE rx MAXIMUM`, and more queues, `ethtool -L INTERFACE combined N`".into()
-        },
-    ),
-    drops(
-        FactName::RingDrops,
-        "`IFLA_STATS64`: `rx_missed_errors`, `rx_fifo_errors`",
-        |fact, host| format!("the ring of {} at {host} was full and dropped {} frames", fact.of, fact.value),
-        |fact| {
+        })
+        .repaired(|fact| allowance_fix(&fact.of).into()),
+    drops(FactName::DriverDrops, "`ethtool -S` of gve, mana, hv_netvsc, virtio_net, mlx5, ena")
+        .reads(|fact, host| {
+            format!("the driver of {host} had no buffer for {} packets: {}", fact.value, fact.of)
+        })
+        .repaired(|_| {
+            "longer rings, `ethtool -G INTERFACE rx MAXIMUM`, and more queues, `ethtool -L \
+             INTERFACE combined N`"
+                .into()
+        }),
+    drops(FactName::RingDrops, "`IFLA_STATS64`: `rx_missed_errors`, `rx_fifo_errors`")
+        .reads(|fact, host| {
+            format!("the ring of {} at {host} was full and dropped {} frames", fact.of, fact.value)
+        })
+        .repaired(|fact| {
             format!("a longer ring: `ethtool -G {} rx MAXIMUM` (`ethtool -g {}` shows it)", fact.of, fact.of)
-        },
-    ),
-    drops(
-        FactName::BacklogDrops,
-        "`/proc/net/softnet_stat`, column 2",
-        |fact, host| format!("the backlog of a CPU of {host} dropped {} packets", fact.value),
-        |_| "`sudo sysctl -w net.core.netdev_max_backlog=10000`".into(),
-    ),
-    drops(
-        FactName::ConntrackDrops,
-        "`/proc/net/stat/nf_conntrack`: insert_failed, drop, early_drop",
-        |fact, host| format!("connection tracking of {host} dropped {} packets", fact.value),
-        |_| {
-            "a larger table, `sudo sysctl -w net.netfilter.nf_conntrack_max=N`, or no tracking of these flows (`notrack`)".into()
-        },
-    ),
-    drops(
-        FactName::FirewallDrops,
-        "rules of nf_tables with a counter (with CAP_NET_ADMIN)",
-        |fact, host| format!("the firewall of {host} dropped {} packets, in {}", fact.value, fact.of),
-        |_| "`nft list ruleset` shows the rule".into(),
-    ),
-    FactRow {
-        name: FactName::ConntrackTable,
-        source: "`nf_conntrack_count` and `nf_conntrack_max`",
-        end: End::Either,
-        from: Threshold::Share(0.95),
-        names: None,
-        explains: &[LimitKind::HostDrop],
-        sentence: |fact, host| {
+        }),
+    drops(FactName::BacklogDrops, "`/proc/net/softnet_stat`, column 2")
+        .reads(|fact, host| format!("the backlog of a CPU of {host} dropped {} packets", fact.value))
+        .repaired(|_| "`sudo sysctl -w net.core.netdev_max_backlog=10000`".into()),
+    drops(FactName::ConntrackDrops, "`/proc/net/stat/nf_conntrack`: insert_failed, drop, early_drop")
+        .reads(|fact, host| format!("connection tracking of {host} dropped {} packets", fact.value))
+        .repaired(|_| {
+            "a larger table, `sudo sysctl -w net.netfilter.nf_conntrack_max=N`, or no \
+             tracking of these flows (`notrack`)"
+                .into()
+        }),
+    drops(FactName::FirewallDrops, "rules of nf_tables with a counter (with CAP_NET_ADMIN)")
+        .reads(|fact, host| format!("the firewall of {host} dropped {} packets, in {}", fact.value, fact.of))
+        .repaired(|_| "`nft list ruleset` shows the rule".into()),
+    fact(FactName::ConntrackTable, "`nf_conntrack_count` and `nf_conntrack_max`", Threshold::Share(0.95))
+        .explaining(&[LimitKind::HostDrop])
+        .reads(|fact, host| {
             format!("the table of tracked connections of {host} is {} full", percent(fact.share()))
-        },
-        fix: |_| "`sudo sysctl -w net.netfilter.nf_conntrack_max=N`".into(),
-    },
-    FactRow {
-        name: FactName::DriverStops,
-        source: "`ethtool -S`: the driver's queue was full",
-        end: End::Sender,
-        from: Threshold::Packets(NOTICED),
-        names: None,
-        explains: &[LimitKind::HostQueue],
-        sentence: |fact, host| {
+        })
+        .repaired(|_| "`sudo sysctl -w net.netfilter.nf_conntrack_max=N`".into()),
+    fact(FactName::DriverStops, "`ethtool -S`: the driver's queue was full", Threshold::Packets(NOTICED))
+        .at(End::Sender)
+        .explaining(&[LimitKind::HostQueue])
+        .reads(|fact, host| {
             format!("the driver of {host} stopped its queue {} times: {}", fact.value, fact.of)
-        },
-        fix: |_| {
-            "longer rings (`ethtool -G INTERFACE tx MAXIMUM`); where a hypervisor holds the rate, a larger instance".into()
-        },
-    },
-    FactRow {
-        name: FactName::LinkSpeed,
-        source: "`ETHTOOL_GLINKSETTINGS`: speed, and the best of what both ends offer",
-        end: End::Either,
-        from: Threshold::Below(1.0),
-        names: None,
-        explains: &[LimitKind::LineRate, LimitKind::Link],
-        sentence: |fact, host| {
-            let (speed, best) = (rate(fact.value), rate(fact.whole.unwrap_or_default()));
-            format!("{} of {host} runs at {speed}, though both ends of its link offer {best}", fact.of)
-        },
-        fix: |fact| format!("another cable or port, then `ethtool -s {} autoneg on`", fact.of),
-    },
-    FactRow {
-        name: FactName::HalfDuplex,
-        source: "`IFLA_STATS64`: `collisions`",
-        end: End::Either,
-        from: Threshold::Packets(NOTICED),
-        names: Some(LimitKind::Link),
-        explains: &[LimitKind::LineRate, LimitKind::Loss],
-        sentence: |fact, host| format!("{} of {host} is half duplex: {} collisions", fact.of, fact.value),
-        fix: |fact| format!("the same setting at both ends: `ethtool -s {} autoneg on`", fact.of),
-    },
-    FactRow {
-        name: FactName::LineErrors,
-        source: "`IFLA_STATS64`: `rx_crc_errors`",
-        end: End::Receiver,
-        from: Threshold::Losses,
-        names: Some(LimitKind::Link),
-        explains: &[LimitKind::Loss],
-        sentence: |fact, host| format!("{} frames came to {} of {host} damaged (CRC)", fact.value, fact.of),
-        fix: |_| "another cable, optic or port".into(),
-    },
-    FactRow {
-        name: FactName::CarrierLosses,
-        source: "`IFLA_CARRIER_DOWN_COUNT`",
-        end: End::Either,
-        from: Threshold::Value(1.0),
-        names: None,
-        explains: &[LimitKind::Loss, LimitKind::VariableRate, LimitKind::Link],
-        sentence: |fact, host| {
+        })
+        .repaired(|_| {
+            "longer rings (`ethtool -G INTERFACE tx MAXIMUM`); where a hypervisor holds the \
+             rate, a larger instance"
+                .into()
+        }),
+    fact(
+        FactName::LinkSpeed,
+        "`ETHTOOL_GLINKSETTINGS`: speed, and the best of what both ends offer",
+        Threshold::Below(1.0),
+    )
+    .explaining(&[LimitKind::LineRate, LimitKind::Link])
+    .reads(|fact, host| {
+        let (speed, best) = (rate(fact.value), rate(fact.whole.unwrap_or_default()));
+        format!("{} of {host} runs at {speed}, though both ends of its link offer {best}", fact.of)
+    })
+    .repaired(|fact| format!("another cable or port, then `ethtool -s {} autoneg on`", fact.of)),
+    fact(FactName::HalfDuplex, "`IFLA_STATS64`: `collisions`", Threshold::Packets(NOTICED))
+        .naming(LimitKind::Link)
+        .explaining(&[LimitKind::LineRate, LimitKind::Loss])
+        .reads(|fact, host| format!("{} of {host} is half duplex: {} collisions", fact.of, fact.value))
+        .repaired(|fact| format!("the same setting at both ends: `ethtool -s {} autoneg on`", fact.of)),
+    fact(FactName::LineErrors, "`IFLA_STATS64`: `rx_crc_errors`", Threshold::Losses)
+        .at(End::Receiver)
+        .naming(LimitKind::Link)
+        .explaining(&[LimitKind::Loss])
+        .reads(|fact, host| format!("{} frames came to {} of {host} damaged (CRC)", fact.value, fact.of))
+        .repaired(|_| "another cable, optic or port".into()),
+    fact(FactName::CarrierLosses, "`IFLA_CARRIER_DOWN_COUNT`", Threshold::Value(1.0))
+        .explaining(&[LimitKind::Loss, LimitKind::VariableRate, LimitKind::Link])
+        .reads(|fact, host| {
             format!("{} of {host} lost its link {} times during the test", fact.of, fact.value)
-        },
-        fix: |_| "another cable, optic or port".into(),
-    },
-    pauses(FactName::PauseReceived, End::Sender, |fact, host| {
+        })
+        .repaired(|_| "another cable, optic or port".into()),
+    pauses(FactName::PauseReceived, End::Sender).reads(|fact, host| {
         format!("the neighbour of {} at {host} made it wait with {} pause frames", fact.of, fact.value)
     }),
-    pauses(FactName::PauseSent, End::Receiver, |fact, host| {
+    pauses(FactName::PauseSent, End::Receiver).reads(|fact, host| {
         format!("{} of {host} made its neighbour wait with {} pause frames", fact.of, fact.value)
     }),
-    FactRow {
-        name: FactName::Bus,
-        source: "`current_link_speed`, `current_link_width` of PCIe; `speed` of USB",
-        end: End::Either,
-        from: Threshold::Bus,
-        names: Some(LimitKind::Bus),
-        explains: &[],
-        sentence: |fact, host| {
-            format!("the bus carries {} at most: {}, at {host}", rate(fact.value), fact.of)
-        },
-        fix: |fact| match fact.whole.is_some_and(|best| best > fact.value) {
+    fact(FactName::Bus, "`current_link_speed`, `current_link_width` of PCIe; `speed` of USB", Threshold::Bus)
+        .naming(LimitKind::Bus)
+        .reads(|fact, host| format!("the bus carries {} at most: {}, at {host}", rate(fact.value), fact.of))
+        .repaired(|fact| match fact.whole.is_some_and(|best| best > fact.value) {
             true => "a slot as wide and as fast as the card (`lspci -vv`: LnkCap, LnkSta)".into(),
             false => "an interface on a faster bus".into(),
-        },
-    },
-    FactRow {
-        name: FactName::BondMember,
-        source: "bytes of the members, `IFLA_BOND_XMIT_HASH_POLICY`",
-        end: End::Sender,
-        from: Threshold::Share(0.9),
-        names: None,
-        explains: &[LimitKind::LineRate, LimitKind::Shaper, LimitKind::Policer],
-        sentence: |fact, host| {
+        }),
+    fact(FactName::BondMember, "bytes of the members, `IFLA_BOND_XMIT_HASH_POLICY`", Threshold::Share(0.9))
+        .at(End::Sender)
+        .explaining(&[LimitKind::LineRate, LimitKind::Shaper, LimitKind::Policer])
+        .reads(|fact, host| {
             format!("one member of {} at {host} sent {} of the bytes", fact.of, percent(fact.share()))
-        },
-        fix: |fact| {
+        })
+        .repaired(|fact| {
             let name = fact.of.split(' ').next().unwrap_or("BOND");
             format!(
-                "several flows (`-P 4`), shared out by ports: `ip link set {name} type bond xmit_hash_policy layer3+4`"
+                "several flows (`-P 4`), shared out by ports: `ip link set {name} type bond \
+             xmit_hash_policy layer3+4`"
             )
-        },
-    },
-    buffer(End::Receiver, LimitKind::ReceiverWindow),
-    buffer(End::Sender, LimitKind::SenderBuffer),
-    FactRow {
-        name: FactName::MemoryPressure,
-        source: "`TcpExt: TCPMemoryPressures`",
-        end: End::Either,
-        from: Threshold::Value(1.0),
-        names: None,
-        explains: &[LimitKind::ReceiverWindow, LimitKind::SenderBuffer],
-        sentence: |_, host| format!("TCP of {host} ran short of memory"),
-        fix: |_| "more memory for TCP: `net.ipv4.tcp_mem`, or fewer connections that are not read".into(),
-    },
-    FactRow {
-        name: FactName::MtuProbesFailed,
-        source: "`TcpExt: TCPMTUPFail`",
-        end: End::Sender,
-        from: Threshold::Value(1.0),
-        names: None,
-        explains: &[LimitKind::Mtu],
-        sentence: |fact, host| {
-            format!("TCP of {host} had to make its segments smaller, {} times", fact.value)
-        },
-        fix: |_| "`pathmeter mtu HOST` finds the size that passes".into(),
-    },
-    FactRow {
-        name: FactName::InterfaceMtu,
-        source: "`IFLA_MTU` of both ends",
-        end: End::Receiver,
-        from: Threshold::SmallerMtu,
-        names: None,
-        explains: &[LimitKind::Mtu],
-        sentence: |fact, host| {
+        }),
+    buffer(End::Receiver, &[LimitKind::ReceiverWindow]),
+    buffer(End::Sender, &[LimitKind::SenderBuffer]),
+    fact(FactName::MemoryPressure, "`TcpExt: TCPMemoryPressures`", Threshold::Value(1.0))
+        .explaining(&[LimitKind::ReceiverWindow, LimitKind::SenderBuffer])
+        .reads(|_, host| format!("TCP of {host} ran short of memory"))
+        .repaired(|_| {
+            "more memory for TCP: `net.ipv4.tcp_mem`, or fewer connections that are not read".into()
+        }),
+    fact(FactName::MtuProbesFailed, "`TcpExt: TCPMTUPFail`", Threshold::Value(1.0))
+        .at(End::Sender)
+        .explaining(&[LimitKind::Mtu])
+        .reads(|fact, host| format!("TCP of {host} had to make its segments smaller, {} times", fact.value))
+        .repaired(|_| "`pathmeter mtu HOST` finds the size that passes".into()),
+    fact(FactName::InterfaceMtu, "`IFLA_MTU` of both ends", Threshold::SmallerMtu)
+        .at(End::Receiver)
+        .explaining(&[LimitKind::Mtu])
+        .reads(|fact, host| {
             format!("{} of {host} has an MTU of {}, less than the other end's", fact.of, fact.value)
-        },
-        fix: |fact| {
+        })
+        .repaired(|fact| {
             format!("the same MTU at both ends and between them: `ip link set dev {} mtu N`", fact.of)
-        },
-    },
-    FactRow {
-        name: FactName::Tunnel,
-        source: "`IFLA_INFO_KIND`; `/proc/PID/fdinfo` and `/proc/PID/task/*/stat` of the program behind a `tun`",
-        end: End::Either,
-        from: Threshold::Value(0.9),
-        names: Some(LimitKind::Tunnel),
-        explains: &[],
-        sentence: |fact, host| {
-            let share = percent(fact.value);
-            format!("a thread of the program behind {} at {host} used {share} of a CPU", fact.of)
-        },
-        fix: |_| "a tunnel that the kernel runs (WireGuard, IPsec), or a test beside it to compare".into(),
-    },
-    FactRow {
-        name: FactName::WifiRate,
-        source: "nl80211: `GET_STATION`",
-        end: End::Either,
-        from: Threshold::Value(1.0),
-        names: None,
-        explains: &[LimitKind::Wifi],
-        sentence: |fact, host| format!("Wi-Fi {} of {host} sent at {}", fact.of, rate(fact.value)),
-        fix: |_| "a place nearer to the access point, another channel or band, or a cable".into(),
-    },
+        }),
+    fact(
+        FactName::Tunnel,
+        "`IFLA_INFO_KIND`; `/proc/PID/fdinfo` and `/proc/PID/task/*/stat` of the \
+             program behind a `tun`",
+        Threshold::Value(0.9),
+    )
+    .naming(LimitKind::Tunnel)
+    .reads(|fact, host| {
+        let share = percent(fact.value);
+        format!("a thread of the program behind {} at {host} used {share} of a CPU", fact.of)
+    })
+    .repaired(|_| "a tunnel that the kernel runs (WireGuard, IPsec), or a test beside it to compare".into()),
+    fact(FactName::WifiRate, "nl80211: `GET_STATION`", Threshold::Value(1.0))
+        .explaining(&[LimitKind::Wifi])
+        .reads(|fact, host| format!("Wi-Fi {} of {host} sent at {}", fact.of, rate(fact.value)))
+        .repaired(|_| "a place nearer to the access point, another channel or band, or a cable".into()),
 ];
 
-const fn drops(
-    name: FactName,
-    source: &'static str,
-    sentence: fn(&HostFact, &str) -> String,
-    fix: fn(&HostFact) -> String,
-) -> FactRow {
-    let (names, explains) = (Some(LimitKind::HostDrop), &[LimitKind::HostDrop]);
-    FactRow { name, source, end: End::Either, from: Threshold::Losses, names, explains, sentence, fix }
-}
-
-const fn pauses(name: FactName, end: End, sentence: fn(&HostFact, &str) -> String) -> FactRow {
+const fn fact(name: FactName, source: &'static str, from: Threshold) -> FactRow {
     FactRow {
         name,
-        source: "`ETHTOOL_MSG_PAUSE_GET` with statistics",
-        end,
-        from: Threshold::Packets(NOTICED),
-        names: Some(LimitKind::Pause),
+        source,
+        end: End::Either,
+        from,
+        names: None,
         explains: &[],
-        sentence,
-        fix: |fact| {
+        sentence: |_, _| String::new(),
+        fix: |_| String::new(),
+    }
+}
+
+const fn drops(name: FactName, source: &'static str) -> FactRow {
+    fact(name, source, Threshold::Losses).naming(LimitKind::HostDrop).explaining(&[LimitKind::HostDrop])
+}
+
+const fn pauses(name: FactName, end: End) -> FactRow {
+    fact(name, "`ETHTOOL_MSG_PAUSE_GET` with statistics", Threshold::Packets(NOTICED))
+        .at(end)
+        .naming(LimitKind::Pause)
+        .repaired(|fact| {
             format!(
                 "find the slower port behind the switch; `ethtool -A {} rx off tx off` drops packets instead",
                 fact.of
             )
-        },
-    }
+        })
 }
 
-const fn buffer(end: End, kind: LimitKind) -> FactRow {
-    let explains: &[LimitKind] = match kind {
-        LimitKind::ReceiverWindow => &[LimitKind::ReceiverWindow],
-        _ => &[LimitKind::SenderBuffer],
-    };
-    FactRow {
-        name: FactName::BufferLimit,
-        source: "the third number of `net.ipv4.tcp_rmem` (receiver) and `net.ipv4.tcp_wmem` (sender)",
-        end,
-        from: Threshold::Window,
-        names: None,
-        explains,
-        sentence: |fact, host| format!("{} of {host} allows {} at most", fact.of, bytes(fact.value)),
-        fix: |fact| {
+const fn buffer(end: End, explains: &'static [LimitKind]) -> FactRow {
+    let source = "the third number of `net.ipv4.tcp_rmem` (receiver) and `net.ipv4.tcp_wmem` (sender)";
+    fact(FactName::BufferLimit, source, Threshold::Window)
+        .at(end)
+        .explaining(explains)
+        .reads(|fact, host| format!("{} of {host} allows {} at most", fact.of, bytes(fact.value)))
+        .repaired(|fact| {
             let (default, more) =
                 (if fact.of.ends_with("rmem") { 131_072 } else { 16_384 }, bytes(fact.value * 8.0).0);
             format!("`sudo sysctl -w {}=\"4096 {default} {}\"`", fact.of, more.next_power_of_two())
-        },
-    }
+        })
 }
 
 /// The fact that a counter of a driver is, and its name without the numbers of queues; `None`: nothing that the table knows.
@@ -624,6 +510,26 @@ pub(super) fn on_the_path(facts: &[HostFact], host: &str, signs: &Signs<'_>) -> 
 }
 
 impl FactRow {
+    const fn at(self, end: End) -> FactRow {
+        FactRow { end, ..self }
+    }
+
+    const fn naming(self, kind: LimitKind) -> FactRow {
+        FactRow { names: Some(kind), ..self }
+    }
+
+    const fn explaining(self, explains: &'static [LimitKind]) -> FactRow {
+        FactRow { explains, ..self }
+    }
+
+    const fn reads(self, sentence: fn(&HostFact, &str) -> String) -> FactRow {
+        FactRow { sentence, ..self }
+    }
+
+    const fn repaired(self, fix: fn(&HostFact) -> String) -> FactRow {
+        FactRow { fix, ..self }
+    }
+
     /// The first fact of this row that counts, and the host it is of.
     fn found<'a>(&self, signs: &Signs<'a>, limit: Option<&Limit>) -> Option<(&'a HostFact, &'static str)> {
         let ends = [End::Sender, End::Receiver].into_iter().filter(|end| self.is_of(*end, limit));

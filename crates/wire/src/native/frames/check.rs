@@ -1,8 +1,6 @@
 //! Range checks of the requests and replies in a session of frames, at both ends.
 
-use super::{
-    FrameBurst, FrameSpec, FramesAddressing, FramesAsk, FramesCounted, FramesReply, FramesSent, FramesWish,
-};
+use super::{Addressing, Burst, FrameSpec, FramesAsk, FramesCounted, FramesReply, FramesWish, Sent};
 use crate::Policy;
 use crate::native::admit::{MAX_TIME, in_range, invalid, limit, longest};
 use crate::work::Refusal;
@@ -20,8 +18,8 @@ pub(in crate::native) fn check_wish(wish: &FramesWish) -> Result<(), Refusal> {
     [&wish.addressing, &wish.fallback].into_iter().try_for_each(check_addressing)
 }
 
-fn check_addressing(addressing: &FramesAddressing) -> Result<(), Refusal> {
-    let FramesAddressing { addresses, gateways } = addressing;
+fn check_addressing(addressing: &Addressing) -> Result<(), Refusal> {
+    let Addressing { addresses, gateways } = addressing;
     in_range("number of addresses", addresses.len() as u64, 0, MAX_ADDRESSES)?;
     in_range("number of gateways", gateways.len() as u64, 0, MAX_ADDRESSES)?;
     addresses.iter().try_for_each(|(address, prefix)| {
@@ -63,14 +61,14 @@ fn check_spec(spec: &FrameSpec) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_burst(burst: &FrameBurst) -> Result<(), Refusal> {
+fn check_burst(burst: &Burst) -> Result<(), Refusal> {
     in_range("frames", burst.all_frames(), 1, MAX_FRAMES)?;
     in_range("interval_ps", burst.interval_ps, 0, LONGEST_INTERVAL_PS)?;
     in_range("then.interval_ps", burst.then.map_or(1, |pace| pace.interval_ps), 1, LONGEST_INTERVAL_PS)?;
     in_range("time (ns)", burst.time.0, 1, MAX_TIME.0)
 }
 
-fn check_time(burst: &FrameBurst, policy: &Policy) -> Result<(), Refusal> {
+fn check_time(burst: &Burst, policy: &Policy) -> Result<(), Refusal> {
     let allowed = longest(policy);
     if burst.time <= allowed {
         return Ok(());
@@ -82,7 +80,7 @@ fn check_time(burst: &FrameBurst, policy: &Policy) -> Result<(), Refusal> {
 }
 
 /// The rate of the frames themselves, without preamble and gap, as rates of other tests are.
-fn check_rate(spec: &FrameSpec, burst: &FrameBurst, policy: &Policy) -> Result<(), Refusal> {
+fn check_rate(spec: &FrameSpec, burst: &Burst, policy: &Policy) -> Result<(), Refusal> {
     let Some(allowed) = policy.max_rate else { return Ok(()) };
     let bytes: u64 = spec.sizes.iter().map(|size| size.0).sum();
     let shortest = burst.then.map_or(burst.interval_ps, |pace| pace.interval_ps.min(burst.interval_ps));
@@ -108,7 +106,7 @@ pub(super) struct Pending {
     /// Number of frames to be counted.
     pub(super) counting: u64,
     /// The burst to be sent.
-    pub(super) burst: Option<FrameBurst>,
+    pub(super) burst: Option<Burst>,
 }
 
 /// Checks that a reply fits its request and is plausible; `Err` names the contradiction.
@@ -143,7 +141,7 @@ fn judge_counted(counted: &FramesCounted, pending: &Pending) -> Result<(), Strin
     Ok(())
 }
 
-fn judge_sent(sent: &FramesSent, pending: &Pending) -> Result<(), String> {
+fn judge_sent(sent: &Sent, pending: &Pending) -> Result<(), String> {
     let Some(burst) = &pending.burst else { return Err("frames sent that were not requested".into()) };
     if sent.frames > burst.all_frames() {
         return Err(format!("{} frames sent of {}", sent.frames, burst.all_frames()));
@@ -166,16 +164,15 @@ const LONGEST_INTERVAL_PS: u64 = MAX_TIME.0 * 1000;
 
 #[cfg(test)]
 mod tests {
-    use super::super::FramePace;
+    use super::super::Pace;
     use super::*;
-    use crate::native::EthernetAddress;
     use model::dut::SourceKind;
     use model::units::Nanos;
 
     fn spec() -> FrameSpec {
         FrameSpec {
-            source_mac: EthernetAddress::new([2; 6]),
-            destination_mac: EthernetAddress::new([4; 6]),
+            source_mac: [2; 6],
+            destination_mac: [4; 6],
             source: [198, 18, 0, 1].into(),
             destination: [198, 19, 0, 1].into(),
             hop_limit: 64,
@@ -187,11 +184,11 @@ mod tests {
         }
     }
 
-    fn burst() -> FrameBurst {
-        FrameBurst { frames: 1000, interval_ps: 1_000_000, then: None, time: Nanos::from_secs(1) }
+    fn burst() -> Burst {
+        Burst { frames: 1000, interval_ps: 1_000_000, then: None, time: Nanos::from_secs(1) }
     }
 
-    fn reason(spec: FrameSpec, burst: FrameBurst, policy: &Policy) -> Option<String> {
+    fn reason(spec: FrameSpec, burst: Burst, policy: &Policy) -> Option<String> {
         check(&FramesAsk::Send { source: SourceKind::Packet, spec, burst }, policy)
             .err()
             .map(|why| why.text())
@@ -199,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_field_out_of_range_is_named() {
-        type Change = fn(&mut FrameSpec, &mut FrameBurst);
+        type Change = fn(&mut FrameSpec, &mut Burst);
         let wrong: [(&str, Change); 14] = [
             ("outer", |s, _| {
                 let six = std::net::Ipv6Addr::LOCALHOST;
@@ -216,8 +213,8 @@ mod tests {
             }),
             ("frames", |_, b| b.frames = 0),
             ("frames", |_, b| b.frames = MAX_FRAMES + 1),
-            ("frames", |_, b| b.then = Some(FramePace { frames: u64::MAX, interval_ps: 1 })),
-            ("then.interval_ps", |_, b| b.then = Some(FramePace { frames: 1, interval_ps: 0 })),
+            ("frames", |_, b| b.then = Some(Pace { frames: u64::MAX, interval_ps: 1 })),
+            ("then.interval_ps", |_, b| b.then = Some(Pace { frames: 1, interval_ps: 0 })),
             ("interval_ps", |_, b| b.interval_ps = u64::MAX),
             ("time", |_, b| b.time = MAX_TIME + Nanos(1)),
         ];
@@ -228,6 +225,18 @@ mod tests {
             assert!(text.starts_with(field), "{field}: {text}");
         }
         assert_eq!(reason(spec(), burst(), &Policy::default()), None);
+    }
+
+    #[test]
+    fn an_ethernet_address_is_twelve_digits() {
+        let json = serde_json::to_value(spec()).unwrap();
+        assert_eq!(json["source_mac"], "020202020202");
+        assert_eq!(serde_json::from_value::<FrameSpec>(json.clone()).unwrap(), spec());
+        for wrong in ["", "02", "0202020202020", "02020202020g", "+20202020202", "０２０２"] {
+            let mut other = json.clone();
+            other["source_mac"] = wrong.into();
+            assert!(serde_json::from_value::<FrameSpec>(other).is_err(), "{wrong}");
+        }
     }
 
     #[test]
@@ -263,7 +272,7 @@ mod tests {
         assert_eq!(reason(spec(), burst(), &policy(512_000_000, second)), None);
         let text = reason(spec(), burst(), &policy(511_999_999, second)).unwrap();
         assert!(text.contains("512 Mbit/s") && text.contains("at most 999999 frames"), "{text}");
-        let flood = FrameBurst { interval_ps: 0, ..burst() };
+        let flood = Burst { interval_ps: 0, ..burst() };
         assert!(reason(spec(), flood, &policy(u64::MAX, second)).unwrap().contains("as fast as can be"));
         assert!(reason(spec(), burst(), &policy(u64::MAX, Nanos(5))).unwrap().contains("--max-time"));
     }
@@ -281,10 +290,10 @@ mod tests {
         assert!(counted(|c| c.duplicates = 9).is_err());
         assert!(counted(|c| c.bytes = Bytes(8 * LARGEST + 1)).is_err());
         assert!(counted(|c| c.variation.get_or_insert_default().longer = vec![(5, 9)]).is_err());
-        let sent = FramesSent { frames: 1000, time: Nanos(5), late: Nanos::ZERO, held: Nanos(5), gaps: 0 };
-        let held = FramesReply::Sent(FramesSent { held: Nanos(6), ..sent });
+        let sent = Sent { frames: 1000, time: Nanos(5), late: Nanos::ZERO, held: Nanos(5), gaps: 0 };
+        let held = FramesReply::Sent(Sent { held: Nanos(6), ..sent });
         assert!(judge(&FramesAsk::Sent {}, &held, &pending).is_err());
-        let sent = |frames| FramesReply::Sent(FramesSent { frames, ..sent });
+        let sent = |frames| FramesReply::Sent(Sent { frames, ..sent });
         assert_eq!(judge(&FramesAsk::Sent {}, &sent(1000), &pending), Ok(()));
         assert!(judge(&FramesAsk::Sent {}, &sent(1001), &pending).is_err());
         assert!(judge(&FramesAsk::Counted {}, &sent(1), &pending).is_err());

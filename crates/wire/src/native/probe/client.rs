@@ -260,12 +260,7 @@ impl Kind for Probes {
             }
             WorkReply::Failed(reason) => return Err(talk.failed(reason)),
             // The driver handles the flow.
-            WorkReply::Throughput(_)
-            | WorkReply::Probes(_)
-            | WorkReply::RoundTrips(_)
-            | WorkReply::Frames(_)
-            | WorkReply::Load(_)
-            | WorkReply::InBand(_) => {}
+            _ => {}
         }
         Ok(())
     }

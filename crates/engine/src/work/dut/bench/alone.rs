@@ -7,7 +7,7 @@ use super::super::testbed::Testbed;
 use super::options::{BenchOptions, Device, SideOptions};
 use super::sides::Sides;
 use crate::error::{Result, fault};
-use frames::{Burst, Ports, Stop, Watch};
+use frames::{Burst, Stop, Watch};
 use lab::shipped;
 use model::dut::{Alone, SinkKind, SourceKind, Stream};
 use model::plan::Direction;
@@ -33,7 +33,7 @@ pub(super) fn alone(
     };
     let testbed = Testbed::build(&cable, &places)?;
     let mut ports = connect::ends(&testbed, &options, &places, stop)?.ports;
-    let mut with = |frames: Ports| -> Result<PacketRate> {
+    let mut with = |frames: Option<(u16, u16)>| -> Result<PacketRate> {
         let mut sides = Sides::new(&BenchOptions { ports: frames, ..options.clone() });
         let mut most = PacketRate(0);
         for _ in 0..FLOODS {
@@ -43,8 +43,8 @@ pub(super) fn alone(
     };
     let same = with(options.ports)?;
     let one_flow = match options.ports {
-        Ports::Random => with(ONE_FLOW)?,
-        Ports::Fixed { .. } => same,
+        None => with(ONE_FLOW)?,
+        Some(_) => same,
     };
     let frame = stream.frames.sizes.iter().max().copied().unwrap_or_default();
     Ok(Alone { frame, same, one_flow })
@@ -71,4 +71,4 @@ fn flood(
 /// The best of some: what others take of a CPU is no limit of the generator.
 const FLOODS: u32 = 3;
 const FLOOD: Burst = Burst { frames: 5_000_000, interval_ps: 0, then: None, time: Nanos::from_millis(100) };
-const ONE_FLOW: Ports = Ports::Fixed { source: 5210, destination: 5210 };
+const ONE_FLOW: Option<(u16, u16)> = Some((5210, 5210));

@@ -4,7 +4,6 @@ use super::super::cpu::Cpus;
 use super::super::reset::ResetMethod;
 use super::super::spec::PortSpec;
 use crate::session::connect::Security;
-use frames::Ports;
 use lab::topology::Topology;
 use model::dut::TunnelEnds;
 use model::plan::LocalOptions;
@@ -21,7 +20,7 @@ pub struct BenchOptions {
     /// The number of the VLAN whose tag the frames carry.
     pub vlan: Option<u16>,
     /// The UDP ports of the frames.
-    pub ports: Ports,
+    pub ports: Option<(u16, u16)>,
     /// Time to live and hop limit of the frames.
     pub hop_limit: u8,
     /// Frames may be sent through interfaces that carry other traffic too (RFC 6815).

@@ -5,7 +5,7 @@ use super::super::port::{Port, Traffic};
 use super::options::{BenchOptions, SideOptions};
 use crate::error::{Failure, Result};
 use crate::host::entropy;
-use frames::{FrameSpec, Outer, Ports};
+use frames::FrameSpec;
 use model::dut::TunnelEnds;
 use model::framing::Network;
 use model::plan::Direction;
@@ -17,7 +17,7 @@ use std::net::IpAddr;
 pub(super) struct Sides {
     sides: [SideOptions; 2],
     vlan: Option<u16>,
-    ports: Ports,
+    ports: Option<(u16, u16)>,
     hop_limit: u8,
     last_tag: u32,
 }
@@ -65,13 +65,11 @@ impl Sides {
             hop_limit: self.hop_limit,
             ports: self.ports,
             vlan: self.vlan,
-            outer: out.map(|TunnelEnds { local, remote }| Outer { source: local, destination: remote }),
+            outer: out.map(|TunnelEnds { local, remote }| (local, remote)),
             sizes: sizes.to_vec(),
             tag: self.tag()?,
         };
-        let arrives_in = self
-            .tunnel(to, network)
-            .map(|TunnelEnds { local, remote }| Outer { source: remote, destination: local });
+        let arrives_in = self.tunnel(to, network).map(|TunnelEnds { local, remote }| (remote, local));
         Ok(Traffic { sent, arrives_in })
     }
 

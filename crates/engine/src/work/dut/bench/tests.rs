@@ -10,7 +10,6 @@ use super::*;
 use crate::error::Kind;
 use crate::session::connect::Security;
 use fake::{Delivery, Wire, ports};
-use frames::Ports;
 use model::dut::{Action, Frames, Stream, Test, TunnelEnds};
 use model::framing::Network;
 use model::plan::{Direction, Directions, LocalOptions};
@@ -31,7 +30,7 @@ fn options() -> BenchOptions {
         device: Device::Ports([PortSpec::here("port0"), PortSpec::here("port1")]),
         sides: [SideOptions::default(), SideOptions::default()],
         vlan: None,
-        ports: Ports::Random,
+        ports: None,
         hop_limit: 64,
         allow_live_network: false,
         cpus: Cpus::default(),

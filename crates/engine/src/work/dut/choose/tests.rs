@@ -3,7 +3,7 @@ use crate::error::tests::printed;
 use crate::error::{Kind, Result, fault};
 use crate::work::dut::fixture::{Between, Fixture, frames};
 use crate::work::dut::port::Counted;
-use frames::{Arrived, FrameSpec, Ports, Sent};
+use frames::{Arrived, FrameSpec, Sent};
 use model::dut::PortFacts;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -98,7 +98,7 @@ fn spec() -> FrameSpec {
         source: "198.18.0.2".parse().unwrap(),
         destination: "198.19.0.2".parse().unwrap(),
         hop_limit: 64,
-        ports: Ports::Random,
+        ports: None,
         vlan: None,
         outer: None,
         sizes: vec![Bytes(1518)],

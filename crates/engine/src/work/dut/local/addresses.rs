@@ -7,38 +7,28 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use wire::native::frames::Addressing;
 
-/// Addresses with the lengths of their networks' prefixes, and the routers behind which the other port is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Addressing {
-    /// Addresses of the interface, each with the length of its prefix.
-    pub(crate) addresses: Vec<(IpAddr, u8)>,
-    /// Next hops on its link, one of each family at most.
-    pub(crate) gateways: Vec<IpAddr>,
+/// The first port (0) or the second (1) of a device that routes: each in a network of its own, the device with the first
+/// address in it. 198.18.0.2/24 and 198.19.0.2/24 (RFC 2544 appendix C.2.2), 2001:2::2/64 and 2001:2:0:1::2/64
+/// (RFC 5180 section 8).
+pub(crate) fn routed(port: u8) -> Addressing {
+    let (v4, v6) = (|host| ipv4(port, host), |host| ipv6(port, host));
+    Addressing { addresses: vec![(v4(2), 24), (v6(2), 64)], gateways: vec![v4(1), v6(1)] }
 }
 
-impl Addressing {
-    /// The first port (0) or the second (1) of a device that routes: each in a network of its own, the device with the first
-    /// address in it. 198.18.0.2/24 and 198.19.0.2/24 (RFC 2544 appendix C.2.2), 2001:2::2/64 and 2001:2:0:1::2/64
-    /// (RFC 5180 section 8).
-    pub(crate) fn routed(port: u8) -> Addressing {
-        let (v4, v6) = (|host| ipv4(port, host), |host| ipv6(port, host));
-        Addressing { addresses: vec![(v4(2), 24), (v6(2), 64)], gateways: vec![v4(1), v6(1)] }
-    }
+/// The first port (0) or the second (1) of a device that does not: both in one network. 198.18.0.2/24 and 198.18.0.3/24,
+/// 2001:2::2/64 and 2001:2::3/64.
+pub(crate) fn bridged(port: u8) -> Addressing {
+    let addresses = vec![(ipv4(0, 2 + port), 24), (ipv6(0, 2 + port), 64)];
+    Addressing { addresses, gateways: Vec::new() }
+}
 
-    /// The first port (0) or the second (1) of a device that does not: both in one network. 198.18.0.2/24 and 198.18.0.3/24,
-    /// 2001:2::2/64 and 2001:2::3/64.
-    pub(crate) fn bridged(port: u8) -> Addressing {
-        let addresses = vec![(ipv4(0, 2 + port), 24), (ipv6(0, 2 + port), 64)];
-        Addressing { addresses, gateways: Vec::new() }
-    }
-
-    fn of_family(&self, like: Family) -> Addressing {
-        let is_like = |address: &IpAddr| address.is_ipv4() == (like == Family::V4);
-        Addressing {
-            addresses: self.addresses.iter().filter(|(address, _)| is_like(address)).copied().collect(),
-            gateways: self.gateways.iter().filter(|address| is_like(address)).copied().collect(),
-        }
+fn of_family(addressing: &Addressing, like: Family) -> Addressing {
+    let is_like = |address: &IpAddr| address.is_ipv4() == (like == Family::V4);
+    Addressing {
+        addresses: addressing.addresses.iter().filter(|(address, _)| is_like(address)).copied().collect(),
+        gateways: addressing.gateways.iter().filter(|address| is_like(address)).copied().collect(),
     }
 }
 
@@ -105,7 +95,7 @@ impl Added {
             renewal: None,
         };
         for family in [Family::V4, Family::V6] {
-            let (asked, fallback) = (asked.of_family(family), fallback.of_family(family));
+            let (asked, fallback) = (of_family(asked, family), of_family(fallback, family));
             let has = |like: &(IpAddr, u8)| nic.addresses.contains(&like.0);
             let missing: Vec<_> = asked.addresses.iter().filter(|like| !has(like)).copied().collect();
             for address in missing {
@@ -217,13 +207,10 @@ mod tests {
             let gateways: Vec<String> = addressing.gateways.iter().map(ToString::to_string).collect();
             (addresses.join(" "), gateways.join(" "))
         };
-        assert_eq!(
-            reply(Addressing::routed(0)),
-            ("198.18.0.2/24 2001:2::2/64".into(), "198.18.0.1 2001:2::1".into())
-        );
+        assert_eq!(reply(routed(0)), ("198.18.0.2/24 2001:2::2/64".into(), "198.18.0.1 2001:2::1".into()));
         let second = ("198.19.0.2/24 2001:2:0:1::2/64".into(), "198.19.0.1 2001:2:0:1::1".into());
-        assert_eq!(reply(Addressing::routed(1)), second);
-        assert_eq!(reply(Addressing::bridged(0)), ("198.18.0.2/24 2001:2::2/64".into(), String::new()));
-        assert_eq!(reply(Addressing::bridged(1)), ("198.18.0.3/24 2001:2::3/64".into(), String::new()));
+        assert_eq!(reply(routed(1)), second);
+        assert_eq!(reply(bridged(0)), ("198.18.0.2/24 2001:2::2/64".into(), String::new()));
+        assert_eq!(reply(bridged(1)), ("198.18.0.3/24 2001:2::3/64".into(), String::new()));
     }
 }

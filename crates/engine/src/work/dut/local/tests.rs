@@ -67,7 +67,7 @@ fn nothing_is_added_unasked_to_what_others_use() {
     let port = LocalPort::open(again(&fixture.hosts[0]), "eth0", &fixture.options(0)).unwrap();
     assert_eq!((port.addresses(), port.notes()), (vec![public], &[][..]));
     assert!(crate::work::dut::safety::check(&[port.exposure()], &[], false).is_err());
-    let addressing = Addressing::bridged(0);
+    let addressing = bridged(0);
     let asked = LocalOptions { addressing: addressing.clone(), ..fixture.options(0) };
     drop(port);
     let port = LocalPort::open(again(&fixture.hosts[0]), "eth0", &asked).unwrap();

@@ -1,70 +1,15 @@
 //! Conversions between the types of a port and those of the control connection.
 
-use super::super::local::Addressing;
 use super::super::port::Counted;
-use frames::{Arrived, Burst, FrameSpec, Outer, Pace, Ports, Sent, Silence};
+use frames::{Arrived, Burst, Silence};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::Bytes;
-use wire::native::EthernetAddress;
-use wire::native::frames::{
-    FrameBurst, FramePace, FrameSpec as WireSpec, FramesAddressing, FramesCounted, FramesSent, FramesSilence,
-    FramesVariation,
-};
+use wire::native::frames::{FramesCounted, FramesSilence, FramesVariation};
 
-pub(super) fn spec_out(spec: &FrameSpec) -> WireSpec {
-    WireSpec {
-        source_mac: EthernetAddress::new(spec.source_mac),
-        destination_mac: EthernetAddress::new(spec.destination_mac),
-        source: spec.source,
-        destination: spec.destination,
-        hop_limit: spec.hop_limit,
-        ports: match spec.ports {
-            Ports::Fixed { source, destination } => Some((source, destination)),
-            Ports::Random => None,
-        },
-        vlan: spec.vlan,
-        outer: spec.outer.map(|Outer { source, destination }| (source, destination)),
-        sizes: spec.sizes.clone(),
-        tag: spec.tag,
-    }
-}
-
-pub(super) fn spec_in(spec: &WireSpec) -> FrameSpec {
-    FrameSpec {
-        source_mac: spec.source_mac.bytes(),
-        destination_mac: spec.destination_mac.bytes(),
-        source: spec.source,
-        destination: spec.destination,
-        hop_limit: spec.hop_limit,
-        ports: spec.ports.map_or(Ports::Random, |(source, destination)| Ports::Fixed { source, destination }),
-        vlan: spec.vlan,
-        outer: spec.outer.map(|(source, destination)| Outer { source, destination }),
-        sizes: spec.sizes.clone(),
-        tag: spec.tag,
-    }
-}
-
-pub(super) fn burst_out(burst: &Burst) -> FrameBurst {
-    let then = burst.then.map(|Pace { frames, interval_ps }| FramePace { frames, interval_ps });
-    // Where the time is not limited the far end's own limit is.
-    let time = burst.time.min(wire::native::MAX_TIME);
-    FrameBurst { frames: burst.frames, interval_ps: burst.interval_ps, then, time }
-}
-
-pub(super) fn burst_in(burst: &FrameBurst) -> Burst {
-    let then = burst.then.map(|FramePace { frames, interval_ps }| Pace { frames, interval_ps });
-    Burst { frames: burst.frames, interval_ps: burst.interval_ps, then, time: burst.time }
-}
-
-pub(super) fn sent_out(sent: &Sent) -> FramesSent {
-    let Sent { frames, time, late, held, gaps } = *sent;
-    FramesSent { frames, time, late, held, gaps }
-}
-
-pub(super) fn sent_in(sent: &FramesSent) -> Sent {
-    let FramesSent { frames, time, late, held, gaps } = *sent;
-    Sent { frames, time, late, held, gaps }
+/// A burst without a limit of time gets the longest that the far end takes.
+pub(super) fn limited(burst: &Burst) -> Burst {
+    Burst { time: burst.time.min(wire::native::MAX_TIME), ..*burst }
 }
 
 /// Counts until `now`.
@@ -114,14 +59,6 @@ pub(super) fn counted_in(counted: &FramesCounted, now: MonoTime) -> Counted {
     Counted { arrived, last_missing: counted.last_missing, at: Some(now) }
 }
 
-pub(super) fn addressing_out(addressing: &Addressing) -> FramesAddressing {
-    FramesAddressing { addresses: addressing.addresses.clone(), gateways: addressing.gateways.clone() }
-}
-
-pub(super) fn addressing_in(addressing: &FramesAddressing) -> Addressing {
-    Addressing { addresses: addressing.addresses.clone(), gateways: addressing.gateways.clone() }
-}
-
 /// The buckets of a histogram, no more than a message has room for; the least and the most value as they are.
 fn rows(histogram: &Histogram) -> Vec<(u64, u64)> {
     let buckets: Vec<(u64, u64)> =
@@ -160,9 +97,9 @@ const MOST_ROWS: usize = 8192;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use frames::Pace;
     use model::units::Nanos;
     use proptest::prelude::*;
-    use std::net::Ipv6Addr;
 
     fn of(values: &[u64]) -> Histogram {
         let mut histogram = Histogram::default();
@@ -171,29 +108,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_means_the_same_at_the_other_end() {
-        let spec = FrameSpec {
-            source_mac: [2, 0, 0, 0, 0, 1],
-            destination_mac: [2, 0, 0, 0, 0, 2],
-            source: [198, 18, 0, 1].into(),
-            destination: [198, 19, 0, 1].into(),
-            hop_limit: 3,
-            ports: Ports::Random,
-            vlan: Some(9),
-            outer: Some(Outer { source: Ipv6Addr::LOCALHOST, destination: Ipv6Addr::UNSPECIFIED }),
-            sizes: vec![Bytes(68), Bytes(1522)],
-            tag: 17,
-        };
-        assert_eq!(spec_in(&spec_out(&spec)), spec);
-        let fixed = FrameSpec { ports: Ports::Fixed { source: 1, destination: 2 }, ..spec };
-        assert_eq!(spec_in(&spec_out(&fixed)), fixed);
+    fn a_burst_takes_no_longer_than_the_far_end_allows() {
         let then = Some(Pace { frames: 5, interval_ps: 7 });
         let burst = Burst { frames: 3, interval_ps: 9, then, time: Nanos(11) };
-        assert_eq!(burst_in(&burst_out(&burst)), burst);
+        assert_eq!(limited(&burst), burst);
         let endless = Burst { time: Nanos::MAX, ..burst };
-        assert_eq!(burst_out(&endless).time, wire::native::MAX_TIME);
-        let sent = Sent { frames: 1, time: Nanos(2), late: Nanos(3), held: Nanos(4), gaps: 5 };
-        assert_eq!(sent_in(&sent_out(&sent)), sent);
+        assert_eq!(limited(&endless), Burst { time: wire::native::MAX_TIME, ..burst });
     }
 
     #[test]

@@ -142,8 +142,8 @@ impl Claim {
         let options = LocalOptions {
             name: Some(port.clone()),
             cpu: self.cpu(),
-            addressing: super::convert::addressing_in(&wish.addressing),
-            fallback: super::convert::addressing_in(&wish.fallback),
+            addressing: wish.addressing.clone(),
+            fallback: wish.fallback.clone(),
             is_lab: false,
             stop: stop.clone(),
         };

@@ -12,8 +12,8 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use wire::native::Refusal;
 use wire::native::frames::{FramesAsk, FramesPort, FramesReply, FramesWish};
-use wire::native::{EthernetAddress, Refusal};
 use wire::work::frames::PortAnswer;
 
 /// One session's interface. Dropped, it sends and counts no more, and is free for others.
@@ -127,7 +127,7 @@ impl Work {
     fn describe(&self) -> FramesPort {
         FramesPort {
             facts: self.port.facts(),
-            mac: EthernetAddress::new(self.port.mac()),
+            mac: self.port.mac(),
             addresses: self.port.addresses(),
             sources: self.port.sources(),
             sinks: self.port.sinks(),
@@ -139,11 +139,11 @@ impl Work {
         match ask {
             FramesAsk::NextHop { to } => {
                 self.claim.check(&[to])?;
-                Ok(FramesReply::NextHop { mac: EthernetAddress::new(self.port.next_hop(to)?) })
+                Ok(FramesReply::NextHop { mac: self.port.next_hop(to)? })
             }
             FramesAsk::Count { sink, spec, frames, times } => {
                 let watch = if times { Watch::Times } else { Watch::Counts };
-                self.port.count(sink, &convert::spec_in(&spec), frames, watch)?;
+                self.port.count(sink, &spec, frames, watch)?;
                 Ok(FramesReply::Begun {})
             }
             FramesAsk::Counted {} => {
@@ -151,7 +151,7 @@ impl Work {
                 self.log(|observed| observed.counted += counted.arrived.frames);
                 Ok(FramesReply::Counted(Box::new(convert::counted_out(&counted, mono_now()))))
             }
-            FramesAsk::Send { source, spec, burst } => {
+            FramesAsk::Send { source, mut spec, burst } => {
                 self.claim.check_vlan(spec.vlan)?;
                 let tunnel = spec.outer.map(|(_, end)| IpAddr::from(end));
                 self.claim.check(&[spec.destination].into_iter().chain(tunnel).collect::<Vec<_>>())?;
@@ -160,16 +160,15 @@ impl Work {
                 for source in [spec.source].into_iter().chain(begin) {
                     self.claim.check_source(source, &own)?;
                 }
-                let mut spec = convert::spec_in(&spec);
                 // Frames of this host say so, whatever the client would have them say.
                 spec.source_mac = self.port.mac();
-                self.port.send(source, &spec, &convert::burst_in(&burst))?;
+                self.port.send(source, &spec, &burst)?;
                 Ok(FramesReply::Begun {})
             }
             FramesAsk::Sent {} => {
                 let sent = self.port.sent()?;
                 self.log(|observed| observed.sent += sent.frames);
-                Ok(FramesReply::Sent(convert::sent_out(&sent)))
+                Ok(FramesReply::Sent(sent))
             }
             FramesAsk::Stop {} => Ok(FramesReply::Begun {}),
         }

@@ -197,11 +197,8 @@ fn a_client_that_is_gone_sends_no_more_and_the_next_is_served() {
     let (mut near, mut port) = (far.near(), far.port());
     let spec = frames(&mut port, &near, 3);
     drop(port);
-    let wish = FramesWish {
-        interface: "eth0".into(),
-        fallback: convert::addressing_out(&far.options().fallback),
-        ..FramesWish::default()
-    };
+    let wish =
+        FramesWish { interface: "eth0".into(), fallback: far.options().fallback, ..FramesWish::default() };
     let target = Target { host: "far".into(), address: ([192, 168, 99, 2], native::PORT).into() };
     let options = far.options();
     far.port_when_free();
@@ -214,8 +211,8 @@ fn a_client_that_is_gone_sends_no_more_and_the_next_is_served() {
     let (answer, reply) = sync_channel(1);
     let send = FramesAsk::Send {
         source: SourceKind::LiveFrames,
-        spec: convert::spec_out(&spec),
-        burst: convert::burst_out(&burst(LONG)),
+        spec: spec.clone(),
+        burst: convert::limited(&burst(LONG)),
     };
     questions.send(Question { ask: send, answer }).unwrap();
     let begun = loop {

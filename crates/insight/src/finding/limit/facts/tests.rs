@@ -305,3 +305,12 @@ fn the_page_has_the_same_table() {
         assert!(page.contains(row.source), "{}", row.source);
     }
 }
+
+#[test]
+fn every_fact_has_its_words_and_its_remedy() {
+    let some = fact(FactName::CpuSteal, "eth0", 1.0, Some(2.0));
+    for row in FACTS {
+        assert!((row.sentence)(&some, "the sender").contains("the sender"), "{:?}", row.name);
+        assert!(!(row.fix)(&some).is_empty(), "{:?}", row.name);
+    }
+}

@@ -2,13 +2,13 @@
 
 use super::super::super::port::{Counted, Port};
 use crate::error::Result;
-use frames::{Arrived, Burst, FrameSpec, Outer, Sent, Watch};
+use frames::{Arrived, Burst, FrameSpec, Sent, Watch};
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Effects of the device and the host on each burst, in the order of bursts; the last one goes on.
@@ -191,7 +191,7 @@ impl Port for FakePort {
     }
 }
 
-fn words(Outer { source, destination }: &Outer) -> String {
+fn words((source, destination): &(Ipv6Addr, Ipv6Addr)) -> String {
     format!("{source} to {destination}")
 }
 
