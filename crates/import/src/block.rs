@@ -99,6 +99,8 @@ pub(super) struct Reading {
     pub(super) unresolved: bool,
     /// The error is that of a client that did not get as far as a heading.
     pub(super) unconnected: bool,
+    /// A server reported why a client's attempt failed.
+    pub(super) dropped: bool,
 }
 
 /// The role of a line in a tool's output.
@@ -140,7 +142,11 @@ impl Block {
         let line = &*line.text;
         match self.tool {
             Tool::Iperf2 | Tool::Iperf3 => self.reading.take(line),
-            Tool::Ping => self.reading.counted |= line.contains('%') && line.contains([',', '(']),
+            // Between replies it prints what was counted so far (SIGQUIT), with a mean that has this name.
+            Tool::Ping => {
+                let is_count = line.contains('%') && line.contains([',', '(']);
+                self.reading.counted |= is_count && !line.contains("/ewma/");
+            }
             _ => {}
         }
         self.lines.push(line);
@@ -174,10 +180,16 @@ impl Reading {
         self.refused |= line.contains("connect failed: ");
         self.unresolved |= unresolved(line).is_some();
         self.failed |= line.starts_with("iperf3: ");
-        self.unconnected |= UNCONNECTED.iter().any(|start| line.starts_with(start));
+        self.unconnected |= is_unconnected(line);
+        self.dropped |= self.listening && !self.headed && line.starts_with("iperf3: error - ");
         self.nested |= line.starts_with("Server output");
         self.ended |= line.starts_with("iperf Done");
     }
+}
+
+/// Whether a line is the error of a client of iPerf3 before it prints its heading.
+pub(super) fn is_unconnected(line: &str) -> bool {
+    UNCONNECTED.iter().any(|start| line.starts_with(start))
 }
 
 /// The host, where it is named, that has no address for iPerf2: `nosuch.example: Unknown host`, `error: Name or service not known` of 2.0.
@@ -198,7 +210,7 @@ pub(super) fn unresolved(line: &str) -> Option<Option<&str>> {
     known.iter().any(|known| reason.starts_with(known)).then_some(None)
 }
 
-/// Errors of iPerf3 before its client prints its heading.
+/// The errors.
 const UNCONNECTED: [&str; 3] =
     ["iperf3: error - unable to connect", "iperf3: error - the server is busy", "iperf3: parameter error - "];
 /// Lines of others in a row behind which an output has ended.

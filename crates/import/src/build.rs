@@ -169,7 +169,7 @@ impl ParsedRun {
     }
 
     /// The run, called `NAME:LINE`.
-    pub(super) fn imported(mut self, name: &str) -> Imported {
+    pub(super) fn imported(mut self, name: &str) -> Box<Imported> {
         self.assume_segments();
         possible::withhold(&mut self);
         standstill::find(&mut self);
@@ -179,8 +179,10 @@ impl ParsedRun {
         let longest = self.longest();
         self.receivers_time();
         let mut run = Run::unjudged(&format!("{name}:{}", self.line), "throughput", &self.events());
+        // As events they would be copied.
+        run.intervals = self.samples;
         (run.started, run.finished) = (self.started, self.started.map(|from| from + longest));
-        run.host = self.client_host.clone();
+        run.host = self.client_host;
         possible::leave_out(&mut run, &self.unknown);
         for summary in [&mut run.summary.up, &mut run.summary.down].into_iter().flatten() {
             for cpu in [&mut summary.cpu.sender, &mut summary.cpu.receiver] {
@@ -197,7 +199,7 @@ impl ParsedRun {
                 summary.streams.iter_mut().for_each(|stream| stream.retransmits = None);
             }
         }
-        Imported { tool: self.tool, version: self.version, line: self.line, run: judge(run) }
+        Box::new(Imported { tool: self.tool, version: self.version, line: self.line, run: judge(run) })
     }
 
     /// The printed rate of a receiver is over its own time, which an end that counts until the other one's last message can exceed.
@@ -269,14 +271,12 @@ impl ParsedRun {
         ];
         events
             .extend(self.known.link.map(|rate| Event::Probe(Probe::Link { rate, source: "--link".into() })));
-        events.extend(std::mem::take(&mut self.samples).into_iter().map(Event::Sample));
-        for (side, result) in [(Side::Local, &self.at_client), (Side::Peer, &self.at_server)] {
-            if !result.streams.is_empty() {
-                let result = result.clone();
-                events.push(Event::Result(EndResult { side, result, output_text: None, output_json: None }));
-            }
+        let ends = [(Side::Local, &mut self.at_client), (Side::Peer, &mut self.at_server)];
+        for (side, result) in ends.into_iter().filter(|(_, result)| !result.streams.is_empty()) {
+            let result = std::mem::take(result);
+            events.push(Event::Result(EndResult { side, result, output_text: None, output_json: None }));
         }
-        events.extend(self.warnings.iter().cloned().map(Event::Warning));
+        events.extend(std::mem::take(&mut self.warnings).into_iter().map(Event::Warning));
         let finished = Finished { wall: wall + elapsed, elapsed, outcome: self.outcome.clone() };
         events.push(Event::Finished(finished));
         events

@@ -7,6 +7,12 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     text.trim_start_matches('\u{feff}').split('\n').map(clean)
 }
 
+/// The number of ends of lines in a text.
+pub(super) fn count_ends(text: &str) -> usize {
+    // Several bytes are compared at once.
+    text.bytes().filter(|byte| *byte == b'\n').count()
+}
+
 fn clean(line: &str) -> Cow<'_, str> {
     // Every byte is looked at, without an early end: several are compared at once.
     if line.bytes().fold(true, |plain, byte| plain & (b' '..=b'~').contains(&byte)) {

@@ -20,6 +20,14 @@ pub(super) struct Part<'a> {
 }
 
 impl Part<'_> {
+    /// Makes so many of its first lines empty.
+    pub(super) fn empty_lines(&mut self, count: usize) {
+        if count > 0 {
+            let end = self.text.match_indices('\n').nth(count - 1).map_or(self.text.len(), |(at, _)| at + 1);
+            self.text = Cow::Owned("\n".repeat(count) + &self.text[end..]);
+        }
+    }
+
     /// The cleaned lines of what is left of the text.
     pub(super) fn lines<'a>(&'a self, rest: &'a str) -> impl Iterator<Item = Line<'a>> + 'a {
         let stamps = self.stamps.iter().copied().chain(std::iter::repeat(None));
@@ -52,8 +60,9 @@ struct Beheaded {
 }
 
 impl Heads {
-    /// The parts of a text; one, as it is, where no head repeats.
-    pub(super) fn parts<'a>(&mut self, text: &'a str) -> Vec<Part<'a>> {
+    /// The parts of a text; one, as it is, where no head repeats. `running`: sources of which a single line counts, since the text above
+    /// has others.
+    pub(super) fn parts<'a>(&mut self, text: &'a str, running: &[&str]) -> Vec<Part<'a>> {
         self.learn(text);
         let shapes = self.shapes();
         if shapes.is_empty() && !text.contains('\u{1b}') {
@@ -66,8 +75,10 @@ impl Heads {
                 line.source.extend(line.number.iter().map(|number| format!(" {number}")));
             }
         }
-        let sources = sources(&lines);
-        if sources.len() < 2 {
+        let sources = sources(&lines, running);
+        let is_of_one =
+            |source: &String| running.iter().all(|running| running.is_empty() || running == source);
+        if sources.len() < 2 && sources.first().is_none_or(is_of_one) {
             let stamps = lines.iter().map(|line| line.stamp).collect();
             let lines: Vec<&str> = lines.iter().map(|line| line.rest.as_str()).collect();
             let source = sources.into_iter().next().unwrap_or_default();
@@ -131,8 +142,8 @@ fn are_numbered(lines: &[Beheaded]) -> bool {
     different.len() > 1 && numbers().count() >= different.len() * LINES_OF_NUMBER
 }
 
-/// The names of sources that have several lines each, in their order.
-fn sources(lines: &[Beheaded]) -> Vec<String> {
+/// The names of sources that have several lines each, or are running, in their order.
+fn sources(lines: &[Beheaded], running: &[&str]) -> Vec<String> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for line in lines.iter().filter(|line| !line.rest.is_empty()) {
@@ -142,7 +153,8 @@ fn sources(lines: &[Beheaded]) -> Vec<String> {
         });
         counts[place].1 += 1;
     }
-    let several = counts.iter().filter(|(_, count)| *count >= FEWEST).take(MOST_SOURCES);
+    let is_one = |(source, count): &&(&str, usize)| *count >= FEWEST || running.contains(source);
+    let several = counts.iter().filter(is_one).take(MOST_SOURCES);
     several.map(|(source, _)| (*source).to_owned()).collect()
 }
 
@@ -165,8 +177,9 @@ fn is_distinct(shape: &str) -> bool {
 fn head(line: &str) -> Option<&str> {
     let trimmed = line.trim_start();
     // A key of JSON is no head, a field of CSV is one.
-    let is_document =
-        trimmed.starts_with(['{', '}', ']']) || trimmed.starts_with('"') && !trimmed.contains("\",\"");
+    let is_document = trimmed.starts_with(['}', ']'])
+        || trimmed.starts_with('{') && !has_bare_key(trimmed)
+        || trimmed.starts_with('"') && !trimmed.contains("\",\"");
     if trimmed.is_empty() || is_document || is_begin(line) {
         return None;
     }
@@ -192,6 +205,13 @@ fn head(line: &str) -> Option<&str> {
         }
     }
     None
+}
+
+/// An object of JavaScript, whose keys have no quotation marks: `{time:"…", msg:"…"}`.
+fn has_bare_key(object: &str) -> bool {
+    let key = object.trim_start_matches(['{', ' ']);
+    let end = key.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(key.len());
+    end > 0 && key[end..].trim_start().starts_with(':')
 }
 
 fn is_begin(rest: &str) -> bool {

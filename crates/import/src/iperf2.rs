@@ -5,9 +5,9 @@ mod csv;
 mod ends;
 mod lines;
 
-use super::block::{Block, Mark, unresolved};
+use super::block::{Block, Mark, Reading, unresolved};
 use super::row::Row;
-use super::{Imported, Known};
+use super::{Imported, Known, Tool};
 
 /// The role of a line in an output of iPerf2.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
@@ -50,6 +50,20 @@ pub(super) fn is_csv_row(line: &str) -> bool {
     csv::is_row(line)
 }
 
+/// The line of a block in which an attempt begins that succeeded, behind one that failed before it printed a heading.
+pub(super) fn second_attempt(block: &Block) -> Option<usize> {
+    let Reading { rows, refused, unresolved, .. } = block.reading;
+    if block.tool != Tool::Iperf2 || !rows || !(refused || unresolved) {
+        return None;
+    }
+    let heading = block.lines.iter().position(|line| line.starts_with("Client connecting to "))?;
+    let fails = block.lines.iter().take(heading).any(|line| lines::failure(line).is_some());
+    let succeeds = |line: &str| lines::stream(line).is_some_and(|stream| !stream.local.ip().is_unspecified());
+    let rule = block.lines.iter().take(heading).next_back().is_some_and(|line| line.starts_with("-----"));
+    let is_second = fails && block.lines.iter().skip(heading).any(succeeds);
+    is_second.then_some(heading - usize::from(rule))
+}
+
 /// Rows of CSV have no heading: a test ends where a stream begins anew that has ended.
 fn of_csv(line: &str, block: Option<&Block>) -> Mark {
     let Some(block) = block.filter(|block| is_csv(block)) else { return Mark::First };
@@ -61,7 +75,7 @@ fn is_csv(block: &Block) -> bool {
 }
 
 /// The run of a block.
-pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
+pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Box<Imported>> {
     if let Some(parsed) = csv::parse_rows(block, known) {
         return Some(parsed.imported(name));
     }

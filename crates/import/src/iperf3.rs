@@ -5,7 +5,7 @@ mod ends;
 pub(super) mod json;
 mod lines;
 
-use super::block::{Block, Mark};
+use super::block::{Block, Mark, is_unconnected};
 use super::row::Row;
 use super::{Imported, Known};
 
@@ -26,11 +26,15 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     // Standard error, written at once, stands before standard output where both go into a file.
     let is_other = reading.rows || reading.ended || reading.unconnected || reading.headed && reading.failed;
     let is_idle = reading.listening && !reading.nested && !reading.rows;
-    let client_again = line.starts_with("Connecting to host") && (is_other || is_idle);
+    let client_again = line.starts_with(CLIENT) && (is_other || is_idle);
     let version_again = lines::is_version(line) && (is_idle || reading.failed && reading.unconnected);
-    let server_again = begins && reading.rows && (!reading.nested || reading.ended);
+    let is_tested = reading.rows && (!reading.nested || reading.ended);
+    let server_again =
+        begins && (is_tested || reading.dropped || reading.unconnected && !line.starts_with(CLIENT));
     let is_over = reading.ended || reading.failed && (reading.rows || reading.unconnected);
-    let error_again = line.starts_with("iperf3: ") && is_over;
+    // A client's error in a server's log is of neither test beside it.
+    let is_others = reading.listening && !reading.headed && is_unconnected(line);
+    let error_again = line.starts_with("iperf3: ") && is_over || is_others;
     match () {
         () if client_again || server_again || version_again || error_again => Mark::First,
         () if begins || lines::is_part(line) => Mark::Part,
@@ -39,6 +43,9 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     }
 }
 
+/// The begin of a client's heading.
+const CLIENT: &str = lines::CONNECTING;
+
 /// A line that belongs to an output of iPerf3 and to nothing else.
 pub(super) fn is_part(line: &str) -> bool {
     lines::is_part(line)
@@ -46,7 +53,8 @@ pub(super) fn is_part(line: &str) -> bool {
 
 /// Where the heading of a client stands behind other words of its line: a host, a port and nothing more.
 pub(super) fn heading_behind(line: &str) -> Option<usize> {
-    if !line.contains(lines::CONNECTING) {
+    // Most lines lack the begin of it already, which is found fastest.
+    if !line.contains("Connect") || !line.contains(lines::CONNECTING) {
         return None;
     }
     let at = line.rfind(lines::CONNECTING).filter(|at| *at > 0)?;
@@ -56,7 +64,7 @@ pub(super) fn heading_behind(line: &str) -> Option<usize> {
 }
 
 /// The run of a block.
-pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
+pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Box<Imported>> {
     let output = lines::Output::from_lines(&block.lines);
     ends::parse_ends(&output, block, known).map(|parsed| parsed.imported(name))
 }

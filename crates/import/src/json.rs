@@ -1,14 +1,16 @@
 //! JSON documents within a text: found, repaired where they are cut off, and separated.
 
+use super::clean::count_ends;
 use super::quoted;
+use super::results::Results;
 use serde_json::Value;
 use std::borrow::Cow;
 
 /// A JSON object and the line it begins in, from 1.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Document {
+pub(super) struct Document<T = Value> {
     pub(super) line: usize,
-    pub(super) value: Value,
+    pub(super) value: T,
     /// The text ended before it did: what was whole was kept.
     pub(super) repaired: bool,
 }
@@ -50,6 +52,8 @@ fn mixed(value: u64) -> u64 {
 #[derive(Debug, Default)]
 pub(super) struct Split<'a> {
     pub(super) documents: Vec<Document>,
+    /// Documents of iPerf3, which make up long logs: they are read at once.
+    pub(super) results: Vec<Document<Box<Results>>>,
     /// The text with the lines of documents empty.
     pub(super) rest: Cow<'a, str>,
     /// The line, from 1, of a document that the text ends in; only where more text is to come.
@@ -85,12 +89,14 @@ pub(super) fn split(text: &str, is_whole: bool) -> Split<'_> {
             }
             found => found,
         };
-        match found {
+        let end_of_found = match found {
             Some((start, Object::Whole(document, length))) => {
-                let lines = text[at..start + length].matches('\n').count();
-                rest.extend(std::iter::repeat_n('\n', lines));
                 split.documents.push(document);
-                (at, line) = (start + length, line + lines);
+                start + length
+            }
+            Some((start, Object::Results(document, length))) => {
+                split.results.push(document);
+                start + length
             }
             Some((_, Object::Open)) => {
                 split.open = Some(line);
@@ -99,8 +105,12 @@ pub(super) fn split(text: &str, is_whole: bool) -> Split<'_> {
             Some((_, Object::None)) | None => {
                 rest.push_str(&text[at..end]);
                 (at, line) = (end, line + 1);
+                continue;
             }
-        }
+        };
+        let lines = count_ends(&text[at..end_of_found]);
+        rest.extend(std::iter::repeat_n('\n', lines));
+        (at, line) = (end_of_found, line + lines);
     }
     split.rest = Cow::Owned(rest);
     split
@@ -138,6 +148,8 @@ fn behind_words(line: &str) -> Option<usize> {
 enum Object {
     /// One, and its length.
     Whole(Document, usize),
+    /// One of iPerf3, and its length.
+    Results(Document<Box<Results>>, usize),
     /// One that the text ends in.
     Open,
     None,
@@ -145,6 +157,9 @@ enum Object {
 
 /// The object at the begin of a text.
 fn first_object(text: &str, line: usize, is_whole: bool) -> Object {
+    if let Some((value, length)) = Results::at_begin(text) {
+        return Object::Results(Document { line, value, repaired: false }, length);
+    }
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let found = match values.next() {
         // The name of a key, as a part of a document has it, is no text.

@@ -180,7 +180,7 @@ impl ParsedRun {
     }
 
     /// The run, called `NAME:LINE`.
-    pub(super) fn imported(mut self, name: &str) -> Imported {
+    pub(super) fn imported(mut self, name: &str) -> Box<Imported> {
         if self.rtt.take_if(|rtt| !is_possible(rtt)).is_some() {
             (self.mad, self.iqr) = (None, None);
             self.warn("contradictory-times", "The output's times contradict each other: a percentile is above a higher one, or the mean beyond the extremes. They are left out.");
@@ -188,7 +188,7 @@ impl ParsedRun {
         let mut run = run_of_events(&format!("{name}:{}", self.line), self.kind, &self.events());
         (run.started, run.finished) = (self.started, self.started.map(|from| from + self.elapsed));
         run.host = None;
-        Imported { tool: self.tool, version: self.version, line: self.line, run }
+        Box::new(Imported { tool: self.tool, version: self.version, line: self.line, run })
     }
 
     fn events(&self) -> Vec<Event> {

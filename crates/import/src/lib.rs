@@ -29,6 +29,7 @@ mod page;
 mod ping;
 mod qperf;
 mod quoted;
+mod results;
 mod row;
 mod sockperf;
 mod source;
@@ -140,7 +141,7 @@ pub fn read(name: &str, text: &str, known: Known) -> Result<Vec<Imported>, Unrea
 
 /// Everything in a text that is none of a page.
 fn read_whole(name: &str, text: &str, known: Known, depth: usize) -> Vec<Item> {
-    let window = Window { text, lines: 0, is_whole: true, running: None };
+    let window = Window { text, lines: 0, is_whole: true, running: &[], done: &[] };
     let taken = units::take_apart(window, &mut Heads::default(), depth);
     items(&taken.units, name, known)
 }
@@ -166,14 +167,14 @@ fn number(items: &mut [Item]) {
 }
 
 impl Item {
-    fn of_run(run: Imported) -> Item {
-        Item { line: run.line, what: What::Run(Box::new(run)), stored: None }
+    fn of_run(run: Box<Imported>) -> Item {
+        Item { line: run.line, what: What::Run(run), stored: None }
     }
 }
 
 impl Imported {
     /// The same, with the times of the heads of its lines where it has none of its own.
-    fn stamped(mut self, block: &Block) -> Imported {
+    fn stamped(mut self: Box<Self>, block: &Block) -> Box<Imported> {
         if let (None, Some([first, last])) = (self.run.started, block.span) {
             (self.run.started, self.run.finished) = (Some(first), Some(last));
         }
@@ -181,7 +182,7 @@ impl Imported {
     }
 
     /// The same, of an output inside another document.
-    fn at(mut self, name: &str, line: usize) -> Imported {
+    fn at(mut self: Box<Self>, name: &str, line: usize) -> Box<Imported> {
         if self.tool != Tool::Pathmeter {
             self.run.id = format!("{name}:{line}");
         }
@@ -207,7 +208,7 @@ struct Reader {
     /// The role of a line in this tool's output, behind the lines of a block of its own.
     mark: fn(&str, Option<&Block>) -> Mark,
     /// Makes a run of a block; `None` when no figure is in it.
-    read: fn(&str, &Block, Known) -> Option<Imported>,
+    read: fn(&str, &Block, Known) -> Option<Box<Imported>>,
 }
 
 /// Every tool with a text; of equal claims to a line the earlier wins.

@@ -54,6 +54,15 @@ static TOOLS: &[Unread] = &[
         is: |text| text.contains("{\"resp\":") && text.contains("\"rtt\""),
         nearest: PING,
     },
+    Unread {
+        name: "the output of PowerShell's Test-NetConnection or Test-Connection",
+        is: |text| {
+            text.contains("TcpTestSucceeded")
+                || text.contains("PingSucceeded")
+                || has_table_of_powershell(text)
+        },
+        nearest: PING,
+    },
     Unread { name: "the output of fping", is: fping, nearest: PING },
     Unread {
         name: "a shell that does not find the tool; install it, or give its whole path",
@@ -150,7 +159,7 @@ static TOOLS: &[Unread] = &[
         nearest: "that of netperf",
     },
     Unread {
-        name: "the output of qperf's tests of RDMA",
+        name: "the output of qperf's tests of RDMA, SCTP or SDP",
         is: |text| {
             let is_test = |line: &str| RDMA.iter().any(|test| line.strip_suffix(':') == Some(test));
             text.lines().any(|line| is_test(line.trim_end()))
@@ -239,6 +248,15 @@ fn fping(text: &str) -> bool {
     first.starts_with("fping: ") || is_state(first) || text.lines().any(is_row)
 }
 
+/// The columns of Test-Connection, in its versions 5 and 7.
+fn has_table_of_powershell(text: &str) -> bool {
+    let has_all = |words: &[&str], line: &str| words.iter().all(|word| line.contains(word));
+    text.lines().any(|line| {
+        has_all(&["Source", "Destination", "Time(ms)"], line)
+            || has_all(&["Ping", "Latency", "BufferSize"], line)
+    })
+}
+
 /// `h 0 10.0.0.1`, `p 0 412 33000`: hosts and replies.
 fn is_raw_mtr(text: &str) -> bool {
     let is_row = |line: &str| {
@@ -249,8 +267,11 @@ fn is_raw_mtr(text: &str) -> bool {
     text.starts_with("x 0 ") || text.starts_with("h 0 ") && text.lines().take(4).all(is_row)
 }
 
-/// Tests of qperf that need an adapter for RDMA.
-const RDMA: [&str; 8] = ["rc_bw", "rc_lat", "uc_bw", "uc_lat", "ud_bw", "ud_lat", "rds_bw", "sctp_bw"];
+/// Tests of qperf that need an adapter for RDMA, or other protocols.
+const RDMA: [&str; 12] = [
+    "rc_bw", "rc_lat", "uc_bw", "uc_lat", "ud_bw", "ud_lat", "rds_bw", "rds_lat", "sctp_bw", "sctp_lat",
+    "sdp_bw", "sdp_lat",
+];
 const PING: &str = "that of ping (iputils, BusyBox, BSD, Windows)";
 const IPERF: &str = "that of iPerf3 or iPerf2";
 const LONGEST: usize = 40;

@@ -3,18 +3,23 @@
 
 use super::block::Block;
 use super::build::ParsedRun;
-use super::{Imported, Known, Tool};
+use super::{Imported, Known, Tool, iperf2};
 use model::event::Outcome;
 use model::plan::{ProtocolName, TestSpec, Transport};
 use std::net::IpAddr;
+use std::ops::Range;
 
 /// The runs of a block: its own, those of the outputs mixed in it, or one with the reason why there is none.
 pub(super) fn read(
     name: &str,
     block: &Block,
     known: Known,
-    read: fn(&str, &Block, Known) -> Option<Imported>,
-) -> Vec<Imported> {
+    read: fn(&str, &Block, Known) -> Option<Box<Imported>>,
+) -> Vec<Box<Imported>> {
+    if let Some(at) = iperf2::second_attempt(block) {
+        let both = [0..at, at..block.lines.iter().len()].map(|lines| part(block, lines));
+        return both.iter().filter_map(|block| read(name, block, known)).collect();
+    }
     let clients = clients_of_server(block);
     if !clients.is_empty() {
         return clients.iter().filter_map(|block| read(name, block, known)).collect();
@@ -30,6 +35,16 @@ pub(super) fn read(
         Some(blocks) => blocks.iter().filter_map(|block| read(name, block, known)).collect(),
         None => vec![refused(name, block, &headings, known)],
     }
+}
+
+/// Lines of a block that are an output of their own.
+fn part(block: &Block, lines: Range<usize>) -> Block {
+    let line = block.line + lines.start;
+    let mut own = block.lines.iter().skip(lines.start).take(lines.len());
+    let mut part = Block::new(block.tool, line, &own.next().unwrap_or_default().into());
+    part.command.clone_from(&block.command);
+    own.for_each(|line| part.push(&line.into()));
+    part
 }
 
 /// A block for each client, where several hosts measured with one server of iPerf2 at the same time; none of one client. Their sums are
@@ -111,7 +126,7 @@ fn owned_block(block: &Block, heading: &str, index: usize, owners: &[(String, us
 }
 
 /// A run without figures, and the way out.
-fn refused(name: &str, block: &Block, headings: &[&str], known: Known) -> Imported {
+fn refused(name: &str, block: &Block, headings: &[&str], known: Known) -> Box<Imported> {
     let protocol = if block.tool == Tool::Iperf3 { ProtocolName::Iperf3 } else { ProtocolName::Foreign };
     let mut parsed = ParsedRun::new(block.tool, block.line, protocol, TestSpec::new(Transport::Tcp), known);
     let why = format!(

@@ -37,7 +37,7 @@ fn are_columns(line: &str) -> bool {
 }
 
 /// The run of a block; `None` of a heading without figures.
-pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
+pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Box<Imported>> {
     if let Some((host, reason)) = unconnected(block.lines.first()?) {
         let test = TestSpec::new(Transport::Tcp);
         let mut parsed = build::ParsedRun::new(Tool::Netperf, block.line, ProtocolName::Foreign, test, known);
@@ -60,7 +60,7 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> 
 }
 
 /// The run of rows of figures below the names of their columns.
-fn of_rows(heading: &Heading, name: &str, block: &Block, known: Known) -> Option<Imported> {
+fn of_rows(heading: &Heading, name: &str, block: &Block, known: Known) -> Option<Box<Imported>> {
     let rows: Vec<Vec<&str>> =
         block.lines.iter().map(|line| numbers(line)).filter(|row| row.len() >= FEWEST).collect();
     let unit = block.lines.iter().find_map(unit);

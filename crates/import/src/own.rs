@@ -12,7 +12,7 @@ use serde_json::Value;
 /// The item of a document of ours, and how the store that exported it had it.
 pub(super) fn item(document: &Document) -> Option<Item> {
     let what = match schema(&document.value)? {
-        SCHEMA => What::Run(Box::new(imported(document.line, run_of(&document.value)?))),
+        SCHEMA => What::Run(imported(document.line, run_of(&document.value)?)),
         MARK_SCHEMA => What::Mark(serde_json::from_value(document.value.clone()).ok()?),
         schema => What::Report(Kept::read(schema, document.value.clone()).ok()?),
     };
@@ -69,7 +69,7 @@ pub(super) fn runs_of_events(documents: Vec<Document>) -> Vec<Vec<Document>> {
 }
 
 /// The run of events in a row.
-pub(super) fn events(documents: &[Document]) -> Option<Imported> {
+pub(super) fn events(documents: &[Document]) -> Option<Box<Imported>> {
     let line = documents.first()?.line;
     let event = |document: &Document| serde_json::from_value::<Event>(document.value.clone()).ok();
     match documents.split_last().filter(|(last, _)| ends_events(&last.value)) {
@@ -96,7 +96,7 @@ fn with_intervals(mut run: Run, events: &[Event]) -> Run {
 }
 
 /// A run whose last line is missing.
-fn of_events(events: &[Event], line: usize) -> Option<Imported> {
+fn of_events(events: &[Event], line: usize) -> Option<Box<Imported>> {
     let kind = events.iter().find_map(|event| match event {
         Event::Connected(_) => Some("throughput"),
         Event::LatencyStarted(_) => Some("latency"),
@@ -108,8 +108,8 @@ fn of_events(events: &[Event], line: usize) -> Option<Imported> {
     Some(imported(line, run))
 }
 
-fn imported(line: usize, run: Run) -> Imported {
+fn imported(line: usize, run: Run) -> Box<Imported> {
     let version =
         run.host.as_ref().and_then(|host| host.version.strip_prefix("pathmeter ")).map(str::to_owned);
-    Imported { tool: Tool::Pathmeter, version, line, run }
+    Box::new(Imported { tool: Tool::Pathmeter, version, line, run })
 }

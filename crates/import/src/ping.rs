@@ -46,12 +46,12 @@ pub(super) fn is_part(line: &str) -> bool {
 }
 
 /// The run of a block; `None` of a heading alone.
-pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported> {
+pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Box<Imported>> {
     read_on(name, block, &Output::default())
 }
 
 /// The same of a block whose first lines are not kept: `before` has their facts.
-pub(super) fn read_on(name: &str, block: &Block, before: &Output) -> Option<Imported> {
+pub(super) fn read_on(name: &str, block: &Block, before: &Output) -> Option<Box<Imported>> {
     let mut output = before.clone();
     output.take_lines(&block.lines, &block.stamps);
     output.pace();

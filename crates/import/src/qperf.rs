@@ -25,7 +25,7 @@ pub(super) fn is_part(line: &str) -> bool {
 }
 
 /// The run of a block; `None` of a heading without figures.
-pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
+pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Box<Imported>> {
     let (transport, what) = test(block.lines.first()?)?;
     if let Some((host, reason)) = block.lines.iter().find_map(|line| failure(line)) {
         let mut parsed = latency::ParsedRun::new(Tool::Qperf, block.line, host);

@@ -33,7 +33,7 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
 }
 
 /// The run of a block; `None` of a server's output, which has no round trips.
-pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
+pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Box<Imported>> {
     let figures = Figures::from_lines(&block.lines);
     let failed = figures.failure.clone();
     if figures.sent.is_none() && figures.average.is_none() && failed.is_none() {

@@ -1,10 +1,11 @@
 //! A text that is read in windows, so that a log of any length takes the memory of its longest output and no more.
 //!
 //! A window ends where an output begins: everything before is whole. What is not whole yet stays for the next window, and a window
-//! in which nothing is whole grows. An output of ping, which can be of days, goes on from window to window, and its lines are not kept.
+//! in which nothing is whole grows. An output of ping, which can be of days, goes on from window to window, and its lines are not kept;
+//! of several sources in one log, each may have one.
 
+use super::clean::count_ends;
 use super::heads::Heads;
-use super::json::fingerprint;
 use super::units::{self, Running, Taken, Unit, Window};
 use super::{Item, Known, Source, items, looks, page};
 use std::collections::HashSet;
@@ -26,8 +27,10 @@ pub struct Outputs {
     damage: Option<String>,
     begun: bool,
     heads: Heads,
-    /// The output that the windows before end in.
-    running: Option<Running>,
+    /// The outputs that the windows before end in, each of another source.
+    running: Vec<Running>,
+    /// Up to which line each of several sources has been read.
+    done: Vec<(String, usize)>,
     /// Fingerprints of the documents of iPerf3 that were there.
     documents: HashSet<u64>,
     repeated: usize,
@@ -69,7 +72,8 @@ impl Outputs {
             damage: None,
             begun: false,
             heads: Heads::default(),
-            running: None,
+            running: Vec::new(),
+            done: Vec::new(),
             documents: HashSet::new(),
             repeated: 0,
             waiting: Vec::new(),
@@ -93,7 +97,7 @@ impl Outputs {
     fn next_window(&mut self) -> Vec<Batch> {
         loop {
             self.fill();
-            if self.has_ended && self.text.is_empty() && self.running.is_none() {
+            if self.has_ended && self.text.is_empty() && self.running.is_empty() {
                 return Vec::new();
             }
             let end =
@@ -103,28 +107,21 @@ impl Outputs {
                 text: &shown,
                 lines: self.lines,
                 is_whole: self.has_ended,
-                running: self.running.as_ref(),
+                running: &self.running,
+                done: &self.done,
             };
-            let Taken { units, open, running } = units::take_apart(window, &mut self.heads, 0);
+            let Taken { units, open, running, done } = units::take_apart(window, &mut self.heads, 0);
             let cut = open.filter(|_| !self.has_ended).map_or(end, |line| offset_of(&self.text, line));
             drop(shown);
-            let cut = match running.filter(|_| cut == 0 && end > 0) {
-                Some(running) => {
-                    self.run_on(running);
-                    end
-                }
-                None if cut == 0 && !self.has_ended => {
-                    self.window = self.window.saturating_mul(2);
-                    continue;
-                }
-                None => {
-                    self.running = None;
-                    cut
-                }
-            };
+            if cut == 0 && !self.has_ended {
+                self.window = self.window.saturating_mul(2);
+                continue;
+            }
+            (self.running, self.done) = (running, done);
+            self.running.iter_mut().for_each(Running::digest);
             self.begun = true;
             self.window = self.usual_window;
-            self.lines += self.text[..cut].matches('\n').count();
+            self.lines += count_ends(&self.text[..cut]);
             self.text.drain(..cut);
             self.text.shrink_to(self.usual_window * 2);
             let units = self.without_repeated(units);
@@ -134,20 +131,13 @@ impl Outputs {
         }
     }
 
-    /// Goes on with an output in the next window.
-    fn run_on(&mut self, mut running: Running) {
-        self.running = None;
-        running.digest();
-        self.running = Some(running);
-    }
-
     fn without_repeated(&mut self, mut units: Vec<Unit>) -> Vec<Unit> {
         if self.has_ended && self.documents.is_empty() {
             return units;
         }
         let before = units.len();
         units.retain(|unit| match unit {
-            Unit::Iperf3(document, _) => self.documents.insert(fingerprint(&document.value)),
+            Unit::Iperf3(document, _) => self.documents.insert(document.value.fingerprint()),
             _ => true,
         });
         self.repeated += before - units.len();
@@ -255,35 +245,74 @@ const BEGIN: usize = 64 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fmt::Write as _;
     use std::io::Cursor;
+
+    /// A ping of so many replies, each line behind a head.
+    fn ping(head: &str, host: u32, replies: u32) -> Vec<String> {
+        let heading = format!("{head}PING 192.0.2.{host} (192.0.2.{host}) 56(84) bytes of data.\n");
+        let reply = |sequence: u32| {
+            let time = 10 * host + sequence % 10;
+            format!("{head}64 bytes from 192.0.2.{host}: icmp_seq={sequence} ttl=57 time={time}.0 ms\n")
+        };
+        std::iter::once(heading).chain((1..=replies).map(reply)).collect()
+    }
+
+    /// The runs of a text that is read in small windows, and the most bytes that a window had.
+    fn in_windows(text: String) -> (Vec<Item>, usize) {
+        let mut outputs = Outputs::with_window(Box::new(Cursor::new(text.into_bytes())), 8 << 10);
+        let (mut items, mut largest) = (Vec::new(), 0);
+        while let Some(batch) = outputs.next() {
+            largest = largest.max(outputs.text.capacity()).max(outputs.window);
+            items.extend(batch.expect("a text").read("file", Known::default()));
+        }
+        (items, largest.max(outputs.text.capacity()).max(outputs.window))
+    }
+
+    fn received(item: &Item) -> u64 {
+        let super::super::What::Run(one) = &item.what else { panic!("{item:?}") };
+        one.run.summary.egress_paths[0].counted.received
+    }
 
     #[test]
     fn a_ping_of_days_takes_no_more_than_windows() {
-        let mut text = String::from("PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.\n");
-        for sequence in 1..=40_000 {
-            let _ = writeln!(
-                text,
-                "64 bytes from 192.0.2.1: icmp_seq={sequence} ttl=57 time=10.{} ms",
-                sequence % 10
-            );
-        }
         for head in ["", "ping-1  | "] {
-            let text: String = text.lines().map(|line| format!("{head}{line}\n")).collect();
-            let mut outputs = Outputs::with_window(Box::new(Cursor::new(text.into_bytes())), 8 << 10);
-            let mut batches = Vec::new();
-            let mut largest = 0;
-            while let Some(batch) = outputs.next() {
-                largest = largest.max(outputs.text.capacity()).max(outputs.window);
-                batches.push(batch.expect("a text"));
-            }
-            assert_eq!((batches.len(), outputs.window), (1, 8 << 10), "{head}");
+            let (items, largest) = in_windows(ping(head, 1, 40_000).concat());
+            assert_eq!(items.iter().map(received).collect::<Vec<_>>(), [40_000], "{head}");
             assert!(largest <= 2 * CHUNK + (8 << 10), "{largest}");
-            let items = batches[0].read("file", Known::default());
-            let [Item { what: super::super::What::Run(one), .. }] = items.as_slice() else {
-                panic!("{items:?}")
-            };
-            assert_eq!(one.run.summary.egress_paths[0].counted.received, 40_000);
         }
+    }
+
+    /// Another source has one output after another, a second long ping begins and ends between, and another source has a line at times.
+    #[test]
+    fn pings_of_days_beside_other_sources_take_no_more_than_windows() {
+        let mut pings = [ping("a-1  | ", 1, 40_000), ping("b-1  | ", 2, 30_000)].map(Vec::into_iter);
+        let short: Vec<String> = (0..300)
+            .flat_map(|_| {
+                let end = "c-1  | \nc-1  | --- 192.0.2.3 ping statistics ---\nc-1  | 20 packets transmitted, 20 received, 0% packet loss, time 19000ms\n";
+                [ping("c-1  | ", 3, 20), vec![end.to_owned()]].concat()
+            })
+            .collect();
+        let mut short = short.into_iter();
+        let mut text = String::new();
+        for number in 0..40_001 {
+            text.extend(pings[0].next());
+            if number > 200 {
+                text.extend(pings[1].next());
+            }
+            if number % 7 < 1 {
+                text.extend(short.next());
+            }
+            if number % 500 == 0 {
+                text.push_str("d-1  | nothing to do\n");
+            }
+        }
+        let (items, largest) = in_windows(text);
+        let mut counts: Vec<u64> = items.iter().map(received).collect();
+        counts.sort_unstable();
+        let long = counts.split_off(counts.len() - 2);
+        assert_eq!(long, [30_000, 40_000]);
+        let count = counts.len();
+        assert!(count > 200 && counts[1..].iter().all(|count| *count == 20), "{count}: {counts:?}");
+        assert!(largest <= 4 * CHUNK, "{largest}");
     }
 }

@@ -1,13 +1,16 @@
 //! A text taken apart into what is read as a whole: outputs of tools, line by line, and documents of JSON.
 
 use super::block::{Block, Line, Lines, MOST_FOREIGN, Mark};
+use super::clean::count_ends;
 use super::command::Command;
 use super::embedded::Found;
 use super::heads::{Heads, Part};
 use super::json::{self, Document, Split};
+use super::results::Results;
 use super::{Item, Known, READERS, Tool, What, iperf3, mixed, own, ping, read_whole, reader};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One output, or one document.
@@ -16,7 +19,7 @@ pub(super) enum Unit {
     /// The lines of an output, and the facts of those before them.
     Block(Block, Before),
     /// A document of iPerf3, and how often it stands here.
-    Iperf3(Document, usize),
+    Iperf3(Document<Box<Results>>, usize),
     /// A document of ours.
     Own(Document),
     /// Events of ours in a row.
@@ -31,8 +34,10 @@ pub(super) struct Taken {
     pub(super) units: Vec<Unit>,
     /// The first line, counted from 1 in this text, of what the text ends in and more of it may follow; 0: it began above the text.
     pub(super) open: Option<usize>,
-    /// The only output that the text holds, and ends in.
-    pub(super) running: Option<Running>,
+    /// Outputs that the text ends in, each of another source, whose lines need not stay.
+    pub(super) running: Vec<Running>,
+    /// Up to which line of the whole text each of several sources has been read.
+    pub(super) done: Vec<(String, usize)>,
 }
 
 /// The facts of an output of ping whose lines are not kept.
@@ -61,17 +66,17 @@ impl Unit {
     pub(super) fn line(&self) -> usize {
         match self {
             Unit::Block(block, _) => block.line,
-            Unit::Iperf3(document, _) | Unit::Own(document) => document.line,
+            Unit::Iperf3(document, _) => document.line,
+            Unit::Own(document) => document.line,
             Unit::Events(documents) => documents.first().map_or(1, |document| document.line),
             Unit::Text { line, .. } => *line,
         }
     }
 
     /// Whether it is of the test of another document of iPerf3, by the cookie of the test.
-    fn is_same_test(&self, other: &Document) -> bool {
+    fn is_same_test(&self, other: &Document<Box<Results>>) -> bool {
         let Unit::Iperf3(document, _) = self else { return false };
-        let cookie = |document: &Document| document.value["start"]["cookie"].as_str().map(str::to_owned);
-        cookie(document).is_some_and(|own| cookie(other) == Some(own))
+        document.value.cookie().is_some_and(|own| other.value.cookie() == Some(own))
     }
 
     /// The first line that it needs.
@@ -87,7 +92,8 @@ impl Unit {
         match &mut self {
             Unit::Block(block, _) if block.begin == 0 => {}
             Unit::Block(block, _) => (block.line, block.begin) = (block.line + lines, block.begin + lines),
-            Unit::Iperf3(document, _) | Unit::Own(document) => document.line += lines,
+            Unit::Iperf3(document, _) => document.line += lines,
+            Unit::Own(document) => document.line += lines,
             Unit::Events(documents) => documents.iter_mut().for_each(|document| document.line += lines),
             Unit::Text { line, .. } => *line += lines,
         }
@@ -136,43 +142,66 @@ pub(super) struct Window<'a> {
     pub(super) lines: usize,
     /// Nothing follows it.
     pub(super) is_whole: bool,
-    /// The output that the lines above end in.
-    pub(super) running: Option<&'a Running>,
+    /// The outputs that the lines above end in.
+    pub(super) running: &'a [Running],
+    /// Up to which line each source has been read.
+    pub(super) done: &'a [(String, usize)],
 }
 
 /// Takes a window apart.
 pub(super) fn take_apart(window: Window<'_>, heads: &mut Heads, depth: usize) -> Taken {
-    let mut all = Taken::default();
-    let parts = heads.parts(window.text);
+    let Window { lines, is_whole, .. } = window;
+    let mut above: Vec<Running> = window.running.to_vec();
+    let running: Vec<&str> = window.running.iter().map(|running| running.source.as_str()).collect();
+    let mut parts = heads.parts(window.text, &running);
     let is_alone = parts.len() == 1;
-    let is_its = |part: &Part<'_>| window.running.is_some_and(|running| running.source == part.source);
-    let going_on = parts.iter().position(is_its).unwrap_or_default();
-    for (place, part) in parts.iter().enumerate() {
-        let running = window.running.filter(|_| place == going_on);
-        let mut taken = of_part(part, window.is_whole, depth, running);
-        let is_running = is_alone && taken.running.as_ref().is_some_and(|running| running.block.begin < 2);
-        if let Some(open) = taken.open.filter(|_| !is_running) {
-            taken.units.retain(|unit| unit.begin() < open);
+    let mut all = Taken::default();
+    let mut each = Vec::new();
+    for part in &mut parts {
+        if let Some((_, done)) = window.done.iter().find(|(source, _)| *source == part.source) {
+            part.empty_lines(done.saturating_sub(lines));
         }
-        all.open = all.open.into_iter().chain(taken.open).min();
-        all.running = taken.running.filter(|_| is_running);
-        all.units.extend(taken.units);
+        let place = above.iter().position(|running| running.source == part.source).or_else(|| {
+            // Where heads are seldom, a window may show none.
+            let is_only = is_alone && above.len() == 1;
+            (is_only && (part.source.is_empty() || above[0].source.is_empty())).then_some(0)
+        });
+        let running = place.map(|place| above.swap_remove(place));
+        each.push(of_part(part, is_whole, depth, running.as_ref()));
     }
     // Where one source is not finished, those of others that begin behind it wait with it.
-    if let Some(open) = all.open.filter(|_| all.running.is_none()) {
-        all.units.retain(|unit| unit.begin() < open);
+    all.open = each.iter().filter_map(|taken| taken.open).min();
+    let is_due = |unit: &Unit| all.open.is_none_or(|open| unit.begin() < open);
+    for (part, taken) in parts.iter().zip(each) {
+        let (due, waiting): (Vec<Unit>, Vec<Unit>) = match all.open {
+            Some(_) => taken.units.into_iter().partition(is_due),
+            None => (taken.units, Vec::new()),
+        };
+        if !is_alone {
+            let next = waiting.iter().map(Unit::begin).chain(taken.open).min();
+            let done = next.map_or_else(|| count_ends(window.text), |next| next.saturating_sub(1));
+            all.done.push((part.source.clone(), lines + done));
+        }
+        all.running.extend(taken.running);
+        all.units.extend(due.into_iter().map(|unit| unit.below(lines)));
     }
-    all.units = all.units.into_iter().map(|unit| unit.below(window.lines)).collect();
+    for running in all.running.iter_mut().filter(|running| running.block.begin > 0) {
+        running.block.line += lines;
+    }
+    // Sources without a line here.
+    let silent = above.into_iter();
+    if is_whole {
+        all.units.extend(silent.map(|Running { block, before, .. }| Unit::Block(block, before)));
+    } else {
+        all.running.extend(silent);
+    }
     all.units.sort_by_key(Unit::line);
-    if let Some(Running { block, .. }) = all.running.as_mut().filter(|running| running.block.begin > 0) {
-        block.line += window.lines;
-    }
     all
 }
 
 /// `above`: the output that the lines above the part end in.
 fn of_part(part: &Part<'_>, is_whole: bool, depth: usize, above: Option<&Running>) -> Taken {
-    let Split { documents, rest, open } = json::split(&part.text, is_whole);
+    let Split { documents, results, rest, open } = json::split(&part.text, is_whole);
     let mut taken = Taken { open, ..Taken::default() };
     let is_line = |value: &Value| iperf3::json::is_line(value) || own::is_event(value);
     let found = Found::from_documents(documents, is_document, is_line);
@@ -180,17 +209,20 @@ fn of_part(part: &Part<'_>, is_whole: bool, depth: usize, above: Option<&Running
         taken.keep_open(found.logged);
         taken.keep_open(last_begin(&found.documents));
     }
-    taken.documents(found.documents);
+    taken.documents(results, found.documents);
     let texts = found.texts.into_iter().filter(|_| depth < DEEPEST);
     taken.units.extend(texts.map(|(line, text)| Unit::Text { line, text, depth: depth + 1 }));
     let (mut blocks, command) = blocks(part.lines(&rest), above.map(|running| running.block.clone()));
     let before =
         |block: &Block| above.filter(|_| block.begin == 0).and_then(|running| running.before.clone());
     if !is_whole && let Some(last) = blocks.pop_if(|block| !block.is_over()) {
-        let can_run = last.tool == Tool::Ping && command.is_none() && taken.open.is_none();
-        taken.keep_open(Some(last.begin));
-        taken.running =
-            can_run.then(|| Running { source: part.source.clone(), before: before(&last), block: last });
+        let is_first = last.begin < 2;
+        if last.tool == Tool::Ping && is_first && command.is_none() && taken.open.is_none() {
+            let (source, before) = (part.source.clone(), before(&last));
+            taken.running.push(Running { source, block: last, before });
+        } else {
+            taken.keep_open(Some(last.begin));
+        }
     } else if !is_whole {
         taken.keep_open(command);
     }
@@ -207,23 +239,44 @@ impl Taken {
         self.open = self.open.into_iter().chain(line).min();
     }
 
-    fn documents(&mut self, documents: Vec<(Document, usize)>) {
+    fn documents(&mut self, results: Vec<Document<Box<Results>>>, documents: Vec<(Document, usize)>) {
         let (mut streamed, mut events) = (Vec::new(), Vec::new());
+        let mut results: Vec<(Document<Box<Results>>, usize)> =
+            results.into_iter().map(|document| (document, 1)).collect();
         for (document, count) in documents {
             match &document.value {
-                value if iperf3::json::is_document(value) => self.units.push(Unit::Iperf3(document, count)),
+                value if iperf3::json::is_document(value) => {
+                    results.push((iperf3::json::of_document(&document), count));
+                }
                 value if iperf3::json::is_line(value) => streamed.push(document),
                 value if own::is_event(value) => events.push(document),
                 _ => self.units.push(Unit::Own(document)),
             }
         }
+        self.units.extend(counted_once(results));
         let streamed = iperf3::json::of_lines(&streamed).into_iter();
         // `--json-stream-full-output` prints the document of the lines behind them.
-        let is_alone = |document: &Document| !self.units.iter().any(|unit| unit.is_same_test(document));
-        let streamed: Vec<Document> = streamed.filter(is_alone).collect();
+        let is_alone =
+            |document: &Document<Box<Results>>| !self.units.iter().any(|unit| unit.is_same_test(document));
+        let streamed: Vec<Document<Box<Results>>> = streamed.filter(is_alone).collect();
         self.units.extend(streamed.into_iter().map(|document| Unit::Iperf3(document, 1)));
         self.units.extend(own::runs_of_events(events).into_iter().map(Unit::Events));
     }
+}
+
+/// Each document once, with how often it stands there.
+fn counted_once(mut results: Vec<(Document<Box<Results>>, usize)>) -> impl Iterator<Item = Unit> {
+    results.sort_by_key(|(document, _)| document.line);
+    let mut once: Vec<(Document<Box<Results>>, usize)> = Vec::new();
+    let mut places: HashMap<u64, usize> = HashMap::new();
+    for (document, count) in results {
+        let place = *places.entry(document.value.fingerprint()).or_insert(once.len());
+        match once.get_mut(place).filter(|(known, _)| known.value == document.value) {
+            Some((_, known)) => *known += count,
+            None => once.push((document, count)),
+        }
+    }
+    once.into_iter().map(|(document, count)| Unit::Iperf3(document, count))
 }
 
 /// A document that is read: iPerf3's, or one of our own.

@@ -269,6 +269,8 @@ pub struct ClockOffset {
 /// State of the fold that the summary itself does not contain.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Facts {
+    /// The figures of the directions are to be computed anew.
+    is_stale: bool,
     plan: Option<Plan>,
     streams: Vec<StreamInfo>,
     transfers: Option<TransferPlan>,
@@ -278,12 +280,18 @@ impl Summary {
     /// The summary of these events.
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Summary {
         let mut summary = Summary::default();
-        events.into_iter().for_each(|event| summary.fold(event));
+        events.into_iter().for_each(|event| summary.take(event));
+        summary.refresh();
         summary
     }
 
     /// Takes one more event.
     pub fn fold(&mut self, event: &Event) {
+        self.take(event);
+        self.refresh();
+    }
+
+    fn take(&mut self, event: &Event) {
         match event {
             Event::Connected(Connected { plan, .. }) => self.facts.plan = Some(plan.clone()),
             Event::Started(started) => self.facts.streams.clone_from(&started.streams),
@@ -336,12 +344,12 @@ impl Summary {
             Side::Local => self.local = Some(result.result.clone()),
             Side::Peer => self.peer = Some(result.result.clone()),
         }
-        self.recompute();
+        self.facts.is_stale = true;
     }
 
     fn fold_path(&mut self, path: &PathResult) {
         self.path.get_or_insert_default().merge(path);
-        self.recompute();
+        self.facts.is_stale = true;
     }
 
     fn fold_packets(&mut self, packets: &PacketResult) {
@@ -382,18 +390,25 @@ impl Summary {
             Probe::ClockOffset { offset_ns, error, exchanges } => {
                 self.clock =
                     Some(ClockOffset { offset_ns: *offset_ns, error: *error, exchanges: *exchanges });
-                self.recompute();
+                self.facts.is_stale = true;
             }
             Probe::WithoutCopy(repeated) => self.without_copy.push(*repeated),
             Probe::Link { rate, source } => {
                 self.link = Some(Link { rate: *rate, source: source.clone() });
-                self.recompute();
+                self.facts.is_stale = true;
             }
         }
     }
 
+    /// Computes the figures of the directions where what they rest on has changed.
+    fn refresh(&mut self) {
+        if std::mem::take(&mut self.facts.is_stale) {
+            self.recompute();
+        }
+    }
+
     fn recompute(&mut self) {
-        let Some(plan) = self.facts.plan.clone() else { return };
+        let Some(plan) = self.facts.plan.take() else { return };
         for direction in plan.test.directions.each() {
             let value = self.summarize(&plan, direction);
             match direction {
@@ -401,6 +416,7 @@ impl Summary {
                 Direction::Down => self.down = value,
             }
         }
+        self.facts.plan = Some(plan);
     }
 
     fn summarize(&self, plan: &Plan, direction: Direction) -> Option<DirectionSummary> {

@@ -76,8 +76,8 @@ pub trait Document {
         Vec::new()
     }
 
-    /// Its text on a terminal: the verdicts and the title come first.
-    fn parts(&self) -> Vec<Part> {
+    /// Its text on a terminal: the verdicts and the title come first. `detail`: with what stands behind the answer.
+    fn parts(&self, _detail: bool) -> Vec<Part> {
         parts_of_blocks(&self.head().title, self.blocks())
     }
 }

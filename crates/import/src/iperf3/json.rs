@@ -5,6 +5,9 @@ use super::super::build::possible::{self, Figure};
 use super::super::build::{ParsedRun, add_sample, total};
 use super::super::gaps;
 use super::super::json::Document;
+use super::super::results::{
+    End as Summary, Ends, Figure as Number, Results, Start, StreamFigures, Timestamp,
+};
 use super::super::{Known, Tool};
 use super::lines::Output;
 use model::event::Outcome;
@@ -32,7 +35,17 @@ pub(in super::super) fn begins_lines(value: &Value) -> bool {
 }
 
 /// The documents that lines in a row are, each from its `start`.
-pub(in super::super) fn of_lines(lines: &[Document]) -> Vec<Document> {
+pub(in super::super) fn of_lines(lines: &[Document]) -> Vec<Document<Box<Results>>> {
+    documents_of(lines).iter().map(of_document).collect()
+}
+
+/// The same document, read.
+pub(in super::super) fn of_document(document: &Document) -> Document<Box<Results>> {
+    let Document { line, value, repaired } = document;
+    Document { line: *line, value: Box::new(Results::of_value(value)), repaired: *repaired }
+}
+
+fn documents_of(lines: &[Document]) -> Vec<Document> {
     let mut documents: Vec<Document> = Vec::new();
     for line in lines {
         let (Some(name), Some(data)) = (line.value["event"].as_str(), line.value.get("data")) else {
@@ -58,33 +71,32 @@ pub(in super::super) fn of_lines(lines: &[Document]) -> Vec<Document> {
 }
 
 /// The run of a document.
-pub(in super::super) fn parse_document(document: &Document, known: Known) -> ParsedRun {
-    let value = &document.value;
-    let start = &value["start"];
-    let protocol = start["test_start"]["protocol"].as_str().unwrap_or("TCP");
+pub(in super::super) fn parse_document(document: &Document<Box<Results>>, known: Known) -> ParsedRun {
+    let value = &*document.value;
+    let start = &value.start;
+    let protocol = start.test_start.protocol.as_str().unwrap_or("TCP");
     let transport = if protocol == "UDP" { Transport::Udp } else { Transport::Tcp };
     let mut parsed =
         ParsedRun::new(Tool::Iperf3, document.line, ProtocolName::Iperf3, spec(start, transport), known);
     if both_ways(value) {
         parsed.test.directions = Directions::Both;
     }
-    parsed.version = start["version"].as_str().map(|version| version.trim_start_matches("iperf ").to_owned());
-    parsed.host = start["connecting_to"]["host"].as_str().map(str::to_owned);
-    let size = |key: &str| number(&start[key]).and_then(|mss| u32::try_from(mss).ok()).filter(|mss| *mss > 0);
-    parsed.mss = size("tcp_mss_default");
+    parsed.version = start.version.as_str().map(|version| version.trim_start_matches("iperf ").to_owned());
+    parsed.host = start.connecting_to.host.as_str().map(str::to_owned);
+    parsed.mss = size(&start.tcp_mss_default);
     if parsed.mss.is_none() && has_timestamps(start) {
-        parsed.ask_segments(size("tcp_mss"));
+        parsed.ask_segments(size(&start.tcp_mss));
     }
-    parsed.mss = parsed.mss.or(size("tcp_mss"));
-    parsed.started = started(&start["timestamp"]);
+    parsed.mss = parsed.mss.or(size(&start.tcp_mss));
+    parsed.started = started(&start.timestamp);
     parsed.resent_known = transport == Transport::Tcp && has_retransmits(value);
-    disorder(&mut parsed, &value["end"]);
+    disorder(&mut parsed, &value.end);
     if !matches!(protocol, "TCP" | "UDP") {
         parsed.other_protocol(protocol);
     }
-    let side = if start.get("accepted_connection").is_some() { Side::Peer } else { Side::Local };
+    let side = if start.accepted_connection.is_there { Side::Peer } else { Side::Local };
     addresses(&mut parsed, start, side);
-    if let Some(error) = value["error"].as_str() {
+    if let Some(error) = value.error.as_str() {
         let reason = error.trim_start_matches("error - ").to_owned();
         let interrupted = reason.starts_with("interrupt");
         parsed.outcome = if interrupted { Outcome::Interrupted } else { Outcome::Failed { reason } };
@@ -98,15 +110,20 @@ pub(in super::super) fn parse_document(document: &Document, known: Known) -> Par
             .warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
     }
     gaps::gaps(&mut parsed);
-    if start["test_start"].get("target_bitrate").is_none() && start.get("target_bitrate").is_none() {
+    if !start.test_start.target_bitrate.is_some() && !start.target_bitrate.is_some() {
         gaps::rate_asked(&mut parsed);
     }
     parsed
 }
 
+/// A size of segments.
+fn size(figure: &Number) -> Option<u32> {
+    figure.count().and_then(|mss| u32::try_from(mss).ok()).filter(|mss| *mss > 0)
+}
+
 /// Datagrams out of order are counted by some versions; a count below zero cannot be.
-fn disorder(parsed: &mut ParsedRun, end: &Value) {
-    let counts = || list(&end["streams"]).filter_map(|stream| stream["udp"]["out_of_order"].as_f64());
+fn disorder(parsed: &mut ParsedRun, end: &Summary) {
+    let counts = || end.streams.iter().filter_map(|stream| stream.udp.out_of_order.float());
     parsed.disorder_known = counts().next().is_some() && counts().all(|count| count >= 0.0);
     if let Some(count) = counts().find(|count| *count < 0.0) {
         let text = format!("The printed count of {count} datagrams out of order cannot be: it is left out.");
@@ -115,69 +132,72 @@ fn disorder(parsed: &mut ParsedRun, end: &Value) {
 }
 
 /// Windows alone sends none by itself (RFC 7323).
-fn has_timestamps(start: &Value) -> bool {
-    let system = start["system_info"].as_str().unwrap_or_default();
+fn has_timestamps(start: &Start) -> bool {
+    let system = start.system_info.as_str().unwrap_or_default();
     !["CYGWIN", "MINGW", "MSYS", "Windows"].iter().any(|name| system.contains(name))
 }
 
-/// A key that is absent is not known: systems without `TCP_INFO` do not count.
-fn has_retransmits(value: &Value) -> bool {
-    let counts = |row: &Value| row["retransmits"].as_f64().is_some_and(|count| count != -1.0);
-    let end = &value["end"];
-    let summed = ["sum_sent", "sum_sent_bidir_reverse"].iter().any(|sum| counts(&end[*sum]));
-    let of_streams = list(&end["streams"]).any(|stream| counts(&stream["sender"]));
-    let mut intervals = list(&value["intervals"]).flat_map(|interval| list(&interval["streams"]));
-    summed || of_streams || intervals.any(counts)
+/// The rows of all streams in all intervals.
+fn rows(value: &Results) -> impl Iterator<Item = &StreamFigures> {
+    value.intervals.iter().flat_map(|interval| interval.streams.iter()).map(|row| &**row)
 }
 
-fn spec(start: &Value, transport: Transport) -> TestSpec {
-    let asked = &start["test_start"];
-    let figure = |key: &str| number(&asked[key]).unwrap_or_default();
-    let small = |key: &str| u32::try_from(figure(key)).unwrap_or_default();
+/// A key that is absent is not known: systems without `TCP_INFO` do not count.
+fn has_retransmits(value: &Results) -> bool {
+    let counts = |row: &StreamFigures| row.retransmits.float().is_some_and(|count| count != -1.0);
+    let end = &value.end;
+    let summed = [&end.sum_sent, &end.sum_sent_bidir_reverse].into_iter().any(|sum| counts(sum));
+    summed || end.streams.iter().any(|stream| counts(&stream.sender)) || rows(value).any(counts)
+}
+
+fn spec(start: &Start, transport: Transport) -> TestSpec {
+    let asked = &start.test_start;
+    let figure = |figure: &Number| figure.count().unwrap_or_default();
+    let small = |of: &Number| u32::try_from(figure(of)).unwrap_or_default();
     let mut spec = TestSpec::new(transport);
-    spec.streams = small("num_streams").clamp(1, 128);
-    spec.directions = match (figure("bidir"), figure("reverse")) {
+    spec.streams = small(&asked.num_streams).clamp(1, 128);
+    spec.directions = match (figure(&asked.bidir), figure(&asked.reverse)) {
         (1.., _) => Directions::Both,
         (0, 1..) => Directions::Down,
         (0, 0) => Directions::Up,
     };
-    spec.end = match (figure("duration"), figure("bytes"), figure("blocks")) {
+    spec.end = match (figure(&asked.duration), figure(&asked.bytes), figure(&asked.blocks)) {
         (seconds @ 1.., _, _) => End::Time(Nanos::from_secs(seconds.min(MOST_SECONDS))),
         (0, bytes @ 1.., _) => End::Bytes(Bytes(bytes)),
         (0, 0, blocks) => End::Blocks(blocks),
     };
-    spec.omit = Nanos::from_secs(figure("omit").min(MOST_SECONDS));
-    spec.length = small("blksize");
-    spec.tos = u8::try_from(figure("tos")).unwrap_or_default();
-    spec.bitrate = Some(BitRate(figure("target_bitrate"))).filter(|rate| rate.0 > 0);
-    spec.mss = number(&start["tcp_mss"]).and_then(|mss| u32::try_from(mss).ok());
+    spec.omit = Nanos::from_secs(figure(&asked.omit).min(MOST_SECONDS));
+    spec.length = small(&asked.blksize);
+    spec.tos = u8::try_from(figure(&asked.tos)).unwrap_or_default();
+    spec.bitrate = Some(BitRate(figure(&asked.target_bitrate))).filter(|rate| rate.0 > 0);
+    spec.mss = start.tcp_mss.count().and_then(|mss| u32::try_from(mss).ok());
     spec
 }
 
 /// Versions before 3.13 do not tell `--bidir`, but their streams differ in who sends.
-fn both_ways(value: &Value) -> bool {
-    let rows: Vec<&Value> =
-        list(&value["intervals"]).flat_map(|interval| list(&interval["streams"])).collect();
-    let sends = |which: bool| rows.iter().any(|row| row["sender"].as_bool() == Some(which));
+fn both_ways(value: &Results) -> bool {
+    let sends = |which: bool| rows(value).any(|row| row.sender.0 == Some(which));
     sends(true) && sends(false)
 }
 
-fn started(time: &Value) -> Option<WallTime> {
-    let millis = number(&time["timemillisecs"]).or_else(|| number(&time["timesecs"])?.checked_mul(1000))?;
+fn started(time: &Timestamp) -> Option<WallTime> {
+    let millis = time.timemillisecs.count().or_else(|| time.timesecs.count()?.checked_mul(1000))?;
     millis.checked_mul(1_000_000).map(WallTime).filter(|time| time.0 > 0)
 }
 
-fn sockets(start: &Value) -> Vec<u64> {
-    list(&start["connected"]).filter_map(|stream| number(&stream["socket"])).collect()
+fn sockets(start: &Start) -> Vec<u64> {
+    start.connected.iter().filter_map(|stream| stream.socket.count()).collect()
 }
 
-fn addresses(parsed: &mut ParsedRun, start: &Value, side: Side) {
-    let stream = &start["connected"][0];
-    let address = |host: &str, port: &str| {
-        let port = u16::try_from(number(&stream[port])?).ok()?;
-        Some(SocketAddr::new(stream[host].as_str()?.parse().ok()?, port))
+fn addresses(parsed: &mut ParsedRun, start: &Start, side: Side) {
+    let address = |host: Option<&str>, port: &Number| {
+        let port = u16::try_from(port.count()?).ok()?;
+        Some(SocketAddr::new(host?.parse().ok()?, port))
     };
-    let (local, remote) = (address("local_host", "local_port"), address("remote_host", "remote_port"));
+    let (local, remote) = start.connected.iter().next().map_or((None, None), |stream| {
+        let local = address(stream.local_host.as_str(), &stream.local_port);
+        (local, address(stream.remote_host.as_str(), &stream.remote_port))
+    });
     (parsed.client, parsed.server) = if side == Side::Local { (local, remote) } else { (remote, local) };
     if parsed.server.is_none() {
         parsed.warn("no-addresses", "The output does not give the addresses: IPv4 is assumed.");
@@ -192,35 +212,43 @@ struct Speaker<'a> {
 }
 
 impl Speaker<'_> {
-    fn take(&mut self, value: &Value) {
-        for interval in list(&value["intervals"]) {
-            list(&interval["streams"]).for_each(|stream| self.interval(stream));
+    fn take(&mut self, value: &Results) {
+        for row in rows(value) {
+            self.interval(row);
         }
-        for stream in list(&value["end"]["streams"]) {
-            if stream["udp"].is_object() {
-                self.udp(&stream["udp"]);
+        for stream in value.end.streams.iter() {
+            if stream.udp.is_there {
+                self.udp(&stream.udp);
             } else {
                 self.tcp(stream);
             }
         }
-        if list(&value["end"]["streams"]).next().is_none() && !self.sums(&value["end"]) {
+        if value.end.streams.is_empty() && !self.sums(&value.end) {
             self.of_intervals();
         }
-        self.unseen(&value["end"]);
-        self.ends(&value["end"]);
+        self.unseen(&value.end);
+        self.ends(&value.end);
     }
 
     /// Sums stand for the streams of a document that lacks these; false: there are none.
-    fn sums(&mut self, end: &Value) -> bool {
+    fn sums(&mut self, end: &Summary) -> bool {
         let is_udp = self.parsed.test.transport == Transport::Udp;
-        if is_udp && end["sum"]["packets"].is_number() {
-            self.udp(&end["sum"]);
+        if is_udp && end.sum.packets.is_some() {
+            self.udp(&end.sum);
             return true;
         }
-        let pairs = [("sum_sent", "sum_received"), ("sum_sent_bidir_reverse", "sum_received_bidir_reverse")];
-        let pairs = pairs.into_iter().filter(|(sent, _)| !is_udp && end[*sent]["bytes"].is_number());
-        let rows: Vec<Value> =
-            pairs.map(|(sent, received)| json!({"sender": end[sent], "receiver": end[received]})).collect();
+        let pairs = [
+            (&end.sum_sent, &end.sum_received),
+            (&end.sum_sent_bidir_reverse, &end.sum_received_bidir_reverse),
+        ];
+        let pairs = pairs.into_iter().filter(|(sent, _)| !is_udp && sent.bytes.is_some());
+        let rows: Vec<Ends> = pairs
+            .map(|(sent, received)| Ends {
+                sender: sent.clone(),
+                receiver: received.clone(),
+                ..Ends::default()
+            })
+            .collect();
         rows.iter().for_each(|row| self.tcp(row));
         !rows.is_empty()
     }
@@ -228,13 +256,13 @@ impl Speaker<'_> {
     /// The rows of streams have the sender's datagrams. A receiver knows of those up to the highest number that it has read:
     /// what was sent after it is in the sum of neither its datagrams nor its losses. One that read none has a zero there, and one
     /// whose results never came, as of a test that was interrupted, has it too.
-    fn unseen(&mut self, end: &Value) {
+    fn unseen(&mut self, end: &Summary) {
         let size = u64::from(self.parsed.test.length);
         let directions: Vec<Direction> = self.parsed.test.directions.each().filter(|_| size > 0).collect();
         for direction in directions {
             let back = direction == Direction::Down && self.parsed.test.directions == Directions::Both;
-            let sum = if back { "sum_received_bidir_reverse" } else { "sum_received" };
-            let Some(known) = number(&end[sum]["packets"]) else { continue };
+            let sum = if back { &end.sum_received_bidir_reverse } else { &end.sum_received };
+            let Some(known) = sum.packets.count() else { continue };
             let up = direction == Direction::Up;
             if known == 0 && self.parsed.outcome != Outcome::Completed && up == (self.side == Side::Local) {
                 self.unknown_receiver(direction);
@@ -274,8 +302,8 @@ impl Speaker<'_> {
     }
 
     /// The way of a row, by its `sender`; older versions do not have it.
-    fn direction(&self, row: &Value) -> Direction {
-        match row["sender"].as_bool() {
+    fn direction(&self, row: &StreamFigures) -> Direction {
+        match row.sender.0 {
             Some(sender) if sender == (self.side == Side::Local) => Direction::Up,
             Some(_) => Direction::Down,
             None => self.parsed.test.directions.each().next().unwrap_or(Direction::Up),
@@ -287,36 +315,34 @@ impl Speaker<'_> {
     }
 
     /// Sockets are numbered in the order in which they were connected, up before down.
-    fn stream(&self, row: &Value, direction: Direction) -> u32 {
-        let place =
-            number(&row["socket"]).and_then(|socket| self.sockets.iter().position(|one| *one == socket));
+    fn stream(&self, row: &StreamFigures, direction: Direction) -> u32 {
+        let place = row.socket.count().and_then(|socket| self.sockets.iter().position(|one| *one == socket));
         let place = place.unwrap_or_default() as u32;
         let streams = self.parsed.test.streams;
         self.parsed.test.stream_numbers(direction).start + place % streams.max(1)
     }
 
-    fn interval(&mut self, row: &Value) {
+    fn interval(&mut self, row: &StreamFigures) {
         let direction = self.direction(row);
         let (stream, role) = (self.stream(row, direction), self.role(direction));
         let size = u64::from(self.parsed.test.length);
         let udp = (self.parsed.test.transport == Transport::Udp).then(|| udp(row, role, size).0);
         let tcp = (udp.is_none() && role == Role::Sender).then(|| tcp(row));
         let sample = StreamSample { stream, direction, role, bytes: bytes(row), tcp, udp };
-        let omitted = row["omitted"].as_bool().unwrap_or_default();
-        let span = (time(&row["start"]), time(&row["end"]));
+        let omitted = row.omitted.0.unwrap_or_default();
+        let span = (time(&row.start), time(&row.end));
         add_sample(&mut self.parsed.samples, self.side, span, omitted, sample);
     }
 
-    fn tcp(&mut self, stream: &Value) {
-        for (key, role) in [("sender", Role::Sender), ("receiver", Role::Receiver)] {
-            let row = &stream[key];
+    fn tcp(&mut self, stream: &Ends) {
+        for (row, role) in [(&stream.sender, Role::Sender), (&stream.receiver, Role::Receiver)] {
             let direction = self.direction(row);
             // An end prints figures of the other that it does not know as 0: a server of its client, and an end that
             // was interrupted. A client that ended as planned has the server's figures.
             let is_foreign = role != self.role(direction) && bytes(row).0 == 0;
             let ended = self.side == Side::Local && self.parsed.outcome == Outcome::Completed;
-            let is_counted = ended && role == Role::Receiver && row.get("bytes").is_some();
-            if row.is_object() && (!is_foreign || is_counted) {
+            let is_counted = ended && role == Role::Receiver && row.bytes.is_some();
+            if row.is_there && (!is_foreign || is_counted) {
                 let tcp = (role == Role::Sender).then(|| tcp(row));
                 let stream = self.stream(row, direction);
                 self.put(row, stream, direction, role, bytes(row), (tcp, None));
@@ -326,7 +352,7 @@ impl Speaker<'_> {
     }
 
     /// An end's summary of a stream and its own intervals say the same.
-    fn against_intervals(&mut self, row: &Value, stream: u32, direction: Direction, role: Role) {
+    fn against_intervals(&mut self, row: &StreamFigures, stream: u32, direction: Direction, role: Role) {
         let sum = total(&self.parsed.samples, self.side, stream, direction);
         if let Some(sum) = sum.filter(|sum| sum.role == role && sum.bytes.0 > 0) {
             gaps::against_intervals(self.parsed, bytes(row), elapsed(row), &sum);
@@ -334,7 +360,7 @@ impl Speaker<'_> {
     }
 
     /// One row for both ends: the sender's datagrams, and what the receiver found of them.
-    fn udp(&mut self, row: &Value) {
+    fn udp(&mut self, row: &StreamFigures) {
         let direction = self.direction(row);
         let (stream, own) = (self.stream(row, direction), self.role(direction));
         let size = u64::from(self.parsed.test.length);
@@ -355,17 +381,17 @@ impl Speaker<'_> {
         }
     }
 
-    fn withhold_losses(&mut self, row: &Value, direction: Direction) {
+    fn withhold_losses(&mut self, row: &StreamFigures, direction: Direction) {
         let text = format!(
             "The printed count of {} lost of {} datagrams cannot be: the loss is left out.",
-            row["lost_packets"], row["packets"]
+            row.lost_packets, row.packets
         );
         self.parsed.withhold(direction, Figure::Loss, &text);
     }
 
     fn put(
         &mut self,
-        row: &Value,
+        row: &StreamFigures,
         stream: u32,
         direction: Direction,
         role: Role,
@@ -373,7 +399,7 @@ impl Speaker<'_> {
         (tcp, udp): (Option<TcpCounters>, Option<UdpCounters>),
     ) {
         let elapsed = elapsed(row);
-        let (amount, rate) = (self::bytes(row), row["bits_per_second"].as_f64().unwrap_or_default());
+        let (amount, rate) = (self::bytes(row), row.bits_per_second.float().unwrap_or_default());
         let share = rate * elapsed.as_secs_f64() / 8.0 / amount.0 as f64;
         if share > 0.0 && share.is_finite() && !(1.0 - APART..=1.0 + APART).contains(&share) {
             self.parsed.contradict(format!(
@@ -410,47 +436,44 @@ impl Speaker<'_> {
     }
 
     /// CPU and congestion control of both ends.
-    fn ends(&mut self, end: &Value) {
-        let cpu = |whose: &str| {
-            let share = |what: &str| {
-                end["cpu_utilization_percent"][format!("{whose}_{what}")].as_f64().unwrap_or_default() / 100.0
-            };
-            CpuUse {
-                process: share("total"),
-                user: share("user"),
-                system: share("system"),
-                ..CpuUse::default()
-            }
+    fn ends(&mut self, end: &Summary) {
+        let cpu = |shares: [&Number; 3]| {
+            let [process, user, system] = shares.map(|share| share.float().unwrap_or_default() / 100.0);
+            CpuUse { process, user, system, ..CpuUse::default() }
         };
+        let shares = &end.cpu_utilization_percent;
+        let host = cpu([&shares.host_total, &shares.host_user, &shares.host_system]);
+        let remote = cpu([&shares.remote_total, &shares.remote_user, &shares.remote_system]);
         let (own, other) = match self.side {
             Side::Local => (&mut self.parsed.at_client, &mut self.parsed.at_server),
             Side::Peer => (&mut self.parsed.at_server, &mut self.parsed.at_client),
         };
-        (own.cpu, other.cpu) = (cpu("host"), cpu("remote"));
+        (own.cpu, other.cpu) = (host, remote);
         let up = self.parsed.test.directions.up();
         let ends: [(&mut SideResult, bool); 2] =
             [(&mut self.parsed.at_client, up), (&mut self.parsed.at_server, !up)];
         for (side, sends) in ends {
-            let key = if sends { "sender_tcp_congestion" } else { "receiver_tcp_congestion" };
-            side.datapath.congestion = end[key].as_str().map(str::to_owned);
+            let name = if sends { &end.sender_tcp_congestion } else { &end.receiver_tcp_congestion };
+            side.datapath.congestion = name.as_str().map(str::to_owned);
         }
     }
 }
 
 /// The server's output in a client's document: its intervals, and its own count of what it received.
-fn other_end(parsed: &mut ParsedRun, value: &Value) {
-    let server = &value["server_output_json"];
+fn other_end(parsed: &mut ParsedRun, value: &Results) {
+    let (server, text) = (value.server_output_json.0.as_deref(), value.server_output_text.as_str());
+    if server.is_none() && text.is_none() {
+        return;
+    }
     let mut other = parsed.clone();
     (other.samples, other.warnings, other.unknown) = (Vec::new(), Vec::new(), Vec::new());
     (other.at_client.streams, other.at_server.streams) = (Vec::new(), Vec::new());
-    if server.is_object() {
-        let sockets = sockets(&server["start"]);
+    if let Some(server) = server {
+        let sockets = sockets(&server.start);
         Speaker { parsed: &mut other, side: Side::Peer, sockets }.take(server);
-    } else if let Some(text) = value["server_output_text"].as_str() {
+    } else if let Some(text) = text {
         let lines: Lines = text.lines().collect();
         super::ends::server_side(&mut other, &Output::from_lines(&lines));
-    } else {
-        return;
     }
     parsed.samples.append(&mut other.samples);
     for own in other.at_server.streams.iter().filter(|row| row.role == Role::Receiver) {
@@ -461,66 +484,53 @@ fn other_end(parsed: &mut ParsedRun, value: &Value) {
     }
 }
 
-fn tcp(row: &Value) -> TcpCounters {
-    let figure = |key: &str| number(&row[key]).unwrap_or_default();
-    let micros = |key: &str| Nanos(figure(key).saturating_mul(1000));
-    let either = |one: &str, other: &str| if row.get(one).is_some() { figure(one) } else { figure(other) };
+fn tcp(row: &StreamFigures) -> TcpCounters {
+    let figure = |figure: &Number| figure.count().unwrap_or_default();
+    let micros = |of: &Number| Nanos(figure(of).saturating_mul(1000));
+    let either = |one: &Number, other: &Number| if one.is_some() { figure(one) } else { figure(other) };
     TcpCounters {
-        retransmits: possible::retransmits(row["retransmits"].as_f64().map(|count| count as i64)),
-        cwnd: Bytes(figure("snd_cwnd")),
-        max_cwnd: Bytes(either("max_snd_cwnd", "snd_cwnd")),
-        send_window: Bytes(figure("snd_wnd")),
-        max_send_window: Bytes(either("max_snd_wnd", "snd_wnd")),
-        rtt: micros("rtt"),
-        rttvar: micros("rttvar"),
-        min_rtt: micros("min_rtt"),
-        mean_rtt: if row.get("mean_rtt").is_some() { micros("mean_rtt") } else { micros("rtt") },
-        max_rtt: micros("max_rtt"),
-        path_mtu: u32::try_from(figure("pmtu")).unwrap_or_default(),
+        retransmits: possible::retransmits(row.retransmits.float().map(|count| count as i64)),
+        cwnd: Bytes(figure(&row.snd_cwnd)),
+        max_cwnd: Bytes(either(&row.max_snd_cwnd, &row.snd_cwnd)),
+        send_window: Bytes(figure(&row.snd_wnd)),
+        max_send_window: Bytes(either(&row.max_snd_wnd, &row.snd_wnd)),
+        rtt: micros(&row.rtt),
+        rttvar: micros(&row.rttvar),
+        min_rtt: micros(&row.min_rtt),
+        mean_rtt: micros(if row.mean_rtt.is_some() { &row.mean_rtt } else { &row.rtt }),
+        max_rtt: micros(&row.max_rtt),
+        path_mtu: u32::try_from(figure(&row.pmtu)).unwrap_or_default(),
         ..TcpCounters::default()
     }
 }
 
 /// The counters of a row of UDP; false: no receiver counts so.
-fn udp(row: &Value, role: Role, size: u64) -> (UdpCounters, bool) {
-    let count = |key: &str| number(&row[key]).unwrap_or_default();
+fn udp(row: &StreamFigures, role: Role, size: u64) -> (UdpCounters, bool) {
+    let count = |figure: &Number| figure.count().unwrap_or_default();
     if role == Role::Sender {
-        return (UdpCounters { datagrams: count("packets"), ..UdpCounters::default() }, true);
+        return (UdpCounters { datagrams: count(&row.packets), ..UdpCounters::default() }, true);
     }
-    let signed = |key: &str| {
-        row[key].as_i64().or_else(|| row[key].as_f64().map(|value| value as i64)).unwrap_or_default()
-    };
-    let counts = possible::counts(signed("lost_packets"), signed("packets"));
+    let signed = |figure: &Number| figure.signed().unwrap_or_default();
+    let counts = possible::counts(signed(&row.lost_packets), signed(&row.packets));
     let by_size = || (bytes(row).0.checked_div(size).unwrap_or_default(), 0);
     let (datagrams, lost) = counts.unwrap_or_else(by_size);
-    let jitter = row["jitter_ms"].as_f64().map_or(Nanos::ZERO, possible::jitter);
-    let udp =
-        UdpCounters { datagrams, lost, reordered: count("out_of_order"), jitter, ..UdpCounters::default() };
+    let jitter = row.jitter_ms.float().map_or(Nanos::ZERO, possible::jitter);
+    let reordered = count(&row.out_of_order);
+    let udp = UdpCounters { datagrams, lost, reordered, jitter, ..UdpCounters::default() };
     (udp, counts.is_some())
 }
 
-fn elapsed(row: &Value) -> Nanos {
-    time(&row["end"]).saturating_sub(time(&row["start"]))
+fn elapsed(row: &StreamFigures) -> Nanos {
+    time(&row.end).saturating_sub(time(&row.start))
 }
 
-fn bytes(row: &Value) -> Bytes {
-    Bytes(number(&row["bytes"]).unwrap_or_default())
+fn bytes(row: &StreamFigures) -> Bytes {
+    Bytes(row.bytes.count().unwrap_or_default())
 }
 
-/// A count, also where it is written as a float; none below zero.
-fn number(value: &Value) -> Option<u64> {
-    value
-        .as_u64()
-        .or_else(|| value.as_f64().filter(|float| (0.0..1.8e19).contains(float)).map(|float| float as u64))
-}
-
-fn time(value: &Value) -> Nanos {
-    let seconds = value.as_f64().filter(|seconds| (0.0..1e9).contains(seconds)).unwrap_or_default();
+fn time(figure: &Number) -> Nanos {
+    let seconds = figure.float().filter(|seconds| (0.0..1e9).contains(seconds)).unwrap_or_default();
     Nanos((seconds * 1e9).round() as u64)
-}
-
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
 }
 
 /// Amount, rate and time of a row are exact, but some versions reckon a rate by another clock.

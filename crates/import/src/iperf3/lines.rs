@@ -148,7 +148,7 @@ impl<'a> Output<'a> {
             self.reverse = true;
         } else if let Some(version) = line.strip_prefix("iperf 3.") {
             self.version = version.split_whitespace().next().map(|minor| format!("3.{minor}"));
-        } else if let Some(mss) = line.split_once("TCP MSS: ").map(|(_, mss)| mss) {
+        } else if let Some(mss) = mss(line) {
             self.asked_mss = !mss.contains("default");
             self.mss = mss.split_whitespace().next().and_then(|mss| mss.parse().ok());
         } else if let Some(rest) = line.strip_prefix("Starting Test: protocol: ") {
@@ -163,7 +163,7 @@ impl<'a> Output<'a> {
             self.failed = Some(Outcome::Interrupted);
         } else if let Some(stream) = stream(line) {
             part.streams.push(stream);
-        } else if let Some((_, count)) = line.split_once("] Sent ") {
+        } else if let Some((_, count)) = line.strip_prefix('[').and_then(|line| line.split_once("] Sent ")) {
             part.sent = count.split_whitespace().next().and_then(|count| count.parse().ok());
         }
     }
@@ -306,8 +306,16 @@ fn unknown_option(line: &str) -> Option<&str> {
     starts.iter().any(|start| reason.starts_with(start)).then_some(reason)
 }
 
+/// The size of segments, as `-V` prints it.
+fn mss(line: &str) -> Option<&str> {
+    // Few lines have the short word, which is found fastest.
+    let line = Some(line).filter(|line| line.contains("MSS"))?;
+    line.split_once("TCP MSS: ").map(|(_, mss)| mss)
+}
+
 /// `[SUM]  0.0- 2.0 sec  12 datagrams received out-of-order`.
 fn disordered(line: &str) -> Option<u64> {
+    line.strip_prefix('[')?;
     let (before, _) = line.split_once(" datagrams received out-of-order")?;
     before.split_whitespace().next_back()?.parse().ok()
 }

@@ -30,7 +30,7 @@ impl Figures {
         block: &Block,
         known: Known,
         name: &str,
-    ) -> Option<Imported> {
+    ) -> Option<Box<Imported>> {
         match heading.kind {
             Kind::Request | Kind::Connect => {
                 self.round_trips(heading, block).map(|parsed| parsed.imported(name))

@@ -45,6 +45,8 @@ pub(in super::super) struct Output {
     /// When the first packet was sent.
     pub(super) started: Option<WallTime>,
     pub(super) windows: bool,
+    /// Cisco's IOS printed it.
+    ios: bool,
     /// Its heading is there.
     headed: bool,
     /// The clock went back before the next reply.
@@ -71,6 +73,7 @@ pub(super) fn is_part(line: &str) -> bool {
         || line.starts_with("round-trip min/avg")
         || words::refusal(line).is_some()
         || line.starts_with("ping: ")
+        || line.starts_with("Success rate is ")
 }
 
 /// A line with which the rest of an output can begin, its heading being cut off.
@@ -98,6 +101,8 @@ impl Output {
             (self.transmitted, self.received) = (Some(statistics.transmitted), Some(statistics.received));
             self.duplicates = self.duplicates.max(statistics.duplicates);
             self.elapsed = statistics.elapsed.or(self.elapsed);
+            // IOS has both in one line.
+            self.extremes = words::extremes(line).or(self.extremes);
         } else if let Some(extremes) = words::extremes(line) {
             self.extremes = Some(extremes);
         } else if let Some(inside) = words::statistics_heading(line) {
@@ -125,6 +130,9 @@ impl Output {
                 (self.transmitted, self.received) = (Some(statistics.transmitted), Some(statistics.received));
             }
             self.counts = line.to_owned();
+        }
+        if let Some(reason) = words::reason_of_ios(line).filter(|_| self.ios) {
+            self.failure.get_or_insert_with(|| reason.to_owned());
         }
         self.transmitted = words::count_of(line, "transmitted").or(self.transmitted);
         self.received = words::count_of(line, "received").or(self.received);
@@ -165,6 +173,11 @@ impl Output {
             (self.host, self.address) =
                 (Some(far.to_owned()).filter(|far| !far.is_empty()), far.parse().ok());
             self.packet = sizes.split('=').next().and_then(|size| size.parse().ok());
+            return;
+        }
+        if let Some(size) = words::size_of_ios(line) {
+            (self.address, self.packet, self.ios) = (words::address_in(line), Some(size), true);
+            self.host = self.address.map(|address| address.to_string());
             return;
         }
         let rest = &line["PING ".len()..];

@@ -11,7 +11,28 @@ pub(super) fn begins(line: &str) -> bool {
     let unix = line.starts_with("PING ") && (line.contains(" data") || has_sizes(line));
     // Android's toybox and routers (H3C) print it so.
     let small = line.starts_with("Ping ") && (has_sizes(line) || line.contains(" data bytes"));
-    unix || small || line.starts_with("PING6(") && line.contains(" --> ") || is_windows_heading(line)
+    unix || small
+        || line.starts_with("PING6(") && line.contains(" --> ")
+        || is_windows_heading(line)
+        || size_of_ios(line).is_some()
+}
+
+/// The size of packets in a heading of Cisco's IOS: `Sending 5, 100-byte ICMP Echos to 192.0.2.1, timeout is 2 seconds:`.
+pub(super) fn size_of_ios(line: &str) -> Option<u32> {
+    let (_, size) = line.strip_prefix("Sending ")?.split_once("-byte ICMP Echos to ")?.0.split_once(", ")?;
+    size.parse().ok()
+}
+
+/// Why IOS has no reply, by its mark for it: a line has a mark for each packet.
+pub(super) fn reason_of_ios(line: &str) -> Option<&'static str> {
+    let is_marks = line.bytes().all(|byte| b"!.UQM?&".contains(&byte));
+    let reasons = [
+        ('U', "a router answered that the destination is unreachable (U)"),
+        ('M', "the packets are too large and must not be fragmented (M)"),
+        ('&', "the packets outlived their time to live (&)"),
+        ('Q', "the destination is too busy (Q)"),
+    ];
+    reasons.into_iter().filter(|_| is_marks).find(|(mark, _)| line.contains(*mark)).map(|(_, reason)| reason)
 }
 
 /// `56(84)`, in the heading of every language.
@@ -182,7 +203,17 @@ pub(super) struct Statistics {
 }
 
 pub(super) fn statistics(line: &str) -> Option<Statistics> {
-    windows_statistics(line).or_else(|| unix_statistics(line).filter(|_| line.contains('%')))
+    windows_statistics(line)
+        .or_else(|| unix_statistics(line).filter(|_| line.contains('%')))
+        .or_else(|| ios_statistics(line))
+}
+
+/// `Success rate is 80 percent (4/5), round-trip min/avg/max = 1/2/4 ms`
+fn ios_statistics(line: &str) -> Option<Statistics> {
+    let (_, counts) = line.strip_prefix("Success rate is ")?.split_once(" percent (")?;
+    let (received, transmitted) = counts.split_once(')')?.0.split_once('/')?;
+    let (transmitted, received) = (transmitted.parse().ok()?, received.parse().ok()?);
+    Some(Statistics { transmitted, received, ..Statistics::default() })
 }
 
 fn windows_statistics(line: &str) -> Option<Statistics> {
@@ -250,6 +281,7 @@ fn any_number(text: &str) -> Option<u64> {
 pub(super) fn extremes(line: &str) -> Option<[Nanos; 4]> {
     if let Some((before, figures)) = line.split_once("= ")
         && before.contains('/')
+        && !before.contains("/ewma/")
     {
         let figures = figures.split_whitespace().next()?.trim_end_matches("ms");
         let times: Vec<Nanos> = figures.split('/').map(milliseconds).collect::<Option<_>>()?;

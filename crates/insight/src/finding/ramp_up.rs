@@ -54,9 +54,9 @@ pub(crate) fn progress(run: &Run, direction: Direction) -> Vec<(Nanos, Nanos, By
         (Role::Receiver, _) => row.bytes,
     };
     let step = |one: &IntervalSample| {
-        let rows: Vec<&StreamSample> = one.streams.iter().filter(own).collect();
-        (!rows.is_empty() && !one.omitted && one.end > one.start)
-            .then(|| (one.start, one.end, rows.into_iter().map(moved).sum()))
+        let mut rows = one.streams.iter().filter(own).peekable();
+        (rows.peek().is_some() && !one.omitted && one.end > one.start)
+            .then(|| (one.start, one.end, rows.map(moved).sum()))
     };
     // An end that reports both roles has rows of each; this end's come first.
     let side = run.intervals.iter().find(|one| one.streams.iter().any(|row| row.direction == direction));

@@ -67,7 +67,7 @@ impl Document for Topologies {
         self.0.iter().map(json_line).collect()
     }
 
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self, _detail: bool) -> Vec<Part> {
         let shipped = &self.0[..SHIPPED.len()];
         let here = shipped.iter().filter(|row| row.lacks.is_empty()).count();
         let next = format!(

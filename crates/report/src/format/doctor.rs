@@ -46,7 +46,7 @@ impl Document for Checks<'_> {
     }
 
     /// The worst first, each fix once.
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self, _detail: bool) -> Vec<Part> {
         let checks = sorted(self.0);
         let entry = |(index, check): (usize, &&Check)| {
             let same = |other: &&&Check| other.status != Status::Ok && other.fix == check.fix;

@@ -27,11 +27,11 @@ impl Document for Imported {
     }
 
     /// The name of the tool stands above its output: a file may hold many.
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self, detail: bool) -> Vec<Part> {
         let tool = self.tool.to_string();
         let tool = self.version.iter().fold(tool, |tool, version| format!("{tool} {version}"));
         let title = Line::new(Paint::Plain, format!("--- {}: {tool}", self.run.id));
-        let run = RunDocument::from_run(&self.run).parts();
+        let run = RunDocument::from_run(&self.run).parts(detail);
         let [first, last] = [title, Line::default()].map(|line| Part::Lines(vec![line]));
         [first].into_iter().chain(run).chain([last]).collect()
     }

@@ -67,9 +67,8 @@ impl Document for LabReport {
     }
 
     /// One screen; the details are its blocks.
-    fn parts(&self) -> Vec<Part> {
-        let full = parts_of_blocks(&self.head().title, self.blocks());
-        vec![Part::Brief(brief::parts(self)), Part::Full(full)]
+    fn parts(&self, detail: bool) -> Vec<Part> {
+        if detail { parts_of_blocks(&self.head().title, self.blocks()) } else { brief::parts(self) }
     }
 }
 

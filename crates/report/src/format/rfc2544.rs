@@ -73,9 +73,8 @@ impl Document for DeviceDocument<'_> {
     }
 
     /// One screen; the details are its blocks.
-    fn parts(&self) -> Vec<Part> {
-        let full = parts_of_blocks(&self.head().title, self.blocks());
-        vec![Part::Brief(brief::parts(self.report)), Part::Full(full)]
+    fn parts(&self, detail: bool) -> Vec<Part> {
+        if detail { parts_of_blocks(&self.head().title, self.blocks()) } else { brief::parts(self.report) }
     }
 
     fn provenance(&self) -> String {

@@ -93,11 +93,15 @@ impl Document for RunDocument<'_> {
     }
 
     /// One screen; the details begin with the rows that are shown live.
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self, detail: bool) -> Vec<Part> {
+        let screen = Part::Screen(Box::new(screen(self.run)));
+        if !detail {
+            return vec![screen];
+        }
         let rows = [Block::Heading(blocks::title(self.run)).into(), rows(self.run)];
         let rows = rows.into_iter().filter(|_| !self.shown);
         let details = rows.chain(blocks::behind(self.run)).collect();
-        vec![Part::Screen(Box::new(screen(self.run))), Part::Full(details)]
+        vec![screen, Part::Full(details)]
     }
 }
 

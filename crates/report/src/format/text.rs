@@ -91,10 +91,10 @@ pub fn transfer_live_row(done: &Transfer, plan: &TransferPlan) -> String {
 /// A run whose intervals were shown while it ran: the verdict, the answer, the findings; with `style.detail` what stands behind them.
 pub fn result(run: &Run, style: &Style) -> String {
     let document = RunDocument { shown: true, ..RunDocument::from_run(run) };
-    parts::parts(&document.parts(), style)
+    parts::parts(&document.parts(style.detail), style)
 }
 
 /// A run that was not shown while it ran: with `style.detail` its title and intervals stand before the details.
 pub fn document(run: &Run, style: &Style) -> String {
-    parts::parts(&RunDocument::from_run(run).parts(), style)
+    parts::parts(&RunDocument::from_run(run).parts(style.detail), style)
 }

@@ -375,7 +375,13 @@ fn formats_that_are_not_read_have_their_names() {
         ("x 0 33000\nh 0 10.0.0.1\n", "mtr"),
         ("Thread  Time(s) Throughput(KB/s) Avg B / Compl\n======  =======\n", "ntttcp; the nearest"),
         ("Summary of rrul test run from 2026-11-25 10:00:00\n", "flent"),
-        ("rc_bw:\n    bw  =  11.6 GB/sec\n", "qperf's tests of RDMA; the nearest"),
+        ("rc_bw:\n    bw  =  11.6 GB/sec\n", "qperf's tests of RDMA, SCTP or SDP; the nearest"),
+        ("sdp_lat:\n    latency  =  7.5 us\n", "qperf's tests of RDMA, SCTP or SDP; the nearest"),
+        ("RemotePort       : 5201\nTcpTestSucceeded : True\n", "Test-NetConnection"),
+        (
+            "   Destination: 192.0.2.9\n\nPing Source  Address    Latency BufferSize Status\n   1 h       192.0.2.9       13         32 Success\n",
+            "Test-Connection",
+        ),
         ("Probing 192.0.2.1:80/tcp - Port is open - time=1.021ms\n", "a ping over TCP"),
         ("seq=0 rtt=412µs rd=100µs sd=312µs ipdv=n/a\n", "irtt"),
         ("    0 192.0.2.1   56  57 10ms\n    sent=2 received=1 packet-loss=50% min-rtt=10ms\n", "MikroTik"),
@@ -389,4 +395,118 @@ fn formats_that_are_not_read_have_their_names() {
         let error = read("file", text, Known::default()).expect_err("it is not read").to_string();
         assert!(error.contains(words), "{error}");
     }
+}
+
+/// A server's output of a test at a rate in Mbit/s.
+fn served(number: u32, rate: u32) -> String {
+    let row = |span: &str| {
+        format!(
+            "[  5]   {span}   sec  {:4} MBytes   {rate} Mbits/sec                  ",
+            rate * 1_000_000 / 8 / 1_048_576
+        )
+    };
+    format!(
+        "-----------------------------------------------------------\nServer listening on 5201 (test #{number})\n\
+        -----------------------------------------------------------\nAccepted connection from 192.0.2.7, port 4000{number}\n\
+        [  5] local 192.0.2.21 port 5201 connected to 192.0.2.7 port 4100{number}\n[ ID] Interval           Transfer     Bitrate\n\
+        {}\n- - - - - - - - - - - - - - - - - - - - - - - - -\n[ ID] Interval           Transfer     Bitrate\n{}receiver\n",
+        row("0.00-1.00"),
+        row("0.00-1.00"),
+    )
+}
+
+/// An attempt that failed is a result of its own, whatever stands before and behind it in the log.
+#[test]
+fn failed_attempts_in_the_log_of_a_server() {
+    let (first, second) = (served(1, 500), served(3, 700));
+    let accepted = "-----------------------------------------------------------\nServer listening on 5201 (test #2)\n\
+        -----------------------------------------------------------\nAccepted connection from 192.0.2.8, port 39000\n";
+    let reset = "iperf3: error - unable to receive cookie at server: Connection reset by peer\n";
+    let refused = "iperf3: error - unable to connect to server: Connection refused\n";
+    for (what, between, reason) in [
+        ("of a client that went away", format!("{accepted}{reset}"), "Connection reset"),
+        ("of a client that ran here", refused.to_owned(), "Connection refused"),
+    ] {
+        let all = all(&format!("{first}{between}{second}"));
+        assert_eq!(all.len(), 3, "{what}: {all:#?}");
+        near(up(&all[0]).goodput.0 as f64, 500e6, 0.01);
+        assert!(all[1].run.verdict.text.contains(reason), "{what}: {}", all[1].run.verdict.text);
+        near(up(&all[2]).goodput.0 as f64, 700e6, 0.01);
+    }
+    let all = all(&format!("{refused}{second}"));
+    assert_eq!((all.len(), all[0].run.verdict.status), (2, Status::Void));
+}
+
+/// iPerf2 prints why it could not connect before any heading: the output behind is of the next attempt.
+#[test]
+fn an_attempt_of_iperf2_behind_one_that_failed() {
+    let rule = "------------------------------------------------------------\n";
+    let good = format!(
+        "{rule}Client connecting to 192.0.2.1, TCP port 5001\n{rule}[  3] local 192.0.2.7 port 41000 connected with 192.0.2.1 port 5001\n\
+        [  3]  0.0-10.0 sec   112 MBytes  94.1 Mbits/sec\n"
+    );
+    let all = all(&format!("connect failed: Connection timed out\n{good}"));
+    assert_eq!(all.len(), 2, "{all:#?}");
+    assert!(all[0].run.verdict.text.contains("timed out") && all[1].line == 2, "{}", all[0].run.verdict.text);
+    near(up(&all[1]).goodput.0 as f64, 94.1e6, 0.01);
+}
+
+#[test]
+fn heads_of_programs_in_javascript() {
+    is_read(
+        "objects with bare keys",
+        &each(|n, line| format!("{{time:\"2026-11-25T10:00:{n:02}Z\", msg:\"{line}\"}}")),
+    );
+    is_read(
+        "the same of other marks",
+        &each(|n, line| format!("{{ ts: {n}, level: 'info', msg: '{line}' }}")),
+    );
+    is_read("the time since the line before", &each(|n, line| format!("+{}ms {line}", n * 7 + 3)));
+    is_read("the same in seconds", &each(|n, line| format!("+{n}.{n:03}s {line}")));
+}
+
+#[test]
+fn pings_of_ios() {
+    let ping = |size: u32, marks: &str, result: &str| {
+        only(&format!(
+            "R1#ping 192.0.2.9\nType escape sequence to abort.\nSending 5, {size}-byte ICMP Echos to 192.0.2.9, timeout is 2 seconds:\n\
+            {marks}\nSuccess rate is {result}\nR1#\n"
+        ))
+    };
+    let some = ping(100, ".!!!!", "80 percent (4/5), round-trip min/avg/max = 1/2/4 ms");
+    let egress = &some.run.summary.egress_paths[0];
+    assert_eq!((egress.counted.sent, egress.counted.received, egress.host.as_str()), (5, 4, "192.0.2.9"));
+    assert_eq!(egress.rtt.expect("round trips").mean, Nanos::from_millis(2));
+    assert!(found(&some, "path-loss"));
+    for (marks, words) in [("U.U.U", "unreachable (U)"), ("M.M.M", "must not be fragmented (M)")] {
+        let none = ping(1500, marks, "0 percent (0/5)");
+        assert_eq!(none.run.verdict.status, Status::Void);
+        let reason = format!("{:?}", none.run.summary.outcome);
+        assert!(reason.contains(words), "{reason}");
+    }
+}
+
+/// On SIGQUIT ping prints what it has counted so far, and goes on.
+#[test]
+fn counts_between_replies_end_no_ping() {
+    let reply = |n: u32| format!("64 bytes from 192.0.2.9: icmp_seq={n} ttl=57 time={n}0.0 ms\n");
+    let text = format!(
+        "PING 192.0.2.9 (192.0.2.9) 56(84) bytes of data.\n{}{}2/2 packets, 0% loss, min/avg/ewma/max = 10.000/15.000/11.250/20.000 ms\n{}",
+        reply(1),
+        reply(2),
+        reply(3)
+    );
+    let imported = only(&text);
+    let egress = &imported.run.summary.egress_paths[0];
+    assert_eq!((egress.counted.sent, egress.counted.received), (3, 3));
+    assert_eq!(egress.rtt.expect("round trips").max, Nanos::from_millis(30));
+}
+
+/// 3.7 prints some keys of `--bidir` twice: the last one counts, as in most readers of JSON.
+#[test]
+fn keys_that_stand_twice() {
+    let document = fixture("cases/mss-1460.json");
+    let twice = document.replacen("\"end\"", "\"end\": {\"sum_sent\": {}},\n\"end\"", 1);
+    assert_ne!(twice, document);
+    assert_eq!(only(&twice).run.summary, only(&document).run.summary);
 }

@@ -133,3 +133,33 @@ fn a_long_ping_is_the_same_in_windows() {
         }
     }
 }
+
+/// Outputs of several sources, line by line: none is taken twice or in pieces, wherever the windows end.
+#[test]
+fn outputs_of_several_sources_are_the_same_in_windows() {
+    let names = ["iperf3-3.21-tcp.client.txt", "ping-do-1402-mtu1430.txt", "iperf3-udp-1472.txt"];
+    let logs = names.map(|name| format!("user@host:~$ run\n{}\n", fixture(name)).repeat(4));
+    let mut lines: Vec<_> = logs.iter().map(|log| log.lines()).collect();
+    let mut text = String::new();
+    for round in 0_usize.. {
+        let before = text.len();
+        for (source, lines) in lines.iter_mut().enumerate() {
+            // Each has its own speed.
+            for line in lines.take([3, 1, 2][source] + round % 2) {
+                text += &format!("source-{source}  | {line}\n");
+            }
+        }
+        if text.len() == before {
+            break;
+        }
+    }
+    let sorted = |mut all: Vec<Imported>| {
+        all.sort_by_key(|one| one.line);
+        all
+    };
+    let whole = whole(&text);
+    assert!(whole.len() >= 12, "{}", whole.len());
+    for window in [300, 2000, 20_000] {
+        assert_eq!(sorted(streamed(&text, window)), sorted(whole.clone()), "in windows of {window} bytes");
+    }
+}

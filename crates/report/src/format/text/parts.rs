@@ -12,7 +12,7 @@ use model::finding::Severity;
 /// One document after the other.
 pub(in crate::format) fn documents(documents: &[&dyn Document], style: &Style) -> String {
     let text = |document: &&dyn Document| {
-        let text = parts(&document.parts(), style);
+        let text = parts(&document.parts(style.detail), style);
         let end = if text.lines().count() > SCREEN { closing(*document, style) } else { String::new() };
         text + &end
     };
