@@ -541,7 +541,7 @@ async function shared() {
   page.wrong = []
   await page.getByRole('button', { name: 'Cancel' }).click()
   // Lists have the note, and it is searched.
-  await go(page, at('#/runs?find=ONERROR=WINDOW'), 'li .note')
+  await go(page, at('#/runs?find=FIRST%20LINE'), 'li .note')
   assert.equal(await page.locator('li a.run').count(), 1)
   assert.match(await page.locator('li .note').innerText(), /^Note first line/)
   await check(page, 'noted', folder)
