@@ -591,7 +591,7 @@ async function readers() {
 async function embedded(page) {
   const { runs } = await api('runs?kind=throughput&label=before&limit=1', { headers: { authorization: `Bearer ${token}` } })
   const links = []
-  for (const [hash, shown] of [['#/path/far-1.example', 'canvas'], [`#/run/${runs[0].id}`, 'canvas']]) {
+  for (const [hash, shown] of [[`#/path/${far.split(':')[0]}`, 'canvas'], [`#/run/${runs[0].id}`, 'canvas']]) {
     await go(page, at(hash), shown)
     await page.getByRole('button', { name: /^Embed/ }).first().click()
     links.push(await page.getByLabel('Address of this chart').inputValue())
