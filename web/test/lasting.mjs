@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { PHONE, WIDE, browser, check, go, open } from './browser.mjs'
 import { matrix, rounds } from './matrix.mjs'
@@ -11,21 +12,23 @@ import { matrix, rounds } from './matrix.mjs'
 const [program, store, far, part, folder] = process.argv.slice(2)
 const token = 'a token that is never guessed'
 let port = 0
+let scheme = 'http'
 let server
 
 /** Starts the page, at the port that it had. */
 async function serve(more = []) {
   const child = spawn(program, ['ui', '--listen', `127.0.0.1:${port}`, '--store', store, ...more], { stdio: ['ignore', 'ignore', 'pipe'] })
-  const address = await new Promise((found, failed) => {
+  const match = await new Promise((found, failed) => {
     let said = ''
     child.stderr.on('data', (text) => {
       said += text
-      const match = /http:\/\/127\.0\.0\.1:(\d+)\//.exec(said)
-      if (match) found(match[1])
+      const match = /(https?):\/\/127\.0\.0\.1:(\d+)\//.exec(said)
+      if (match) found(match)
     })
     child.on('exit', () => failed(new Error(said)))
   })
-  port = Number(address)
+  scheme = match[1]
+  port = Number(match[2])
   server = child
 }
 async function kill() {
@@ -33,7 +36,7 @@ async function kill() {
   server.kill('SIGKILL')
   await ended
 }
-const at = (hash) => `http://127.0.0.1:${port}/${hash}`
+const at = (hash) => `${scheme}://127.0.0.1:${port}/${hash}`
 const api = async (path, options) => (await fetch(at(`api/${path}`), options)).json()
 
 /** Fills in the form of a test of ten minutes, and starts it. */
@@ -64,6 +67,9 @@ async function tabs() {
     await go(page, at('#/live'), 'dl.now dd')
     others.push(page)
   }
+  // A window that opens while it runs has its form.
+  assert.equal(await others[0].getByLabel('Far end,').inputValue(), far)
+  assert.ok(await others[0].getByRole('radio', { name: /^Throughput/ }).isChecked())
   // Other views say that a test runs, and for how long still.
   await others[8].goto(at('#/runs'))
   await others[8].locator('a.running').waitFor()
@@ -202,6 +208,13 @@ async function list() {
   await page.getByText('1 run labelled').waitFor()
   await page.goto(at('#/runs?label=picked'))
   await page.waitForFunction(() => document.querySelectorAll('li a.run').length === 1)
+  // Several labels at once.
+  await page.getByLabel('Also runs with the label').selectOption('series-1')
+  await page.waitForFunction(() => document.querySelectorAll('li a.run').length > 20)
+  assert.match(page.url(), /labels=picked%2Cseries-1/)
+  await page.getByRole('button', { name: 'Drop the filter label series-1' }).click()
+  await page.waitForFunction(() => document.querySelectorAll('li a.run').length === 1)
+  assert.match(page.url(), /[?&]label=picked/)
   // A new run appears without a hand.
   const label = `fresh-${Date.now()}`
   await page.goto(at(`#/runs?label=${label}`))
@@ -427,6 +440,7 @@ async function devices() {
   await page.getByText('1 run read, 1 of them new').waitFor()
   await go(page, at(`#/run/${report.id}`), '.picture svg')
   assert.equal(await page.getByText(same[0]).count(), 1, 'the same note many times is one line')
+  assert.equal(await page.locator('nav[aria-label=Place] a').count(), 1, 'a device is no path')
   await page.getByText('(27 times)').waitFor()
   assert.ok(await page.getByText('Trial 10 was repeated.').isHidden(), 'a long list is folded')
   await page.locator('summary', { hasText: /^\d+ more notes$/ }).click()
@@ -477,6 +491,7 @@ async function notified() {
   }
   // Without permission nothing is asked for, and nothing is shown.
   await start(page)
+  await page.locator('dl.now dd').first().waitFor()
   await away(true)
   await end()
   await away(false)
@@ -491,6 +506,7 @@ async function notified() {
   await page.getByText('Open the run').waitFor()
   assert.deepEqual(await page.evaluate(() => window.shown), [])
   await start(page)
+  await page.locator('dl.now dd').first().waitFor()
   await away(true)
   await end()
   await page.waitForFunction(() => window.shown.length === 1)
@@ -524,6 +540,12 @@ async function shared() {
   assert.equal(await page.getByLabel('Note', { exact: true }).inputValue(), '\u202eevil', 'a refused text is not lost')
   page.wrong = []
   await page.getByRole('button', { name: 'Cancel' }).click()
+  // Lists have the note, and it is searched.
+  await go(page, at('#/runs?find=FIRST%20LINE'), 'li .note')
+  assert.equal(await page.locator('li a.run').count(), 1)
+  assert.match(await page.locator('li .note').innerText(), /^Note first line/)
+  await check(page, 'noted', folder)
+  await go(page, at(`#/run/${runs[0].id}`), 'p.note')
   await page.getByRole('button', { name: 'Link', exact: true }).click()
   const link = await page.getByLabel('Address of this run').inputValue()
   assert.ok(link.length < 50, link)
@@ -559,14 +581,71 @@ async function readers() {
   await page.getByText('Your token is for looking only').waitFor()
   assert.deepEqual(page.wrong, [])
   console.log('ok a user with a token for looking changes nothing')
+  await embedded(page)
   await page.context().close()
   await kill()
   await serve()
 }
 
+/** A chart of a path and one of a run on a page of another site, which has nothing but their links. */
+async function embedded(page) {
+  const { runs } = await api('runs?kind=throughput&label=before&limit=1', { headers: { authorization: `Bearer ${token}` } })
+  const links = []
+  for (const [hash, shown] of [[`#/path/${far.split(':')[0]}`, 'canvas'], [`#/run/${runs[0].id}`, 'canvas']]) {
+    await go(page, at(hash), shown)
+    await page.getByRole('button', { name: /^Embed/ }).first().click()
+    links.push(await page.getByLabel('Address of this chart').inputValue())
+    assert.match(await page.getByLabel('HTML of this chart').inputValue(), /^<img src="http[^"<>]*&amp;key=[0-9a-f]{64}" alt="[^"<>]+">$/)
+    if (links.length === 1) await check(page, 'embed', folder)
+    await page.locator('dialog[open]').getByRole('button', { name: 'Close' }).click()
+  }
+  const site = createServer((request, answer) => {
+    const html = request.url === '/' ? [...links, links[0].replace(/.$/, (last) => (last === '0' ? '1' : '0')), at(`api/runs/${runs[0].id}/charts/0.svg`)].map((link) => `<img src="${link}">`).join('') : ''
+    answer.writeHead(html ? 200 : 404, { 'content-type': 'text/html' }).end(html)
+  })
+  await new Promise((done) => site.listen(0, '127.0.0.1', done))
+  // The browser of somebody who never logged in, on a page of another site.
+  const other = await (await browser.newContext(WIDE)).newPage()
+  await other.goto(`http://localhost:${site.address().port}/`)
+  await other.waitForFunction(() => [...document.images].every((image) => image.complete))
+  const widths = await other.evaluate(() => [...document.images].map((image) => image.naturalWidth))
+  assert.deepEqual(widths.map((width) => width > 100), [true, true, false, false], `a wrong key and an address without one show nothing: ${widths}`)
+  if (folder) await other.screenshot({ path: `${folder}/other-site.png`, fullPage: true })
+  await other.context().close()
+  site.close()
+  console.log('ok a chart is shown by a page of another site')
+}
+
+/** A page with a certificate: what is typed without TLS is led to it, one logs in, and the clipboard is there. */
+async function encrypted() {
+  await kill()
+  const plain = at('#/runs')
+  writeFileSync(`${store}.token`, `${token}\n`, { mode: 0o600 })
+  await serve(['--token-file', `${store}.token`, '--tls-cert', `${store}.crt`, '--tls-key', `${store}.key`])
+  assert.equal(scheme, 'https')
+  const context = await browser.newContext({ ...WIDE, ignoreHTTPSErrors: true })
+  const page = await open(WIDE, context)
+  await go(page, plain, 'input[type=password]')
+  assert.ok(page.url().startsWith(`https://127.0.0.1:${port}/`), page.url())
+  await page.getByLabel('Token', { exact: true }).fill(token)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.locator('li a.run').first().waitFor()
+  const [cookie] = await context.cookies()
+  assert.deepEqual([cookie.secure, cookie.httpOnly, cookie.sameSite], [true, true, 'Strict'])
+  // The events of a test come through TLS, too.
+  await start(page)
+  await stop(page)
+  await page.getByText('Open the run').waitFor()
+  assert.deepEqual(page.wrong, [])
+  await context.close()
+  await kill()
+  await serve()
+  console.log('ok a page with a certificate')
+}
+
 const PARTS = {
   lasting: [hostile, charts, days, zeros, lab, imports, list, others, tabs, restart, sessions],
-  details: [() => matrix(at, folder), () => rounds(at, folder), devices, notified, shared, readers],
+  details: [() => matrix(at, folder), () => rounds(at, folder), devices, notified, shared, readers, encrypted],
 }
 
 try {

@@ -7,7 +7,7 @@ export async function matrix(at, folder) {
   const agents = Array.from({ length: 40 }, (_, number) => `agent-with-a-rather-long-name-${number}`)
   const cells = agents.flatMap((from) => agents.filter((to) => to !== from).map((to) => ({ from, to, state: 'done', tone: 'ok', figure: { name: 'tcp.up.goodput', value: 1e9, text: '1 Gbit/s' }, reason: null, run: `${from}-${to}`, target: `${from} -> ${to}`, started: '2026-11-23T03:00:00Z' })))
   const findings = Array.from({ length: 254 }, (_, number) => ({ id: 'x', test: 'throughput', title: `finding ${number}` }))
-  const mesh = { label: 'night', started: '2026-11-23T03:00:00Z', finished: null, round: null, rounds: [], findings, matrices: [{ test: 'throughput', family: null, figure: 'tcp.goodput', agents, cells }] }
+  const mesh = { label: 'night', started: '2026-11-23T03:00:00Z', finished: null, round: null, rounds: [], findings, matrices: [{ test: 'throughput', family: null, figure: 'tcp.goodput', higher_is_better: true, agents, cells }] }
   for (const [options, least] of [[{ ...WIDE, viewport: { width: 1440, height: 900 } }, 40], [PHONE, 8]]) {
     const page = await open(options)
     await page.route('**/api/meshes', (route) => route.fulfill({ json: { meshes: [mesh], looked_at: 1560 } }))
@@ -43,7 +43,7 @@ export async function rounds(at, folder) {
     const figure = { name: 'tcp.up.goodput', value: hour * 1e9, text: `${hour} Gbit/s` }
     const cell = { from: 'ams', to: 'fra', state: 'done', tone: 'ok', figure, reason: null, run: `run-${hour}`, target: 'ams -> fra', started: began(hour) }
     const rounds = [1, 2, 3].map((hour) => ({ started: began(hour), runs: hour, failed: hour === 2 ? 1 : 0 }))
-    const matrices = [{ test: 'throughput', family: null, figure: 'tcp.goodput', agents: ['ams', 'fra'], cells: [cell] }]
+    const matrices = [{ test: 'throughput', family: null, figure: 'tcp.goodput', higher_is_better: true, agents: ['ams', 'fra'], cells: [cell] }]
     return { label: 'night', started: began(hour), finished: null, round: query.get('round'), rounds, findings: [], matrices }
   }
   for (const [options, suffix] of [[WIDE, ''], [PHONE, '-phone']]) {

@@ -36,7 +36,7 @@ function meshes() {
     return { from, to, state, tone, figure, reason, run: `${from}-${to}`, target: `${from} -> ${to}`, started: '2026-11-23T03:00:00Z' }
   }
   const cells = agents.flatMap((from) => agents.filter((to) => to !== from).map((to) => cell(from, to)))
-  const matrices = [null, 6].map((family) => ({ test: 'throughput', family, figure: 'tcp.goodput', agents, cells }))
+  const matrices = [null, 6].map((family) => ({ test: 'throughput', family, figure: 'tcp.goodput', higher_is_better: true, agents, cells }))
   const findings = [{ id: 'site-slow-in', test: 'throughput', title: 'everything into ams is slow' }]
   const mesh = (label) => ({ label, started: '2026-11-23T03:00:00Z', finished: null, round: null, rounds: [], findings, matrices })
   return { meshes: [mesh('night'), mesh('another')], looked_at: 12 }
@@ -49,7 +49,20 @@ async function mesh() {
   await go(page, '#/mesh', 'td a')
   await page.getByRole('link', { name: 'another' }).click()
   await page.waitForURL('**label=another')
-  await page.getByRole('link', { name: /^ams to fra: 9.41 Gbit.s/ }).first().click()
+  // Bounds of the user's own colour the cells, and stand in the address.
+  const cell = page.getByRole('link', { name: /^ams to fra: 9.41 Gbit.s/ }).first()
+  assert.match(await cell.getAttribute('class'), /status-ok/)
+  await page.getByLabel('degraded below, Mbit/s').first().fill('9500')
+  await page.getByLabel('degraded below, Mbit/s').first().blur()
+  await page.waitForURL('**throughput-degraded=9500**')
+  assert.match(await cell.getAttribute('class'), /status-degraded/)
+  await page.getByLabel('problem below, Mbit/s').first().fill('9420')
+  await page.getByLabel('problem below, Mbit/s').first().blur()
+  await page.reload()
+  await cell.waitFor()
+  assert.match(await cell.getAttribute('class'), /status-problem/)
+  await page.getByText(/below 9.420 Mbit.s, or failed/).first().waitFor()
+  await cell.click()
   await page.waitForURL('**#/run/ams-fra')
   console.log('ok a cell leads to its run')
   await page.context().close()

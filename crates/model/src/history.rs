@@ -28,6 +28,9 @@ pub struct Entry {
     pub target: String,
     /// A word that holds runs together; empty: none.
     pub label: String,
+    /// The user's note on it; empty: none.
+    #[serde(default)]
+    pub note: String,
     /// Origin of the run.
     pub origin: Origin,
     /// Begin, wall clock of the host that measured; RFC 3339 in JSON.
@@ -100,11 +103,9 @@ pub struct StoredAs {
     pub note: String,
 }
 
-impl StoredAs {
-    /// The entry of a run with the note on it.
-    #[must_use]
-    pub fn with_note(entry: Entry, note: String) -> StoredAs {
-        let Entry { id, kind, target, label, origin, started, .. } = entry;
+impl From<Entry> for StoredAs {
+    fn from(entry: Entry) -> StoredAs {
+        let Entry { id, kind, target, label, note, origin, started, .. } = entry;
         StoredAs { id, kind, target, label, origin, started, note }
     }
 }
@@ -319,6 +320,7 @@ mod tests {
             kind: "throughput".into(),
             target: "far.example".into(),
             label: String::new(),
+            note: String::new(),
             origin: Origin::Measured,
             started: "2026-11-01T12:00:00.001Z".parse().unwrap(),
             finished: None,

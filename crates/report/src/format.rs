@@ -21,6 +21,7 @@ mod markdown;
 mod matrix;
 mod mesh;
 pub mod ndjson;
+mod noted;
 pub mod prometheus;
 pub mod ranges;
 pub mod rfc2544;
@@ -34,6 +35,7 @@ mod wide;
 
 pub use crate::document::{Paint, Style};
 pub use joined::{Joined, Joint};
+pub use noted::Noted;
 pub use run::{LivePoint, RunDocument, Series, SeriesLine, SeriesMark, live_points, series, test_title};
 pub use side_by_side::SideBySide;
 

@@ -16,6 +16,12 @@ pub enum StoreError {
         /// The reason.
         source: io::Error,
     },
+    /// Its file was there, and is not any more.
+    #[error("the store {store} is gone")]
+    Gone {
+        /// The store.
+        store: Location,
+    },
     /// Another program writes and does not end.
     #[error("the store {store} is locked by another program")]
     Locked {
@@ -149,6 +155,9 @@ impl StoreError {
         match self {
             StoreError::Folder { .. } | StoreError::ReadOnly { .. } | StoreError::Unopened { .. } => {
                 "name a store that this user may write with --store".into()
+            }
+            StoreError::Gone { .. } => {
+                "put it back where it was, or keep a run there to begin an empty one: pathmeter measure HOST --save".into()
             }
             StoreError::Locked { .. } => {
                 "wait until the other program is done, or name another store with --store".into()

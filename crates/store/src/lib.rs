@@ -140,6 +140,17 @@ impl Store {
         Ok(Store { database })
     }
 
+    /// Opens a store that was there before: where its file has vanished, no empty one takes its place.
+    ///
+    /// # Errors
+    /// The same as [`Store::open`]; or the file is gone.
+    pub fn reopen(location: &Location) -> Result<Store> {
+        if !location.may_exist() {
+            return Err(StoreError::Gone { store: location.clone() });
+        }
+        Store::open(location)
+    }
+
     /// Opens a store to read it, also one that this user may not write.
     ///
     /// # Errors
@@ -243,7 +254,7 @@ impl Store {
             let Some(measured) = content.document() else { continue };
             // Its label was checked when it began.
             self.put(&begun, entry.origin, measured, &entry.figures, Ended::Stays)?;
-            self.set_note(&id, &other.note(&id)?)?;
+            self.set_note(&id, &entry.note)?;
             other.forget(&id)?;
             delivered += 1;
         }

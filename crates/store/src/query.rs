@@ -19,7 +19,9 @@ pub struct Filter {
     pub target: Option<String>,
     /// The label.
     pub label: Option<String>,
-    /// A part of the far end or of the label, in upper or lower case.
+    /// Any of these labels; empty: all runs.
+    pub labels: Vec<String>,
+    /// A part of the far end, of the label or of the note, in upper or lower case.
     pub find: Option<String>,
     /// The word of the verdict: `ok`, `problem`.
     pub status: Option<String>,
@@ -115,14 +117,21 @@ impl Filter {
             values.push(value);
             conditions.push(format!("{condition} ${}", values.len()));
         }
+        if !self.labels.is_empty() {
+            let first = values.len() + 1;
+            values.extend(self.labels.iter().map(Value::from));
+            let places: Vec<String> = (first..=values.len()).map(|place| format!("${place}")).collect();
+            conditions.push(format!("label IN ({})", places.join(", ")));
+        }
         if let Some(find) = &self.find {
             // Databases convert only ASCII letters to lower case: other letters match in their own case.
             values
                 .extend([find.to_lowercase(), find.clone()].map(|part| Value::from(pattern(&part).as_str())));
             let like = |place: usize| format!("LIKE ${place} ESCAPE '!'");
             let (small, own) = (like(values.len() - 1), like(values.len()));
+            let noted = format!("SELECT run FROM notes WHERE lower(note) {small} OR note {own}");
             conditions.push(format!(
-                "(lower(target) {small} OR lower(label) {small} OR target {own} OR label {own})"
+                "(lower(target) {small} OR lower(label) {small} OR target {own} OR label {own} OR id IN ({noted}))"
             ));
         }
         if self.unended {
@@ -176,7 +185,8 @@ fn columns(database: &Database) -> String {
     let since = format!("{} - {}", database.now(), ALIVE.as_nanos());
     format!(
         "id, kind, target, label, origin, started, finished, status, verdict, \
-         CAST(CASE WHEN status IS NULL AND alive > {since} THEN 1 ELSE 0 END AS BIGINT)"
+         CAST(CASE WHEN status IS NULL AND alive > {since} THEN 1 ELSE 0 END AS BIGINT), \
+         (SELECT note FROM notes WHERE notes.run = runs.id)"
     )
 }
 
@@ -357,6 +367,7 @@ fn entry_of(mut row: ResultRow) -> Entry {
         status: row.optional_text(7),
         verdict: row.optional_text(8),
         running: row.int(9) == Some(1),
+        note: row.optional_text(10).unwrap_or_default(),
         figures: Vec::new(),
     }
 }

@@ -3,6 +3,7 @@
 mod alerts;
 mod bulk;
 mod compare;
+mod embed;
 mod export;
 mod figures;
 mod lab;
@@ -24,7 +25,7 @@ use crate::app::App;
 use crate::assets::asset;
 use crate::backend::Backend;
 use crate::failed::Failed;
-use crate::guard::{METRICS, guard};
+use crate::guard::{EMBEDDED, METRICS, guard};
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
@@ -51,7 +52,7 @@ const fn operation(
 }
 
 /// All of them.
-static OPERATIONS: [Operation; 33] = [
+static OPERATIONS: [Operation; 35] = [
     operation("get", "/api/session", || get(login::session)),
     operation("post", "/api/login", || post(login::enter)),
     operation("post", "/api/logout", || post(login::leave)),
@@ -79,6 +80,8 @@ static OPERATIONS: [Operation; 33] = [
     operation("get", "/api/paths", || get(paths::list)),
     operation("get", "/api/meshes", || get(meshes::list)),
     operation("get", METRICS, || get(metrics::latest)),
+    operation("get", "/api/embed", || get(embed::link)),
+    operation("get", EMBEDDED, || get(embed::chart)),
     operation("get", "/api/lab", || get(lab::list)),
     operation("get", "/api/live", || get(live::events)),
     operation("post", "/api/live", || post(live::start)),

@@ -21,6 +21,8 @@ pub(crate) struct App {
     pub(crate) limits: Limits,
     /// The server listens on the loopback alone.
     pub(crate) loopback: bool,
+    /// The server speaks TLS.
+    pub(crate) encrypts: bool,
     /// The name of the cookie with the session: that of no other server, as browsers have one jar for all ports of a host.
     pub(crate) cookie: Arc<str>,
 }

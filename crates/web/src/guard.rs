@@ -8,7 +8,7 @@ use crate::places::Place;
 use crate::secret::is_same;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, ORIGIN, REFERRER_POLICY, VARY,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, LOCATION, ORIGIN, REFERRER_POLICY, VARY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -17,9 +17,14 @@ use axum::response::{IntoResponse, Response};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
-/// The far end of the connection of a request.
+/// The connection of a request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
+pub(crate) struct Peer {
+    /// Its far end.
+    pub(crate) address: SocketAddr,
+    /// The client speaks TLS with this server.
+    pub(crate) is_encrypted: bool,
+}
 
 /// Lets a request through, and gives every answer its headers.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -32,7 +37,8 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
                 Failed::new(StatusCode::SERVICE_UNAVAILABLE, "the answer took too long").into_response()
             })
         }
-        Err(failed) => failed.into_response(),
+        Err(Barred::Failed(failed)) => failed.into_response(),
+        Err(Barred::Moved(to)) => (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, to)]).into_response(),
     };
     if takes_gzip {
         response = compress::gzip(response).await;
@@ -40,7 +46,7 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
     let headers = response.headers_mut();
     headers.entry(VARY).or_insert(HeaderValue::from_static("accept-encoding"));
     for (name, value) in HEADERS {
-        headers.insert(name, HeaderValue::from_static(value));
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     let policy = if is_api { API_POLICY } else { PAGE_POLICY };
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(policy));
@@ -49,15 +55,55 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
     response
 }
 
-fn check(app: &App, request: &Request) -> Result<(), Failed> {
+/// The reason why a request is not answered.
+enum Barred {
+    Failed(Failed),
+    /// The page is at this address.
+    Moved(String),
+}
+
+impl From<Failed> for Barred {
+    fn from(failed: Failed) -> Barred {
+        Barred::Failed(failed)
+    }
+}
+
+fn check(app: &App, request: &Request) -> Result<(), Barred> {
     let (headers, path) = (request.headers(), request.uri().path());
     check_host(app, headers)?;
-    if !is_api(path) {
+    check_encrypted(app, request)?;
+    match path {
+        // Other sites show it; its key is in the address.
+        EMBEDDED => Ok(()),
+        path if is_api(path) => check_client(app, request).map_err(Barred::Failed),
+        _ => Ok(()),
+    }
+}
+
+/// A server with TLS answers nothing else. A browser that comes to the page by plain HTTP is led on; a program gets an error, as
+/// its token has crossed the network in plain text, and would do so again.
+fn check_encrypted(app: &App, request: &Request) -> Result<(), Barred> {
+    let peer = request.extensions().get::<Peer>();
+    if !app.encrypts || peer.is_some_and(|peer| peer.is_encrypted) {
         return Ok(());
     }
-    check_site(headers)?;
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let looks = matches!(*request.method(), Method::GET | Method::HEAD);
+    if looks && !is_api(request.uri().path()) {
+        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        return Err(Barred::Moved(format!("https://{host}{path}")));
+    }
+    let failed = Failed::bad("this server speaks TLS alone, and the request came without it");
+    Err(failed.advised(format!("ask https://{host}; replace a token that was sent without TLS")).into())
+}
+
+/// A client of the interface must come from no other site, and have a session or a token.
+fn check_client(app: &App, request: &Request) -> Result<(), Failed> {
+    let (headers, path) = (request.headers(), request.uri().path());
+    check_site(app, headers)?;
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
-    let peer = request.extensions().get::<Peer>().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.ip());
+    let peer =
+        request.extensions().get::<Peer>().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.address.ip());
     let is_known = || {
         if let Some(place) = request.extensions().get::<Place>().filter(|_| app.logins.is_needed()) {
             place.is_known();
@@ -132,11 +178,15 @@ fn without_port(host: &str) -> &str {
 }
 
 /// No page of another site may ask for anything; browsers say whose page asks.
-fn check_site(headers: &HeaderMap) -> Result<(), Failed> {
+fn check_site(app: &App, headers: &HeaderMap) -> Result<(), Failed> {
     let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));
     let host = text(HOST).unwrap_or_default();
     let own = |origin: &str| {
-        let origin = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        // Behind a proxy with TLS the browser's scheme is another one than this server's.
+        let origin = match origin.strip_prefix("http://").filter(|_| !app.encrypts) {
+            None => origin.strip_prefix("https://"),
+            plain => plain,
+        };
         origin.is_some_and(|origin| origin.eq_ignore_ascii_case(host))
     };
     let origin = text(ORIGIN).is_none_or(own);
@@ -166,10 +216,14 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_start())
 }
 
-/// The browser's connection is encrypted up to a named proxy before this server.
-pub(crate) fn is_encrypted(app: &App, headers: &HeaderMap, peer: IpAddr) -> bool {
-    app.proxies.contains(&peer.to_canonical())
-        && headers.get(FORWARDED_PROTO).is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
+/// The browser's connection is encrypted up to this server, or up to a named proxy before it.
+pub(crate) fn is_encrypted(app: &App, headers: &HeaderMap, peer: Peer) -> bool {
+    let proxied = app.proxies.contains(&peer.address.ip().to_canonical());
+    peer.is_encrypted
+        || proxied
+            && headers
+                .get(FORWARDED_PROTO)
+                .is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
 }
 
 /// Turns the reason of a denial into an answer.
@@ -187,6 +241,8 @@ pub(crate) fn denied(denied: Denied) -> Failed {
     }
 }
 
+/// A chart for pages of other sites.
+pub(crate) const EMBEDDED: &str = "/api/embed/chart.svg";
 /// Where Prometheus looks.
 pub(crate) const METRICS: &str = "/metrics";
 const CSRF: &str = "x-csrf-token";

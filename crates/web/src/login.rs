@@ -1,10 +1,12 @@
 //! Access control: sessions of users who gave the token, and a limit on guesses.
 
 use crate::places::source;
-use crate::secret::{is_same, random};
+use crate::secret::{hex, is_same, random};
+use aws_lc_rs::{hmac, pbkdf2};
 use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -47,6 +49,8 @@ pub(crate) enum Rights {
 #[derive(Debug)]
 pub(crate) struct Logins {
     tokens: Tokens,
+    /// Keys of links to single charts, one of each token for looking.
+    links: Vec<hmac::Key>,
     /// The token against cross-site requests of clients without a session.
     anonymous: String,
     state: Mutex<State>,
@@ -83,9 +87,27 @@ pub(crate) enum Denied {
     NoEntropy,
 }
 
+/// A link shows its signature to others, who may guess the token by it: each guess takes them some work.
+fn link_key(token: &str) -> hmac::Key {
+    let mut key = [0; 32];
+    pbkdf2::derive(
+        pbkdf2::PBKDF2_HMAC_SHA256,
+        ROUNDS,
+        b"pathmeter: links to charts",
+        token.as_bytes(),
+        &mut key,
+    );
+    hmac::Key::new(hmac::HMAC_SHA256, &key)
+}
+
+fn signature(key: &hmac::Key, what: &str) -> String {
+    hex(hmac::sign(key, what.as_bytes()).as_ref())
+}
+
 impl Logins {
     pub(crate) fn new(tokens: Tokens) -> io::Result<Logins> {
-        Ok(Logins { tokens, anonymous: random()?, state: Mutex::default() })
+        let links = tokens.read.iter().map(|token| link_key(token)).collect();
+        Ok(Logins { tokens, links, anonymous: random()?, state: Mutex::default() })
     }
 
     /// Whether a token is required.
@@ -113,6 +135,16 @@ impl Logins {
             return Ok(Rights::Change);
         }
         self.lock().compare(from, self.tokens.rights(token), now)
+    }
+
+    /// The signature by which all who have it may see this; absent: there is no token for looking.
+    pub(crate) fn sign(&self, what: &str) -> Option<String> {
+        self.links.first().map(|key| signature(key, what))
+    }
+
+    /// True for a signature of this by a token for looking that is still there.
+    pub(crate) fn is_signed(&self, what: &str, given: &str) -> bool {
+        self.links.iter().fold(false, |found, key| is_same(&signature(key, what), given) | found)
     }
 
     /// Ends a session.
@@ -179,6 +211,8 @@ const FREE: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(10);
 const FORGOTTEN: Duration = Duration::from_secs(600);
 const MOST_SOURCES: usize = 4096;
+/// Rounds of the derivation of a key.
+const ROUNDS: NonZeroU32 = NonZeroU32::new(100_000).expect("it is not zero");
 
 #[cfg(test)]
 mod tests {

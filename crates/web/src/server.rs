@@ -3,10 +3,12 @@
 use crate::api::router;
 use crate::app::{App, Limits};
 use crate::backend::Backend;
+use crate::error::{SHORTEST, WebError};
 use crate::guard::Peer;
 use crate::live::Live;
 use crate::login::{Logins, Tokens};
 use crate::places::{Full, Place, Places};
+use crate::tls::{Begun, Tls};
 use axum::Router;
 use axum::body::Body;
 use hyper::body::Incoming;
@@ -18,6 +20,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::sync::watch;
@@ -34,52 +37,17 @@ pub struct Config {
     pub names: Vec<String>,
     /// Proxies before it, whose `X-Forwarded-For` names the client.
     pub proxies: Vec<IpAddr>,
+    /// Its certificate; absent: it speaks plain HTTP.
+    pub tls: Option<Tls>,
     /// How much a client may ask for.
     pub limits: Limits,
-}
-
-/// Why the page is not served.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum WebError {
-    /// Others could reach it.
-    #[error("{0} can be reached by other hosts, and no token is asked for")]
-    Open(SocketAddr),
-    /// The token can be guessed.
-    #[error("a token has fewer than {SHORTEST} characters")]
-    ShortToken,
-    /// The address cannot be had.
-    #[error("listen on {address}: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Why not.
-        source: io::Error,
-    },
-    /// The system refused a thread or randomness.
-    #[error("serve the page: {0}")]
-    System(#[from] io::Error),
-}
-
-impl WebError {
-    /// Advice on this error.
-    #[must_use]
-    pub fn advice(&self) -> &'static str {
-        match self {
-            WebError::Open(_) => {
-                "give --token-file FILE, or listen on 127.0.0.1 and come by ssh -L 5280:127.0.0.1:5280 HOST"
-            }
-            WebError::ShortToken => "put a long random line into it: head -c 24 /dev/urandom | base64",
-            WebError::Listen { .. } => "another program may listen there: give --listen 127.0.0.1:PORT",
-            WebError::System(_) => "free some memory, threads or file descriptors, and start it again",
-        }
-    }
 }
 
 /// A server whose sockets are open.
 pub struct Server {
     listener: TcpListener,
     app: App,
+    tls: Option<Tls>,
     stop: watch::Sender<bool>,
 }
 
@@ -100,7 +68,7 @@ impl Server {
     /// # Errors
     /// The address is not the loopback's and there is no token; or it cannot be had.
     pub fn bind(config: Config, backend: Backend) -> Result<Server, WebError> {
-        let Config { listen, tokens, names, proxies, limits } = config;
+        let Config { listen, tokens, names, proxies, tls, limits } = config;
         let loopback = listen.ip().to_canonical().is_loopback();
         if !loopback && tokens.all().next().is_none() {
             return Err(WebError::Open(listen));
@@ -122,8 +90,9 @@ impl Server {
             proxies: proxies.iter().map(IpAddr::to_canonical).collect(),
             limits,
             loopback,
+            encrypts: tls.is_some(),
         };
-        Ok(Server { listener, app, stop })
+        Ok(Server { listener, app, tls, stop })
     }
 
     /// Where it listens.
@@ -183,11 +152,11 @@ impl Server {
                 let _ = stream.try_write(BUSY);
                 continue;
             };
-            let (router, mut stopped) = (router.clone(), self.stop.subscribe());
+            let (router, tls, mut stopped) = (router.clone(), self.tls.clone(), self.stop.subscribe());
             tokio::spawn(async move {
                 let left = place.clone();
                 tokio::select! {
-                    () = answer(stream, (peer, place), router, limits) => {}
+                    () = begin(stream, tls, (peer, place), router, limits) => {}
                     () = left.left() => {}
                     _ = stopped.wait_for(|stopped| *stopped) => {}
                 }
@@ -198,16 +167,42 @@ impl Server {
     }
 }
 
-/// Answers the requests of a connection.
-async fn answer(stream: TcpStream, (peer, place): (SocketAddr, Place), router: Router, limits: Limits) {
+/// Begins a connection, and answers its requests.
+async fn begin(
+    stream: TcpStream,
+    tls: Option<Tls>,
+    (address, place): (SocketAddr, Place),
+    router: Router,
+    limits: Limits,
+) {
     let socket = socket2::SockRef::from(&stream);
     let last = Last(socket.try_clone().ok());
     // Both are refinements: without them a slow client is only slower.
     let _ = socket.set_tcp_user_timeout(Some(limits.stalled));
     let _ = socket.set_tcp_nodelay(true);
+    let peer = |is_encrypted| (Peer { address, is_encrypted }, place);
+    match tls {
+        None => answer(stream, peer(false), router, limits).await,
+        // A client that is slow in the handshake is one that is slow in the head of its request.
+        Some(tls) => match tokio::time::timeout(limits.head, tls.begin(stream)).await {
+            Ok(Ok(Begun::Encrypted(stream))) => answer(*stream, peer(true), router, limits).await,
+            Ok(Ok(Begun::Plain(stream))) => answer(stream, peer(false), router, limits).await,
+            Ok(Err(_)) | Err(_) => {}
+        },
+    }
+    last.read_out().await;
+}
+
+/// Answers the requests of a connection.
+async fn answer(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    (peer, place): (Peer, Place),
+    router: Router,
+    limits: Limits,
+) {
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         place.touch(Instant::now());
-        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(peer);
         request.extensions_mut().insert(place.clone());
         router.clone().call(request.map(Body::new))
     });
@@ -215,7 +210,6 @@ async fn answer(stream: TcpStream, (peer, place): (SocketAddr, Place), router: R
     http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(LARGEST_HEAD);
     // A connection that breaks concerns only its client.
     let _ = http.serve_connection(TokioIo::new(stream), service).await;
-    last.read_out().await;
 }
 
 /// The socket of a connection until its end. Data that a client does not read would stay in the kernel's memory, and in no
@@ -255,8 +249,6 @@ impl Drop for Last {
     }
 }
 
-/// A token shorter than this could be guessed.
-const SHORTEST: usize = 16;
 const STORE_THREADS: usize = 4;
 const LARGEST_HEAD: usize = 16 * 1024;
 /// A client that reads nothing for so long reads no more.

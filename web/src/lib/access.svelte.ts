@@ -2,6 +2,8 @@
 class Access {
   /** False: the token is for looking only. */
   change = $state(true)
+  /** Links to charts can be made for pages of other sites. */
+  embed = $state(false)
 }
 
 export const access = new Access()

@@ -20,6 +20,7 @@ export async function session(): Promise<Session> {
   const found = await get<Session>('/api/session')
   csrf = found.csrf
   access.change = found.may_change || !found.logged_in
+  access.embed = found.may_embed
   return found
 }
 

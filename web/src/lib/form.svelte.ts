@@ -81,6 +81,12 @@ class Form {
     this.length = null
   }
 
+  /** The test that runs, as far as it is known. */
+  follow(kind: string, host: string, label: string) {
+    if (kind !== this.kind) this.choose(kind)
+    Object.assign(this, { host, label })
+  }
+
   /** The fields that a test of this kind has, as the API takes them. */
   fields(): Record<string, unknown> {
     const timed = this.kind === 'throughput' || this.kind === 'latency'

@@ -13,6 +13,8 @@ export interface Entry {
   kind: string
   target: string
   label: string
+  /** The user's note; empty: none. */
+  note: string
   origin: 'measured' | 'imported'
   started: string
   finished: string | null
@@ -92,7 +94,6 @@ export interface Series {
 
 export interface RunPage {
   entry: Entry
-  note: string
   status: Status | null
   document: Doc
   /** The fields of the form that measures the same; none where there is no such form. */
@@ -274,6 +275,7 @@ export interface Session {
   login_needed: boolean
   logged_in: boolean
   may_change: boolean
+  may_embed: boolean
   csrf: string
 }
 
@@ -324,6 +326,7 @@ export interface Matrix {
   test: string
   family: 4 | 6 | null
   figure: string | null
+  higher_is_better: boolean
   agents: string[]
   cells: MeshCell[]
 }

@@ -13,11 +13,13 @@ EXAMPLES
   pathmeter ui --listen 127.0.0.1:8080 --store team.db
   pathmeter ui --listen 0.0.0.0:5280 --token-file ui.token --name far.example
   pathmeter ui --token-file ui.token --read-token-file team.token
+  pathmeter ui --listen 0.0.0.0:5280 --token-file ui.token --name far.example \
+      --tls-cert fullchain.pem --tls-key privkey.pem
   ssh -L 5280:127.0.0.1:5280 far.example                the page of another host, through ssh
 
 Anyone who can reach the page can start tests and take runs out of the store. On the loopback
-these are the users of this host; elsewhere those who have the token. The page speaks plain HTTP:
-put a proxy with TLS before it, or come through ssh.")]
+these are the users of this host; elsewhere those who have the token. Without --tls-cert the page
+speaks plain HTTP: then put a proxy with TLS before it, or come through ssh.")]
 pub struct UiArgs {
     /// Where to listen; port 0 takes any that is free
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5280")]
@@ -28,6 +30,12 @@ pub struct UiArgs {
     /// File with tokens, one per line, of users who may look at runs and export them, and change nothing
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub read_token_file: Option<PathBuf>,
+    /// File with a certificate in PEM form, followed by those of its issuers: the page speaks TLS
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// File with the key of --tls-cert in PEM form, without a password
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
     /// A name that browsers may use for this host, beside its addresses and localhost. Repeatable
     #[arg(long, value_name = "NAME")]
     pub name: Vec<String>,

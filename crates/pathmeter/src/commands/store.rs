@@ -4,19 +4,19 @@ mod export;
 mod shown;
 
 pub(crate) use export::export;
-pub(crate) use shown::shown;
 
 use super::output::write;
 use crate::exit::Exit;
 use cli::{Common, FilterArgs, ForgetArgs, HistoryArgs, LabelArgs, ShowArgs, StoreArgs};
 use engine::error::{Error, Failure, Kind, Result};
 use linux::clock::wall_now;
-use model::history::Kept;
+use model::history::{Entry, Kept};
 use model::time::WallTime;
 use model::units::Nanos;
 use report::document::Document;
-use report::format::document;
 use report::format::history::History;
+use report::format::{Noted, document};
+use shown::stored;
 use std::io::Write;
 use std::path::PathBuf;
 use store::{Filter, Location, Store, StoreError};
@@ -97,11 +97,16 @@ pub(crate) fn history(args: &HistoryArgs, global: &Common) -> Result<Exit> {
 /// `pathmeter show`: what they say.
 pub(crate) fn show(args: &ShowArgs, global: &Common) -> Result<Exit> {
     let store = to_read(&args.store)?;
-    let found: Vec<Kept> = args.runs.iter().map(|id| shown(&store, id)).collect::<Result<_>>()?;
-    let documents: Vec<Box<dyn Document + '_>> = found.iter().map(document).collect();
-    let documents: Vec<&dyn Document> = documents.iter().map(AsRef::as_ref).collect();
+    let found: Vec<(Kept, Entry)> = args.runs.iter().map(|id| stored(&store, id)).collect::<Result<_>>()?;
+    let documents: Vec<Noted<'_>> = found.iter().map(noted).collect();
+    let documents: Vec<&dyn Document> = documents.iter().map(|noted| noted as &dyn Document).collect();
     write(&documents, global)?;
     Ok(Exit::Done)
+}
+
+/// A run with its row.
+fn noted((kept, entry): &(Kept, Entry)) -> Noted<'_> {
+    Noted { document: document(kept), stored: entry.clone().into() }
 }
 
 /// `pathmeter label`: names them.

@@ -8,23 +8,25 @@ use super::store::location;
 use crate::exit::Exit;
 use crate::signals;
 use cli::{Common, StoreArgs, UiArgs};
-use engine::error::{Error, Failure, Kind, Result};
+use engine::error::{Context, Error, Failure, Kind, Result};
 use insight::run_of_events;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use store::{Location, Store};
-use web::{Backend, Config, Limits, Server, Tokens, WebError};
+use web::{Backend, Config, Limits, Server, Tls, Tokens, WebError};
 
 /// Runs the command.
 pub(crate) fn run(args: &UiArgs, _global: &Common) -> Result<Exit> {
     let given = |file: &Option<PathBuf>| file.as_deref().map_or_else(|| Ok(Vec::new()), tokens);
     let tokens = Tokens { full: given(&args.token_file)?, read: given(&args.read_token_file)? };
+    let is_encrypted = args.tls_cert.is_some();
     let config = Config {
         listen: args.listen,
         tokens,
         names: args.name.clone(),
         proxies: args.proxy.clone(),
+        tls: tls(args)?,
         limits: Limits::default(),
     };
     let location = location(&args.store)?;
@@ -49,24 +51,32 @@ pub(crate) fn run(args: &UiArgs, _global: &Common) -> Result<Exit> {
     let rights = confine(asked)?;
     usable(&location)?;
     signals::on_first(move || stopper.stop())?;
-    let _ = writeln!(std::io::stderr(), "{} (Ctrl-C ends it)", place(address, &args.name));
+    let _ = writeln!(std::io::stderr(), "{} (Ctrl-C ends it)", place(address, is_encrypted, &args.name));
     server.serve(rights).map_err(failed)?;
     Ok(Exit::Done)
 }
 
-/// Where a browser finds it. No browser gets to the address that stands for all of them.
-fn place(address: SocketAddr, names: &[String]) -> String {
+/// Where a browser finds it. No browser gets to the address that stands for all of them, and a certificate is for a name.
+fn place(address: SocketAddr, is_encrypted: bool, names: &[String]) -> String {
     let port = address.port();
-    match (address.ip().is_unspecified(), names.first()) {
-        (false, _) => format!("the page is at http://{address}/"),
-        (true, Some(name)) => {
-            format!("the page is at http://{name}:{port}/ and at every address of this host")
-        }
-        (true, None) => {
-            let own = if address.is_ipv4() { "127.0.0.1" } else { "[::1]" };
-            format!("the page is at http://{own}:{port}/ and at every address of this host")
-        }
-    }
+    let scheme = if is_encrypted { "https" } else { "http" };
+    let name = names.first().filter(|_| is_encrypted || address.ip().is_unspecified());
+    let host = match name {
+        Some(name) => format!("{name}:{port}"),
+        None if !address.ip().is_unspecified() => address.to_string(),
+        None if address.is_ipv4() => format!("127.0.0.1:{port}"),
+        None => format!("[::1]:{port}"),
+    };
+    let more = if address.ip().is_unspecified() { " and at every address of this host" } else { "" };
+    format!("the page is at {scheme}://{host}/{more}")
+}
+
+/// The certificate of the page, read before root's rights are given up.
+fn tls(args: &UiArgs) -> Result<Option<Tls>> {
+    let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
+    let chain = std::fs::read(certificate).with_context(|| format!("read {}", certificate.display()))?;
+    let key = engine::session::secret::read(key)?;
+    Tls::from_pem(&chain, &key).map(Some).map_err(failed)
 }
 
 /// A store that cannot be used is refused now, and not in the browser: by the user as whom the page goes on.
@@ -90,7 +100,7 @@ fn backend(args: &StoreArgs, location: Location, targets: Vec<start::NamedFarEnd
         targets: targets.iter().map(|target| target.name.clone()).collect(),
         import: Box::new(move |upload| upload::keep(upload, &kept)),
         version: concat!("pathmeter ", env!("CARGO_PKG_VERSION")).into(),
-        open: Box::new(move || Store::open(&location)),
+        open: Box::new(move || Store::reopen(&location)),
         start: Box::new(move |asked, sink| start::start(asked, sink, &args, &targets)),
         topologies: Box::new(topologies),
         unended: |entry, events| run_of_events(&entry.id, &entry.kind, events),
@@ -131,9 +141,13 @@ mod tests {
 
     #[test]
     fn the_address_that_is_printed_can_be_opened() {
-        let printed = |address: &str, names: &[&str]| {
-            place(address.parse().unwrap(), &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        let written = |address: &str, is_encrypted, names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            place(address.parse().unwrap(), is_encrypted, &names)
         };
+        let printed = |address: &str, names: &[&str]| written(address, false, names);
+        assert_eq!(written("192.0.2.1:81", true, &["far.example"]), "the page is at https://far.example:81/");
+        assert_eq!(written("192.0.2.1:81", true, &[]), "the page is at https://192.0.2.1:81/");
         assert_eq!(printed("127.0.0.1:5280", &[]), "the page is at http://127.0.0.1:5280/");
         assert!(printed("0.0.0.0:81", &[]).starts_with("the page is at http://127.0.0.1:81/ and"));
         assert!(printed("[::]:81", &[]).starts_with("the page is at http://[::1]:81/ and"));

@@ -8,6 +8,7 @@ mod postgres_server;
 use super::support::{Running, Scratch, Server, pathmeter, run, skip};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -21,10 +22,10 @@ struct Page {
 impl Page {
     fn start(args: &[&str]) -> Page {
         let process = Running::start(pathmeter(None, &[&["ui", "--listen", "127.0.0.1:0"], args].concat()));
-        process.wait_for("the page is at http://");
+        process.wait_for("the page is at http");
         let said = process.said();
         let address =
-            said.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap();
+            said.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap();
         Page { process, address }
     }
 
@@ -113,6 +114,85 @@ fn a_configured_far_end_is_found_by_its_name_and_by_its_host() {
     assert!(paths.contains(&format!("\"host\":\"{}\"", server.host())), "its port is known: {paths}");
 }
 
+/// A note that the page keeps is in every output of the command line that names its run.
+#[test]
+fn a_note_of_the_page_is_in_lists_and_exports() {
+    let (server, scratch) = (Server::start(&[]), Scratch::new("ui-note"));
+    let (store, moved) = (scratch.file("runs.db", None), scratch.file("moved.db", None));
+    for label in ["rack", "plain"] {
+        run(&["throughput", &server.host(), "-n", "1M", "--save", "--label", label, "--store", &store])
+            .code(0);
+    }
+    let id = |label: &str| {
+        let listed = run(&["history", "--label", label, "--json", "--store", &store]).code(0).json();
+        listed[0]["id"].as_str().unwrap().to_owned()
+    };
+    let (noted, plain) = (id("rack"), id("plain"));
+    assert!(
+        !run(&["history", "--store", &store]).code(0).stdout.contains("note"),
+        "no column without a note"
+    );
+    let page = Page::start(&["--store", &store]);
+    let body = r#"{"note":"new cable in rack 7\nbehind the patch panel"}"#;
+    let kept = page.request("PUT", &format!("/api/runs/{noted}/note"), &page.csrf(), body);
+    assert!(kept.starts_with("HTTP/1.1 204"), "{kept}");
+
+    let note = "new cable in rack 7\nbehind the patch panel";
+    let listed = run(&["history", "--json", "--store", &store]).code(0).json();
+    let notes: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|run| run["note"].as_str().unwrap()).collect();
+    assert_eq!(notes, ["", note], "the latest first");
+    let text = run(&["history", "--store", &store, "--format", "markdown"]).code(0).stdout;
+    assert!(text.contains("| new cable in rack 7… |"), "{text}");
+    let rows = run(&["history", "--format", "csv", "--store", &store]).code(0).stdout;
+    assert!(
+        rows.lines().next().unwrap().contains(",note,") && rows.contains("behind the patch panel"),
+        "{rows}"
+    );
+
+    let shown = run(&["show", &noted, "--store", &store]).code(0).stdout;
+    assert!(
+        shown.contains("Note: new cable in rack 7\n") && shown.contains("behind the patch panel"),
+        "{shown}"
+    );
+    assert!(!run(&["show", &plain, "--store", &store]).code(0).stdout.contains("Note:"));
+    assert_eq!(run(&["show", &noted, "--json", "--store", &store]).code(0).json()["stored"]["note"], note);
+    assert!(run(&["show", &plain, "--json", "--store", &store]).code(0).json().get("stored").is_none());
+
+    let exported = scratch.file("exported.ndjson", None);
+    run(&["export", "-o", &exported, "--store", &store]).code(0);
+    run(&["import", &exported, "--save", "--store", &moved]).code(0);
+    let listed = run(&["history", "--label", "rack", "--json", "--store", &moved]).code(0).json();
+    assert_eq!((&listed[0]["id"], &listed[0]["note"]), (&noted.into(), &note.into()), "another store has it");
+}
+
+/// A store that vanishes below an open page is named, and is no empty one; the page goes on when it is back.
+#[test]
+fn a_store_that_vanishes_is_missed() {
+    let (server, scratch) = (Server::start(&[]), Scratch::new("ui-gone"));
+    let (store, aside) = (scratch.file("runs.db", None), scratch.file("aside.db", None));
+    run(&["throughput", &server.host(), "-n", "1M", "--save", "--store", &store]).code(0);
+    let page = Page::start(&["--store", &store]);
+    let listed = || page.request("GET", "/api/runs", "", "");
+    let rename = |from: &str, to: &str| {
+        for ending in ["", "-wal", "-shm"] {
+            let _ = std::fs::rename(format!("{from}{ending}"), format!("{to}{ending}"));
+        }
+    };
+    assert!(listed().contains("\"count\":1"));
+    rename(&store, &aside);
+    for _ in 0..2 {
+        let gone = listed();
+        assert!(
+            gone.starts_with("HTTP/1.1 503") && gone.contains("is gone") && gone.contains("advice"),
+            "{gone}"
+        );
+    }
+    assert!(!Path::new(&store).exists(), "asking makes no empty store");
+    rename(&aside, &store);
+    assert!(listed().contains("\"count\":1"), "it is found again");
+}
+
 #[test]
 fn what_cannot_be_served_is_said_with_the_way_out() {
     let scratch = Scratch::new("ui-refused");
@@ -124,6 +204,34 @@ fn what_cannot_be_served_is_said_with_the_way_out() {
     refused(&["--listen", "192.0.2.1:1", "--token-file", &scratch.file("token", Some("0123456789abcdefgh"))])
         .says("192.0.2.1:1");
     run(&["ui", "--listen", "127.0.0.1:0", "--store", "/proc/none/runs.db"]).code(2).says("/proc/none");
+    let [certificate, key] = write_certificate(&store);
+    let [_, other] = write_certificate(&scratch.file("other", None));
+    for (files, why) in [
+        ([&certificate, &certificate], "mode 0644"),
+        ([&key, &key], "none in PEM form"),
+        ([&certificate, &other], "do not belong together"),
+        ([&"/nonexistent.pem".to_owned(), &key], "read /nonexistent.pem"),
+    ] {
+        let ended = refused(&["--tls-cert", files[0], "--tls-key", files[1]]);
+        assert!(ended.stderr.contains(why), "{why}: {}", ended.stderr);
+    }
+    assert!(refused(&["--tls-cert", &certificate]).stderr.contains("--tls-key"));
+}
+
+/// With a certificate the page is at an address of TLS, and a client without it learns that one.
+#[test]
+fn a_page_with_a_certificate_speaks_tls() {
+    let scratch = Scratch::new("ui-tls");
+    let store = scratch.file("runs.db", None);
+    let [certificate, key] = write_certificate(&store);
+    let page = Page::start(&["--store", &store, "--tls-cert", &certificate, "--tls-key", &key]);
+    let address = page.address;
+    let moved = page.request("GET", "/", "", "");
+    assert!(moved.starts_with("HTTP/1.1 307") && moved.contains(&format!("https://{address}/")), "{moved}");
+    let refused = page.request("GET", "/api/runs", "", "");
+    assert!(refused.starts_with("HTTP/1.1 400") && refused.contains("TLS alone"), "{refused}");
+    page.process.signal("TERM");
+    page.process.end().code(0);
 }
 
 #[test]
@@ -257,6 +365,7 @@ fn lasting(test: &str, part: &str) {
     let measured = run(&["export", "--store", &store]).code(0).stdout;
     let many = scratch.file("many.ndjson", Some(&evil_and_many(measured.lines().next().unwrap())));
     run(&["import", &many, "--save", "--store", &store]).code(0);
+    write_certificate(&store);
     let mut looked = Command::new("node");
     looked
         .arg(front.join("test/lasting.mjs"))
@@ -265,6 +374,16 @@ fn lasting(test: &str, part: &str) {
     looked.env("CHROMIUM", browser);
     let ended = Running::start(looked).end_within(LASTING);
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);
+}
+
+/// A certificate for the loopback beside a file: `.crt` and `.key`, which its owner alone may read.
+fn write_certificate(beside: &str) -> [String; 2] {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
+    let files = [format!("{beside}.crt"), format!("{beside}.key")];
+    std::fs::write(&files[0], made.cert.pem()).unwrap();
+    std::fs::write(&files[1], made.signing_key.serialize_pem()).unwrap();
+    std::fs::set_permissions(&files[1], std::fs::Permissions::from_mode(0o600)).unwrap();
+    files
 }
 
 /// Its forty views take about 70 s of a quiet machine, and three times as long beside other tests.

@@ -30,6 +30,7 @@ pub(crate) fn entry(measured: Measured<'_>) -> Entry {
         origin: Origin::Measured,
         started: started.unwrap_or_default(),
         finished,
+        note: String::new(),
         running: false,
         status: Some(verdict.status.word().into()),
         verdict: Some(verdict.text),

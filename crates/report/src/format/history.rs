@@ -20,18 +20,27 @@ impl Document for History {
     }
 
     fn blocks(&self) -> Vec<Block> {
-        let columns =
-            ["run", "began", "what", "target", "label", "verdict", "figure", "figure 2", "figure 3"];
+        let mut columns =
+            vec!["run", "began", "what", "target", "label", "verdict", "figure", "figure 2", "figure 3"];
+        let has_notes = self.entries.iter().any(|entry| !entry.note.is_empty());
+        columns.extend(has_notes.then_some("note"));
         let letters = short_ids(&self.entries);
-        let rows = self.entries.iter().map(|entry| row(entry, letters)).collect();
-        let table = Table::new(columns.map(Column::left).into(), rows)
-            .with_spare(&["figure 3", "figure 2", "what", "target", "label", "began"]);
+        let cells = |entry| {
+            let mut cells = row(entry, letters);
+            cells.extend(has_notes.then(|| beginning(&entry.note)));
+            cells
+        };
+        let rows = self.entries.iter().map(cells).collect();
+        let table = Table::new(columns.into_iter().map(Column::left).collect(), rows)
+            .with_spare(&["figure 3", "figure 2", "note", "what", "target", "label", "began"]);
         vec![Block::Table(table), Block::Sentences(self.notes.clone())]
     }
 
     fn csv(&self) -> Csv {
-        let columns =
-            ["id", "started", "finished", "kind", "target", "label", "origin", "status", "figure", "value"];
+        let columns = [
+            "id", "started", "finished", "kind", "target", "label", "note", "origin", "status", "figure",
+            "value",
+        ];
         Csv::new(columns, self.entries.iter().flat_map(csv_rows))
     }
 
@@ -72,6 +81,15 @@ fn row(entry: &Entry, letters: usize) -> Vec<String> {
     facts.into_iter().chain(figures).collect()
 }
 
+/// The beginning of a note: `show` has all of it.
+fn beginning(note: &str) -> String {
+    let line = note.lines().next().unwrap_or_default();
+    match line.chars().count() > BEGINNING || line.len() < note.len() {
+        true => line.chars().take(BEGINNING).chain(['…']).collect(),
+        false => line.into(),
+    }
+}
+
 fn in_short(figure: &Headline) -> String {
     format!("{} {}", figure.name, figure.text)
 }
@@ -87,6 +105,7 @@ fn csv_rows(entry: &Entry) -> Vec<Vec<String>> {
             entry.kind.clone(),
             entry.target.clone(),
             entry.label.clone(),
+            entry.note.clone(),
             entry.origin.name().into(),
             entry.status.clone().unwrap_or_default(),
         ]
@@ -111,5 +130,7 @@ pub(super) fn in_csv(figure: &Headline) -> String {
 const LEAST: usize = 8;
 /// Letters of a time as far as its minute: `2026-11-22T06:01`.
 const TO_THE_MINUTE: usize = 16;
+/// Letters of a note that a row has.
+const BEGINNING: usize = 40;
 /// Figures of a row.
 const SHOWN: usize = 3;

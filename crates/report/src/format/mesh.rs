@@ -72,6 +72,7 @@ impl Document for MeshReport {
             origin: Origin::Measured,
             started: cell.started.or(self.started).unwrap_or_default(),
             finished: None,
+            note: String::new(),
             running: false,
             status: Some(cell.measured().and(cell.status).unwrap_or(Status::Void).word().into()),
             verdict: cell.reason.clone(),

@@ -167,6 +167,7 @@ mod tests {
             origin: Origin::Measured,
             started: WallTime(started * 1_000_000_000),
             finished: None,
+            note: String::new(),
             running: false,
             status: status.map(Into::into),
             verdict: None,

@@ -466,6 +466,12 @@ mod tests {
         let Some(Chart::Lines(chart)) = many.chart() else { panic!("runs are drawn as lines") };
         let shown = chart.svg().matches(">1970-").count();
         assert!((3..20).contains(&shown), "{shown} days of 60 have room");
+        // The first run of a day has its label, and runs without a label take no room.
+        let daily: Vec<Sample> = (0..60).map(|number| run(number * 16, 1e9, "6.1")).collect();
+        let daily = Trends::from_samples("far", &daily, &[], Rules::new(true));
+        let Some(Chart::Lines(chart)) = daily.chart() else { panic!("runs are drawn as lines") };
+        let shown = chart.svg().matches(">1970-").count();
+        assert!((3..=10).contains(&shown), "{shown} days of 10 are named");
     }
 
     #[test]

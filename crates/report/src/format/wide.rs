@@ -56,6 +56,7 @@ mod tests {
             origin: Origin::Measured,
             started: WallTime(0),
             finished: None,
+            note: String::new(),
             running: false,
             status: Some("ok".into()),
             verdict: None,

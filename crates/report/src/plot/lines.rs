@@ -164,7 +164,7 @@ impl LineChart {
         }
         let style = Text { size: 11.0, colour: GREY, anchor: "middle", ..Text::PLAIN };
         let mut end = f64::NEG_INFINITY;
-        for (share, text) in across.ticks() {
+        for (share, text) in across.ticks().filter(|(_, text)| !text.is_empty()) {
             // One that would cover the one before is left out.
             let (x, half) = (place.left + place.width * share, room(text, style.size) / 2.0);
             if x - half >= end {

@@ -124,6 +124,7 @@ fn entry(id: &str, kind: &str, target: &str, at: u64, figures: &[(&str, f64)]) -
         origin: Origin::Measured,
         started: WallTime(at),
         finished: Some(WallTime(at + 1)),
+        note: String::new(),
         running: false,
         status: Some(if figures.is_empty() { "void" } else { "ok" }.into()),
         verdict: None,

@@ -35,6 +35,16 @@ fn runs_are_found_the_latest_first_and_by_what_they_are() {
         assert_eq!((after("a2"), after("a1")), (vec!["b1".to_owned(), "a1".into()], Vec::new()));
         assert!(after("unknown").is_empty());
         assert!(by(Filter { target: Some("other".into()), ..Filter::default() }).is_empty());
+        let labels = |labels: &[&str]| {
+            by(Filter {
+                labels: labels.iter().map(|&label| label.into()).collect(),
+                since: Some(WallTime(2)),
+                ..Filter::default()
+            })
+        };
+        assert_eq!(labels(&["after", "before"]), ["a2", "b1"]);
+        assert_eq!(labels(&["none", "before"]), ["b1"]);
+        assert!(labels(&["none"]).is_empty());
         let labelled = Filter { label: Some("before".into()), limit: Some(1), ..Filter::default() };
         assert_eq!(store.count(&labelled).unwrap(), 2, "a page knows how many there are");
         let stored = store.get("b").unwrap();
@@ -117,7 +127,7 @@ fn runs_are_exported_as_they_are() {
         assert_eq!(rows, [("b", "a note"), ("unended", ""), ("a", "")]);
         for run in exported {
             let single = store.get(&run.stored.id).unwrap();
-            assert_eq!(run.stored, StoredAs::with_note(single.entry, run.stored.note.clone()));
+            assert_eq!(run.stored, StoredAs::from(single.entry));
             let document = run.document.map(|document| document.unwrap());
             assert_eq!(document, single.content.into_document().map(|kept| kept.measured().value().unwrap()));
         }
@@ -136,6 +146,11 @@ fn a_run_has_a_note() {
         assert_eq!(store.note("abc").unwrap(), "");
         for note in ["first\nsecond", "another"] {
             store.set_note("abc", note).unwrap();
+            let listed = store.list(&Filter::default()).unwrap();
+            let note_in_list = |id: &str| listed.iter().find(|run| run.id == id).map(|run| run.note.as_str());
+            assert_eq!((note_in_list("abc"), note_in_list("abd")), (Some(note), Some("")), "lists have it");
+            let found = |part: &str| ids(&store, &Filter { find: Some(part.into()), ..Filter::default() });
+            assert_eq!(found(&note[1..].to_uppercase()), ["abc"], "and it is searched");
             assert_eq!(
                 (store.note("abc").unwrap().as_str(), store.note("abd").unwrap().as_str()),
                 (note, "")

@@ -22,6 +22,7 @@ pub(super) async fn session(State(app): State<App>, headers: HeaderMap) -> Respo
         "login_needed": app.logins.is_needed(),
         "logged_in": known.is_some(),
         "may_change": known.as_ref().is_some_and(|(_, rights)| *rights == Rights::Change),
+        "may_embed": known.is_some() && app.logins.sign("").is_some(),
         "csrf": known.map_or_else(|| app.logins.anonymous().to_owned(), |(csrf, _)| csrf),
     });
     json(StatusCode::OK, &value)
@@ -42,10 +43,9 @@ pub(super) async fn enter(
 ) -> Result<Response, Failed> {
     let name = app
         .logins
-        .enter(client(&app, &headers, peer.0.ip()), login.token.trim(), Instant::now())
+        .enter(client(&app, &headers, peer.address.ip()), login.token.trim(), Instant::now())
         .map_err(denied)?;
-    // This server speaks plain HTTP: only a named proxy can say that the browser's part is encrypted.
-    let secure = if is_encrypted(&app, &headers, peer.0.ip()) { "; Secure" } else { "" };
+    let secure = if is_encrypted(&app, &headers, peer) { "; Secure" } else { "" };
     let own = &app.cookie;
     let cookie = format!("{own}={name}; HttpOnly; SameSite=Strict; Path=/; Max-Age=43200{secure}");
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response())

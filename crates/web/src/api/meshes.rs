@@ -55,6 +55,7 @@ struct Matrix<'a> {
     family: Option<u8>,
     /// The name of the figure, without its direction.
     figure: Option<String>,
+    higher_is_better: bool,
     /// The senders and receivers, in order.
     agents: Vec<&'a str>,
     cells: Vec<Cell<'a>>,
@@ -160,7 +161,7 @@ fn matrix<'a>(test: &'a str, family: Option<u8>, cells: &[&'a MeshCell]) -> Matr
     let figure = name.map(|name| {
         name.split('.').filter(|part| !["up", "down"].contains(part)).collect::<Vec<_>>().join(".")
     });
-    Matrix { test, family, figure, agents, cells: cells.iter().map(cell).collect() }
+    Matrix { test, family, figure, higher_is_better: higher, agents, cells: cells.iter().map(cell).collect() }
 }
 
 fn tone(cell: &MeshCell, usual: Option<f64>, higher_is_better: bool) -> Option<&'static str> {

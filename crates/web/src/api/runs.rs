@@ -25,6 +25,8 @@ pub(super) struct Wanted {
     kind: Option<String>,
     target: Option<String>,
     label: Option<String>,
+    /// Several labels, parted by commas.
+    labels: Option<String>,
     find: Option<String>,
     status: Option<String>,
     since: Option<String>,
@@ -70,6 +72,7 @@ impl Wanted {
             kind: given(self.kind),
             target: given(self.target),
             label: given(self.label),
+            labels: listed(self.labels.as_deref().unwrap_or_default()),
             find: given(self.find),
             status: status.filter(|_| !unended),
             unended,
@@ -78,6 +81,11 @@ impl Wanted {
             ..Filter::default()
         })
     }
+}
+
+/// The parts of a list with commas.
+fn listed(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(Into::into).collect()
 }
 
 pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, Failed> {
@@ -124,10 +132,8 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
         let again = kept.run().and_then(|run| again(run, &entry));
         // One reading of the document serves both.
         let series = points(&kept);
-        let note = store.note(&entry.id)?;
         Ok(json!({
             "entry": entry,
-            "note": note,
             "status": status,
             "document": written,
             "again": again,
@@ -209,16 +215,16 @@ pub(super) async fn chart(
         let (entry, run) = get(store, backend, &id)?;
         let blocks = document_of(&run).blocks();
         let charts = blocks::charts(&blocks);
-        let chart = charts.get(number).ok_or_else(|| {
-            Failed::new(
-                StatusCode::NOT_FOUND,
-                format!("this run has {} charts, counted from 0", charts.len()),
-            )
-        })?;
+        let chart = charts.get(number).ok_or_else(|| no_chart(charts.len()))?;
         Ok((entry, if ending == "png" { png_of(chart)? } else { chart.drawing().svg().into_bytes() }))
     })
     .await?;
     Ok((headers(kind, &entry, ending), drawn).into_response())
+}
+
+/// There are fewer charts.
+pub(super) fn no_chart(count: usize) -> Failed {
+    Failed::new(StatusCode::NOT_FOUND, format!("this run has {count} charts, counted from 0"))
 }
 
 #[cfg(feature = "png")]

@@ -11,8 +11,8 @@ use model::sample::{IntervalSample, Role, Side, StreamSample};
 use model::time::WallTime;
 use model::units::{Bytes, Nanos};
 use pathmeter_web::{
-    Asked, Backend, BegunTest, Config, Limits, Refused, Server, Sink, Stop, Stopper, Tokens, Update, Upload,
-    Uploaded,
+    Asked, Backend, BegunTest, Config, Limits, Refused, Server, Sink, Stop, Stopper, Tls, Tokens, Update,
+    Upload, Uploaded,
 };
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -86,6 +86,11 @@ impl Page {
 
     /// The same with several tokens.
     pub(crate) fn with(proxies: Vec<IpAddr>, tokens: Tokens, limits: Limits) -> Page {
+        Page::serving(proxies, tokens, None, limits)
+    }
+
+    /// The same with a certificate.
+    pub(crate) fn serving(proxies: Vec<IpAddr>, tokens: Tokens, tls: Option<Tls>, limits: Limits) -> Page {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("runs.db");
         let gate = Arc::new(Gate::default());
@@ -100,7 +105,7 @@ impl Page {
             unended: |entry, events| run_of_events(&entry.id, &entry.kind, events),
         };
         let listen = "127.0.0.1:0".parse().unwrap();
-        let config = Config { listen, tokens, names: vec!["page.example".into()], proxies, limits };
+        let config = Config { listen, tokens, names: vec!["page.example".into()], proxies, tls, limits };
         let server = Server::bind(config, backend).unwrap();
         let (address, stopper) = (server.address().unwrap(), server.stopper());
         let thread = std::thread::spawn(move || server.serve(Confined::with_all_rights()).unwrap());
@@ -191,7 +196,7 @@ impl Drop for Page {
     }
 }
 
-pub(crate) fn read(stream: &mut TcpStream) -> Answer {
+pub(crate) fn read(stream: &mut impl Read) -> Answer {
     let mut bytes = Vec::new();
     // A reset after the answer ends it, too.
     let ended = stream.read_to_end(&mut bytes);

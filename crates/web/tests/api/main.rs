@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod common;
+mod embed;
 mod many;
 mod now;
 mod page;
 mod rights;
+mod tls;
 
 use common::{Answer, NO_TOKEN, Page, read, run};
 use linux::privilege::drop::Confined;
@@ -43,6 +45,9 @@ fn runs_are_listed_filtered_and_paged() {
     let page = with_runs();
     assert_eq!(ids(&page.get("/api/runs")), ["01b-three", "01a-two", "01a-one"]);
     assert_eq!(ids(&page.get("/api/runs?label=before&kind=throughput")), ["01a-two", "01a-one"]);
+    assert_eq!(ids(&page.get("/api/runs?labels=after,before")), ["01b-three", "01a-two", "01a-one"]);
+    assert_eq!(ids(&page.get("/api/runs?labels=none,+after")), ["01b-three"]);
+    assert_eq!(page.get("/api/runs?labels=none,before&limit=1").json()["count"], 2);
     assert!(ids(&page.get("/api/runs?status=problem")).is_empty());
     let unknown = page.get("/api/runs?status=fine");
     assert_eq!(unknown.status, 400);
@@ -438,6 +443,8 @@ fn programs_give_the_token_and_who_guesses_waits() {
     let page = Page::start(Some(TOKEN), Limits::default());
     let bearer = format!("Authorization: Bearer {TOKEN}");
     assert_eq!(page.request("GET", "/api/runs", &[&bearer], "").status, 200);
+    let small = format!("authorization: bearer {TOKEN}");
+    assert_eq!(page.request("GET", "/api/runs", &[&small], "").status, 200, "the scheme has no case");
     assert_eq!(
         page.request("POST", "/api/live/stop", &[&bearer], "").status,
         200,
@@ -512,6 +519,7 @@ fn without_a_token_it_stays_on_the_loopback() {
                 tokens: Tokens { full: token.map(Into::into).into_iter().collect(), read: Vec::new() },
                 names: Vec::new(),
                 proxies: Vec::new(),
+                tls: None,
                 limits: Limits::default(),
             },
             backend,
@@ -686,6 +694,7 @@ fn a_store_that_is_gone_is_named() {
             tokens: Tokens::default(),
             names: Vec::new(),
             proxies: Vec::new(),
+            tls: None,
             limits: Limits::default(),
         },
         backend,

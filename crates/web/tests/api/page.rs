@@ -382,10 +382,18 @@ fn answers_are_compressed_where_a_client_takes_it() {
 fn a_run_has_a_note() {
     let page = page();
     page.keep(&run("01a-one", 0, 3), "far.example", "");
-    assert_eq!(page.get("/api/runs/01a-one").json()["note"], "");
+    let kept = || page.get("/api/runs/01a-one").json()["entry"]["note"].clone();
+    assert_eq!(kept(), "");
     let note = |text: &str| page.change("PUT", "/api/runs/01a/note", &json!({ "note": text }).to_string());
     assert_eq!(note(" new cable\n<b>since noon</b> ").status, 204);
-    assert_eq!(page.get("/api/runs/01a-one").json()["note"], "new cable\n<b>since noon</b>");
+    assert_eq!(kept(), "new cable\n<b>since noon</b>");
+    let listed = page.get("/api/runs?find=SINCE").json()["runs"][0].clone();
+    assert_eq!(
+        (&listed["id"], &listed["note"]),
+        (&"01a-one".into(), &kept()),
+        "lists have it, and it is searched"
+    );
+    assert!(page.get("/api/export?format=csv").body.contains("new cable"));
     let exported: Value = page
         .get("/api/export?format=ndjson")
         .body
@@ -399,9 +407,9 @@ fn a_run_has_a_note() {
         assert_eq!(answer.status, 400, "{answer:?}");
         assert!(answer.body.contains("advice"), "{answer:?}");
     }
-    assert_eq!(page.get("/api/runs/01a-one").json()["note"], "new cable\n<b>since noon</b>", "it stays");
+    assert_eq!(kept(), "new cable\n<b>since noon</b>", "it stays");
     assert_eq!(note("").status, 204);
-    assert_eq!(page.get("/api/runs/01a-one").json()["note"], "");
+    assert_eq!(kept(), "");
     assert_eq!(page.change("PUT", "/api/runs/none/note", r#"{"note":"x"}"#).status, 404);
 }
 

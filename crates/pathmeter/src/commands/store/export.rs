@@ -39,8 +39,7 @@ fn every(store: &Store, ids: &[String], filter: &Filter, lines: &mut Lines) -> R
         match stored(store, id) {
             Ok((kept, entry)) => {
                 targets.insert(entry.target.clone());
-                let note = store.note(&entry.id).map_err(failed)?;
-                lines.write(&kept, Some(StoredAs::with_note(entry, note)))?;
+                lines.write(&kept, Some(entry.into()))?;
             }
             Err(error) => {
                 exit::report(&error);

@@ -6,15 +6,10 @@ use insight::run_of_events;
 use model::history::{Entry, Kept};
 use store::{Content, Store, Stored};
 
-/// A run of the store; of one that has not ended what was measured until then.
+/// A run of the store and its row; of one that has not ended what was measured until then.
 ///
 /// # Errors
 /// There is none of this name, or it cannot be read.
-pub(crate) fn shown(store: &Store, id: &str) -> Result<Kept> {
-    Ok(stored(store, id)?.0)
-}
-
-/// The same, and its row.
 pub(super) fn stored(store: &Store, id: &str) -> Result<(Kept, Entry)> {
     let Stored { entry, content } = store.get(id).map_err(failed)?;
     Ok((of_content(&entry.id, &entry.kind, content), entry))
