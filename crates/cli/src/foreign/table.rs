@@ -53,6 +53,10 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("web gui dashboard", "pathmeter ui"),
     ("topology topologies", "pathmeter lab list"),
     ("version", "pathmeter --version"),
+    ("bench benchmark perf measurement", "pathmeter measure HOST"),
+    ("qperf ethr nc netcat", "pathmeter throughput HOST"),
+    ("monitor", "pathmeter watch HOST"),
+    ("tcpdump capture", "pathmeter throughput HOST --pcap FILE"),
 ];
 
 use Meaning::{Default, Host, Same, Write};
@@ -72,7 +76,7 @@ pub(super) const OPTIONS: &[ForeignOption] = &[
     option(
         "",
         "-s --server",
-        Write("the server is `pathmeter serve`; `pathmeter iperf3 -s` serves iPerf3 clients alone"),
+        Write("the server is `pathmeter serve`; `pathmeter iperf3 -s` serves iPerf3 clients only"),
     ),
     option(
         "",
@@ -108,7 +112,7 @@ pub(super) const OPTIONS: &[ForeignOption] = &[
         "throughput",
         "-s --server",
         Write(
-            "the server is `pathmeter serve`, on the far host; `pathmeter iperf3 -s` serves iPerf3 clients alone",
+            "the server is `pathmeter serve`, on the far host; `pathmeter iperf3 -s` serves iPerf3 clients only",
         ),
     ),
     option(
@@ -142,7 +146,7 @@ pub(super) const OPTIONS: &[ForeignOption] = &[
         "throughput",
         "-r --tradeoff",
         Write(
-            "`pathmeter measure HOST` tests both directions, one after the other; `--reverse` the other one alone",
+            "`pathmeter measure HOST` tests both directions, one after the other; `--reverse` tests the download only",
         ),
     ),
     option(
@@ -158,7 +162,7 @@ pub(super) const OPTIONS: &[ForeignOption] = &[
     option(
         "throughput",
         "--dont-fragment",
-        Write("leave it out: datagrams get the largest size that crosses whole; `--length` asks for another"),
+        Write("leave it out: datagrams get the largest size that is not fragmented; `--length` sets another"),
     ),
     option("throughput", "--logfile --output-file", Write("write `--output FILE`")),
     option("throughput", "--timestamps", Write("write `--format ndjson`: every row has its time")),
@@ -223,8 +227,18 @@ pub(super) const OPTIONS: &[ForeignOption] = &[
         "measure",
         "-u --udp -R --reverse --bidir --tcp",
         Write(
-            "leave it out: TCP and UDP are tested in both directions; `pathmeter throughput HOST` tests one alone",
+            "leave it out: TCP and UDP are tested in both directions; `pathmeter throughput HOST` tests one of them",
         ),
+    ),
+    option(
+        "measure",
+        "-t --time",
+        Write("it takes 23 s, `--quick` 8 s; `pathmeter throughput HOST -t 5` tests one direction for 5 s"),
+    ),
+    option(
+        "throughput measure mtu frames transfer",
+        "-q --quiet",
+        Write("redirect standard error: only results go to standard output"),
     ),
     // Servers.
     option("serve", "-s --server -u --udp", Default),
@@ -233,8 +247,10 @@ pub(super) const OPTIONS: &[ForeignOption] = &[
     option("serve", "--server-max-duration", Same("--max-time")),
     option(
         "serve",
-        "-D --daemon -I --pidfile",
-        Write("packages have a unit of systemd: `systemctl enable --now pathmeter`"),
+        "-D --daemon --background --detach -I --pidfile",
+        Write(
+            "packages have a unit of systemd: `systemctl enable --now pathmeter`; without one, `systemd-run pathmeter serve`",
+        ),
     ),
     option(
         "serve",
@@ -262,6 +278,26 @@ pub(super) const OPTIONS: &[ForeignOption] = &[
         "serve",
         "-i --interval -w --window -l --length -P --parallel -R --reverse",
         Write("the client chooses this: give it to `pathmeter throughput HOST`"),
+    ),
+    option(
+        "serve",
+        "-4 --ipv4 --version4",
+        Write("write `--bind 0.0.0.0`: by default it listens to IPv4 and IPv6"),
+    ),
+    option(
+        "serve",
+        "-6 --ipv6 --version6",
+        Write("leave it out: it listens to IPv4 and IPv6; `--bind ADDR` picks one address"),
+    ),
+    option(
+        "doctor",
+        "--fix",
+        Write("run the commands that `pathmeter doctor` prints: it changes nothing itself"),
+    ),
+    option(
+        "ui",
+        "-p --port -B --bind --host --address",
+        Write("write `--listen ADDR:PORT`; the default is `--listen 127.0.0.1:5280`"),
     ),
     // netperf's.
     option(
@@ -293,13 +329,13 @@ pub(super) const OPTIONS: &[ForeignOption] = &[
         Write("leave it out: messages go as fast as replies come; `--rate N` sets N each second"),
     ),
     option("latency", "-D --full-log", Write("write `--raw FILE`: every round trip with its time")),
-    option("latency", "-M", Write("`pathmeter mtu HOST` finds the largest packet that crosses whole")),
+    option("latency", "-M", Write("`pathmeter mtu HOST` finds the largest packet that is not fragmented")),
     option(
         "latency",
         "--ip --addr",
         Write("leave it out: the host stands alone, as in `pathmeter latency HOST`"),
     ),
-    option("latency", "-q --quiet", Write("redirect standard error: results alone go to standard output")),
+    option("latency", "-q --quiet", Write("redirect standard error: only results go to standard output")),
     option(
         "latency",
         "-b",
@@ -336,11 +372,7 @@ pub(super) const OPTIONS: &[ForeignOption] = &[
         "-w --report-wide",
         Write("mtr's wide report is `--names`; traceroute's wait is `--timeout TIME`"),
     ),
-    option(
-        "hops",
-        "-b --show-ips",
-        Write("write `--names`: addresses and names; without it addresses alone"),
-    ),
+    option("hops", "-b --show-ips", Write("write `--names`: addresses and names; without it only addresses")),
     option(
         "hops",
         "-z --aslookup -y --ipinfo -A --as-path-lookups",
