@@ -122,7 +122,7 @@ fn the_words_of_the_glossary_hold() {
 fn a_phrase_is_found_as_whole_words() {
     assert!(has("it was resent.", "resent") && has("resent", "resent"));
     assert!(!has("it represents", "resent") && !has("presently", "resent"));
-    assert_eq!(folded("Sent\n  again"), "sent again");
+    assert_eq!(folded("Path\n  MTU"), "path mtu");
     assert_eq!(without_code("a `b` c\n```\nd\n```\ne"), "a   c\n\n\ne");
 }
 
