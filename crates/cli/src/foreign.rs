@@ -77,6 +77,10 @@ fn answer(program: &Command, args: &[OsString], error: &clap::Error) -> Option<A
             let word = context(error, ContextKind::InvalidSubcommand)?;
             Some(Answer::Refused(typed.foreign_command(word, similar)))
         }
+        ErrorKind::MissingSubcommand if command.is_empty() => Some(Answer::Refused(no_command())),
+        ErrorKind::MissingRequiredArgument => {
+            typed.without_argument(context(error, ContextKind::InvalidArg)?).map(Answer::Refused)
+        }
         ErrorKind::UnknownArgument => typed.unknown(context(error, ContextKind::InvalidArg)?, args),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
             let option = context(error, ContextKind::InvalidArg)?;
@@ -118,7 +122,7 @@ impl Typed<'_> {
         let known = COMMANDS.iter().find(|(words, _)| words.split(' ').any(|one| one == word.to_lowercase()));
         let known = self.by_options(word).or(known.map(|(_, ours)| *ours));
         let advice = match known {
-            Some(ours) => format!("write `{}`", with_host(ours, self.host_after(word))),
+            Some(ours) => format!("write `{}`", self.filled_in(ours, word)),
             None if is_url(word) => format!("write `pathmeter transfer {word}`"),
             None if is_host(word) => format!("write `pathmeter measure {word}`"),
             None if word.ends_with(".toml") && Path::new(word).exists() => {
@@ -146,6 +150,32 @@ impl Typed<'_> {
             "netperf" if self.texts.iter().any(is_round_trip) => Some("pathmeter latency HOST --tcp"),
             _ => None,
         }
+    }
+
+    /// A command of ours with the URL or the host that follows the foreign one.
+    fn filled_in(&self, ours: &str, word: &str) -> String {
+        let mut after = self.texts.iter().skip_while(|text| **text != word).skip(1);
+        match after.find(|text| is_url(text)) {
+            Some(url) if ours.contains("http://HOST/") => ours.replace("http://HOST/", url),
+            _ => with_host(ours, self.host_after(word)),
+        }
+    }
+
+    /// A command without the host or the URL that it measures.
+    fn without_argument(&self, missing: &str) -> Option<Failure> {
+        let name = missing.strip_prefix('<')?.split(['[', '>']).next()?;
+        let peer = ["measure", "throughput", "latency", "frames"].contains(&self.command);
+        let (what, more) = match name {
+            "HOST" if peer => ("host", "; `pathmeter serve` runs on that host"),
+            "HOST" | "TARGET" => ("host", ""),
+            "URL" => ("URL", ""),
+            "FILE" => ("file", ""),
+            "RUN" => ("stored run", "; `pathmeter history` lists them"),
+            _ => return None,
+        };
+        let name = if name == "TARGET" { "HOST" } else { name };
+        let advice = format!("write `pathmeter {} {name}`{more}", self.command);
+        Some(Failure::usage(format!("`pathmeter {}` needs a {what}", self.command), advice))
     }
 
     /// The host that follows a foreign command.
@@ -192,6 +222,11 @@ impl Typed<'_> {
     fn unknown_value(&self, word: &str) -> Option<Failure> {
         let is_no_port = |text: &&str| !text.starts_with('-') && !is_number(text);
         let before = self.texts.get(self.at + 1..)?.iter().copied().find(is_no_port);
+        if let Some(option) = self.protocol_before(word) {
+            let port = word.rsplit(':').next().unwrap_or(word);
+            let what = format!("`pathmeter serve` takes no argument: `{word}`");
+            return Some(Failure::usage(what, format!("a port of its own is written `{option}={port}`")));
+        }
         if self.command == "serve" && is_number(word) {
             let advice = format!("a port is written `-p {word}`");
             return Some(Failure::usage(format!("`pathmeter serve` takes no argument: `{word}`"), advice));
@@ -215,6 +250,13 @@ impl Typed<'_> {
                 "`pathmeter throughput HOST HOST` and `pathmeter latency HOST HOST` take several",
             )
         })
+    }
+
+    /// The protocol of a server before a port that belongs to it: `serve --http 8080`.
+    fn protocol_before(&self, word: &str) -> Option<&str> {
+        let pair = self.texts.windows(2).find(|pair| pair[1] == word)?;
+        let is_port = word.rsplit(':').next().is_some_and(is_number);
+        (self.command == "serve" && is_port && PROTOCOLS.contains(&pair[0])).then(|| pair[0])
     }
 
     fn takes_host(&self) -> bool {
@@ -315,6 +357,13 @@ fn is_spelled(arg: &clap::Arg, word: &str) -> bool {
     }
 }
 
+/// Options without a command.
+fn no_command() -> Failure {
+    let advice = "write `pathmeter measure HOST`, or another command of `pathmeter help`; `pathmeter --version` \
+                  prints the version";
+    Failure::usage("there is no command", advice)
+}
+
 /// Advice with the host that was typed.
 fn with_host(advice: &str, host: Option<&str>) -> String {
     host.map_or_else(|| advice.to_owned(), |host| advice.replace("HOST", host))
@@ -342,6 +391,8 @@ fn is_host(text: &str) -> bool {
 
 /// Commands that are meant more often than others.
 const USUAL: [&str; 6] = ["throughput", "latency", "mtu", "hops", "transfer", "frames"];
+/// Options of `serve` that may have a port.
+const PROTOCOLS: [&str; 6] = ["--iperf3", "--iperf2", "--sockperf", "--stamp", "--twamp", "--http"];
 /// Names of commands in one sentence.
 const FEW: usize = 4;
 

@@ -14,6 +14,8 @@ pub mod config;
 pub mod exit;
 pub mod files;
 mod foreign;
+#[cfg(test)]
+mod glossary;
 pub mod man;
 pub mod request;
 pub mod written;

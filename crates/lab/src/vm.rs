@@ -223,7 +223,7 @@ fn notes(spec: &VmSpec, kernel: &Kernel, accelerator: &Accelerator) -> Vec<Strin
     let how = match accelerator {
         Accelerator::Kvm => "run by KVM".to_owned(),
         Accelerator::Emulation { because } => {
-            format!("emulated in software, so that rates say nothing of the hardware ({because})")
+            format!("emulated in software, so that rates do not represent the hardware ({because})")
         }
     };
     vec![format!("{} is a virtual machine: {cpus} CPU{plural}, Linux {}, {how}", spec.name, kernel.release)]

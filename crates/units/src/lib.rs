@@ -147,6 +147,12 @@ impl Nanos {
         Nanos(micros.saturating_mul(1_000))
     }
 
+    /// Nanoseconds: for spans that are no whole number of microseconds.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Nanos {
+        Nanos(nanos)
+    }
+
     /// Seconds as a float: for printing and for formats that ask for float seconds, never for arithmetic.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {

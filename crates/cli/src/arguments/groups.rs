@@ -13,7 +13,7 @@ fn overview(program: &Command, width: usize) -> String {
     // On a narrow terminal the names stand below their heading.
     let beside = GROUPS.iter().map(|(title, _)| title.len()).max().unwrap_or_default() + 2;
     let title = if width < NARROW { 2 } else { beside };
-    let mut text = FIRST.to_owned();
+    let mut text = fitted(FIRST, width);
     for (heading, commands) in groups(program) {
         let mut line = if width < NARROW {
             let _ = writeln!(text, "{heading}");
@@ -31,7 +31,43 @@ fn overview(program: &Command, width: usize) -> String {
         }
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    text + LAST
+    text + &fitted(LAST, width)
+}
+
+/// Lines as wide as the terminal: an explanation that does not fit stands below its command.
+fn fitted(text: &str, width: usize) -> String {
+    let mut fitted = String::new();
+    for line in text.lines() {
+        let (command, explained) = line.split_once("   ").unwrap_or(("", line));
+        match line.chars().count() <= width {
+            true => fitted.push_str(line),
+            false if command.is_empty() => fitted.push_str(&broken(line, "", width)),
+            false => {
+                let explained = broken(explained.trim_start(), "      ", width);
+                fitted.push_str(&format!("{command}\n{explained}"));
+            }
+        }
+        fitted.push('\n');
+    }
+    fitted
+}
+
+/// A sentence in lines of this width, each after `indent`.
+fn broken(sentence: &str, indent: &str, width: usize) -> String {
+    let (mut text, mut length) = (String::new(), 0);
+    for word in sentence.split_whitespace() {
+        if length > 0 && length + 1 + word.len() <= width {
+            text.push(' ');
+            length += 1;
+        } else {
+            text.push_str(if length > 0 { "\n" } else { "" });
+            text.push_str(indent);
+            length = indent.len();
+        }
+        text.push_str(word);
+        length += word.len();
+    }
+    text
 }
 
 /// Each command with the first line of its documentation, by groups.
@@ -97,6 +133,20 @@ mod tests {
     use super::*;
     use crate::arguments::Cli;
     use clap::CommandFactory;
+
+    #[test]
+    fn the_overview_fits_every_terminal() {
+        for width in [40, 50, 60, 80] {
+            let text = overview(&Cli::command(), width);
+            let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > width).collect();
+            assert!(wide.is_empty(), "{width}: {wide:?}");
+            assert!(text.contains("  pathmeter measure HOST"), "{text}");
+        }
+        assert!(
+            overview(&Cli::command(), 40)
+                .contains("  pathmeter serve\n      on the far host: TCP and UDP port\n")
+        );
+    }
 
     #[test]
     fn every_command_is_in_one_group() {

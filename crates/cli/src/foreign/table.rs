@@ -43,6 +43,10 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("web gui dashboard", "pathmeter ui"),
     ("topology topologies", "pathmeter lab list"),
     ("version", "pathmeter --version"),
+    ("bench benchmark perf measurement", "pathmeter measure HOST"),
+    ("qperf ethr nc netcat", "pathmeter throughput HOST"),
+    ("monitor", "pathmeter watch HOST"),
+    ("tcpdump capture", "pathmeter throughput HOST --pcap FILE"),
 ];
 
 use Meaning::{Default, Host, Same, Write};
@@ -61,7 +65,7 @@ pub(super) const OPTIONS: &[(&str, &[(&str, Meaning)])] = &[
             ),
             (
                 "-s --server",
-                Write("the server is `pathmeter serve`; `pathmeter iperf3 -s` serves iPerf3 clients alone"),
+                Write("the server is `pathmeter serve`; `pathmeter iperf3 -s` serves iPerf3 clients only"),
             ),
             (
                 "-i --ip",
@@ -100,7 +104,7 @@ pub(super) const OPTIONS: &[(&str, &[(&str, Meaning)])] = &[
             (
                 "-s --server",
                 Write(
-                    "the server is `pathmeter serve`, on the far host; `pathmeter iperf3 -s` serves iPerf3 clients alone",
+                    "the server is `pathmeter serve`, on the far host; `pathmeter iperf3 -s` serves iPerf3 clients only",
                 ),
             ),
         ],
@@ -127,7 +131,7 @@ pub(super) const OPTIONS: &[(&str, &[(&str, Meaning)])] = &[
             (
                 "-r --tradeoff",
                 Write(
-                    "`pathmeter measure HOST` tests both directions, one after the other; `--reverse` the other one alone",
+                    "`pathmeter measure HOST` tests both directions, one after the other; `--reverse` tests the download only",
                 ),
             ),
             (
@@ -141,7 +145,7 @@ pub(super) const OPTIONS: &[(&str, &[(&str, Meaning)])] = &[
             (
                 "--dont-fragment",
                 Write(
-                    "leave it out: datagrams get the largest size that crosses whole; `--length` asks for another",
+                    "leave it out: datagrams get the largest size that is not fragmented; `--length` sets another",
                 ),
             ),
             ("--logfile --output-file", Write("write `--output FILE`")),
@@ -197,12 +201,24 @@ pub(super) const OPTIONS: &[(&str, &[(&str, Meaning)])] = &[
     ),
     (
         "measure",
-        &[(
-            "-u --udp -R --reverse --bidir --tcp",
-            Write(
-                "leave it out: TCP and UDP are tested in both directions; `pathmeter throughput HOST` tests one alone",
+        &[
+            (
+                "-u --udp -R --reverse --bidir --tcp",
+                Write(
+                    "leave it out: TCP and UDP are tested in both directions; `pathmeter throughput HOST` tests one of them",
+                ),
             ),
-        )],
+            (
+                "-t --time",
+                Write(
+                    "it takes 23 s, `--quick` 8 s; `pathmeter throughput HOST -t 5` tests one direction for 5 s",
+                ),
+            ),
+        ],
+    ),
+    (
+        "throughput measure mtu frames transfer",
+        &[("-q --quiet", Write("redirect standard error: only results go to standard output"))],
     ),
     // Servers.
     (
@@ -213,8 +229,10 @@ pub(super) const OPTIONS: &[(&str, &[(&str, Meaning)])] = &[
             ("--server-bitrate-limit", Same("--max-rate")),
             ("--server-max-duration", Same("--max-time")),
             (
-                "-D --daemon -I --pidfile",
-                Write("packages have a unit of systemd: `systemctl enable --now pathmeter`"),
+                "-D --daemon --background --detach -I --pidfile",
+                Write(
+                    "packages have a unit of systemd: `systemctl enable --now pathmeter`; without one, `systemd-run pathmeter serve`",
+                ),
             ),
             (
                 "--logfile",
@@ -240,7 +258,23 @@ pub(super) const OPTIONS: &[(&str, &[(&str, Meaning)])] = &[
                 "-i --interval -w --window -l --length -P --parallel -R --reverse",
                 Write("the client chooses this: give it to `pathmeter throughput HOST`"),
             ),
+            ("-4 --ipv4 --version4", Write("write `--bind 0.0.0.0`: by default it listens to IPv4 and IPv6")),
+            (
+                "-6 --ipv6 --version6",
+                Write("leave it out: it listens to IPv4 and IPv6; `--bind ADDR` picks one address"),
+            ),
         ],
+    ),
+    (
+        "doctor",
+        &[("--fix", Write("run the commands that `pathmeter doctor` prints: it changes nothing itself"))],
+    ),
+    (
+        "ui",
+        &[(
+            "-p --port -B --bind --host --address",
+            Write("write `--listen ADDR:PORT`; the default is `--listen 127.0.0.1:5280`"),
+        )],
     ),
     // netperf's.
     (
@@ -265,9 +299,9 @@ pub(super) const OPTIONS: &[(&str, &[(&str, Meaning)])] = &[
                 Write("leave it out: messages go as fast as replies come; `--rate N` sets N each second"),
             ),
             ("-D --full-log", Write("write `--raw FILE`: every round trip with its time")),
-            ("-M", Write("`pathmeter mtu HOST` finds the largest packet that crosses whole")),
+            ("-M", Write("`pathmeter mtu HOST` finds the largest packet that is not fragmented")),
             ("--ip --addr", Write("leave it out: the host stands alone, as in `pathmeter latency HOST`")),
-            ("-q --quiet", Write("redirect standard error: results alone go to standard output")),
+            ("-q --quiet", Write("redirect standard error: only results go to standard output")),
             (
                 "-b",
                 Write("write `--rate N`: messages each second; `pathmeter throughput HOST -b 1G` sends bits"),
@@ -308,7 +342,7 @@ pub(super) const OPTIONS: &[(&str, &[(&str, Meaning)])] = &[
                 "-w --report-wide",
                 Write("mtr's wide report is `--names`; traceroute's wait is `--timeout TIME`"),
             ),
-            ("-b --show-ips", Write("write `--names`: addresses and names; without it addresses alone")),
+            ("-b --show-ips", Write("write `--names`: addresses and names; without it only addresses")),
             (
                 "-z --aslookup -y --ipinfo -A --as-path-lookups",
                 Write("write `--as-file FILE`: prefixes with their AS, as iptoasn.com has them"),

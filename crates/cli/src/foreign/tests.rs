@@ -23,7 +23,7 @@ fn ours(line: &[&str]) -> Result<String, clap::Error> {
 fn begin(command: &str) -> Vec<&str> {
     match command {
         "" => Vec::new(),
-        "serve" => vec![command],
+        "serve" | "ui" | "doctor" => vec![command],
         _ => vec![command, "far.example"],
     }
 }
@@ -220,6 +220,16 @@ fn values_of_other_tools_are_answered() {
         (&["hops", "h", "--port", "http"], "a port is a number from 1 to 65535"),
         (&["serve", "10.0.0.1"], "run it on the far host as it is"),
         (&["serve", "5201"], "a port is written `-p 5201`"),
+        (&["serve", "--http", "8080"], "a port of its own is written `--http=8080`"),
+        (&["serve", "--iperf3", "10.0.0.1:5202"], "a port of its own is written `--iperf3=5202`"),
+        (&["ui", "--listen", "80"], "write an address with a port"),
+        (&["measure"], "write `pathmeter measure HOST`; `pathmeter serve` runs on that host"),
+        (&["hops"], "write `pathmeter hops HOST`"),
+        (&["transfer"], "write `pathmeter transfer URL`"),
+        (&["show"], "write `pathmeter show RUN`; `pathmeter history` lists them"),
+        (&["-v"], "write `pathmeter measure HOST`, or another command"),
+        (&["measure", "h", "-t", "5"], "it takes 23 s"),
+        (&["curl", "http://h:8080/x"], "write `pathmeter transfer http://h:8080/x`"),
     ] {
         let Err(Refused::Foreign(failure)) = read(line) else { panic!("{line:?} is not refused") };
         let advice = failure.advice.expect("advice");

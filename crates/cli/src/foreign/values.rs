@@ -21,7 +21,8 @@ pub(super) fn refused(command: &str, option: &str, value: &str) -> Option<Failur
         "--interval" if is_host(value) => "the host stands alone, without an option".into(),
         "--interval" if is_interface(value) => format!("an interface is `--device {value}`"),
         "--mss" if ["do", "dont", "want", "probe"].contains(&value) => {
-            "ping's -M is for sizes: `pathmeter mtu HOST` finds the largest packet that crosses whole".into()
+            "ping's -M is for sizes: `pathmeter mtu HOST` finds the largest packet that is not fragmented"
+                .into()
         }
         "--count" | "--bytes" if !is_number(value) && is_host(value) => {
             format!("leave the option out: the host stands alone, as in `pathmeter {command} {value}`")
@@ -31,6 +32,7 @@ pub(super) fn refused(command: &str, option: &str, value: &str) -> Option<Failur
         "--bitrate" | "--max-rate" if format!("{value}/s").parse::<BitRate>().is_ok() => {
             format!("bytes per second are written `{value}/s`, bits per second without the B")
         }
+        "--listen" => "write an address with a port, such as `--listen 127.0.0.1:8080`".into(),
         _ if name.ends_with("port") => "a port is a number from 1 to 65535".into(),
         _ => return None,
     };

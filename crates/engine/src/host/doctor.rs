@@ -68,7 +68,7 @@ fn buffer(name: &'static str, setting: &str, found: Option<Bytes>, facts: &Facts
         status: if is_fine { Status::Ok } else { Status::Warn },
         found: format!("{setting} {limit}{excuse}"),
         why_it_matters: "at high rates a small UDP socket buffer loses datagrams that the network delivered; \
-                         16 MiB rides out the pauses of a busy host",
+                         the limit takes no memory, it lets `-w` ask for as much as a busy host needs",
         fix: (!is_fine).then(|| fix::buffer_limit(setting)),
     }
 }

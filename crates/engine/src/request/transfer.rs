@@ -213,7 +213,10 @@ fn source(text: &str, asked: &S3, s3: &mut Option<S3Plan>) -> Result<Source> {
         let advice = "write http://HOST/FILE, https://HOST/FILE or s3://BUCKET/KEY";
         Error::from(Failure::usage(format!("`{text}`: {why}"), advice))
     };
-    let url = Url::parse(text).map_err(|e| wrong(&format!("this is no URL ({e})")))?;
+    let url = Url::parse(text).map_err(|error| match error {
+        url::ParseError::RelativeUrlWithoutBase => wrong("not a URL: it has no http:// or https://"),
+        error => wrong(&format!("not a URL ({error})")),
+    })?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(wrong("a name and password in a URL are not sent; the server must do without"));
     }
@@ -227,7 +230,7 @@ fn source(text: &str, asked: &S3, s3: &mut Option<S3Plan>) -> Result<Source> {
             }
             object(bucket, key, asked, s3)
         }
-        other => Err(wrong(&format!("{other}: is no kind of transfer known here"))),
+        other => Err(wrong(&format!("{other}: is not supported"))),
     }
 }
 

@@ -310,7 +310,7 @@ pub(crate) fn client_of(source: IpAddr, proves: bool) -> Client {
 pub(crate) fn enter(connections: &Arc<Budget>, source: IpAddr) -> Result<Held, &'static str> {
     connections.enter(source, mono_now()).map_err(|full| match full {
         Full::Total => "as many connections as this server can have",
-        Full::Source => "too many connections of this address that say nothing",
+        Full::Source => "too many silent connections of this address",
     })
 }
 

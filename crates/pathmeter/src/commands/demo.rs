@@ -39,7 +39,7 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> Result<Exit> {
         let (client, here) = (namespace(&lab, &topology.from)?, namespace(&lab, &topology.to)?);
         let server = here.run(|| Server::bind(Config { max_tests: Some(8), ..Config::default() }))??;
         let ended = stop.clone();
-        let observer: Arc<dyn Observer> = Arc::new(Notes);
+        let observer: Arc<dyn Observer> = Arc::new(Notes { shown: global.verbose > 0 });
         // The lab alone can reach it.
         let inside = Confined::with_all_rights();
         let server = scope.spawn(move || here.run(|| server.serve(inside, &ended, &observer)));
@@ -92,8 +92,10 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Prints the events of the demo's server that belong to no session: the client prints the others.
-struct Notes;
+/// The events of the demo's server that belong to no session, for `-v`: the client prints the others.
+struct Notes {
+    shown: bool,
+}
 
 impl Observer for Notes {
     fn session(&self, _client: SocketAddr, _protocol: ProtocolName) -> Box<dyn Watcher> {
@@ -101,7 +103,9 @@ impl Observer for Notes {
     }
 
     fn note(&self, text: &str) {
-        say(&format!("server: {text}"));
+        if self.shown {
+            say(&format!("server: {text}"));
+        }
     }
 }
 

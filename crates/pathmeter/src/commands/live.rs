@@ -197,6 +197,11 @@ impl<'a> Live<'a> {
     fn test(&mut self, event: &Event) {
         if let Event::Progress(progress) = event {
             if self.region.is_live() {
+                let goes_on = self
+                    .rows
+                    .last()
+                    .is_some_and(|last| without_digits(last) == without_digits(&progress.doing));
+                self.rows.truncate(self.rows.len() - usize::from(goes_on));
                 self.rows.push(progress.doing.clone());
                 self.draw();
             } else if self.plan.is_some() {
@@ -303,6 +308,11 @@ fn is_endless(plan: &Plan) -> bool {
         _ => return false,
     };
     *end == End::Time(ENDLESS)
+}
+
+/// A line of progress without its counts: the next of `probe 2 of 10` takes its place.
+fn without_digits(line: &str) -> String {
+    line.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }
 
 /// The length of a plan, where it has one.

@@ -54,6 +54,8 @@ fn begun() -> StdoutLock<'static> {
 /// When the file or standard output takes no more: a full disk, no permission.
 pub(crate) fn deliver(global: &Common, text: &[u8]) -> Result<()> {
     let Some(path) = &global.output else {
+        let is_screen = global.format().name == "text" && stdout().is_terminal() && !has_utf8();
+        let text: &[u8] = if is_screen { &in_ascii(text) } else { text };
         let mut out = begun();
         return match out.write_all(text).and_then(|()| out.flush()) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -182,6 +184,28 @@ pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb")
 }
 
+/// A text for a terminal without UTF-8, which would show two or three other characters in the place of each of these.
+fn in_ascii(text: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(text);
+    let letters =
+        LETTERS.iter().fold(text.into_owned(), |text, (letter, ascii)| text.replace(*letter, ascii));
+    letters.into_bytes()
+}
+
+/// Letters of results, and the same in ASCII.
+const LETTERS: [(char, &str); 10] = [
+    ('µ', "u"),
+    ('–', "-"),
+    ('−', "-"),
+    ('…', "..."),
+    ('±', "+/-"),
+    ('≥', ">="),
+    ('≤', "<="),
+    ('→', "->"),
+    ('×', "x"),
+    ('\u{a0}', " "),
+];
+
 /// Whether the locale is of UTF-8: the first of these variables that is set decides (setlocale(3)). Where none is set, as in
 /// containers, the terminal outside mostly is.
 fn has_utf8() -> bool {
@@ -193,4 +217,15 @@ fn has_utf8() -> bool {
         let value = value.to_string_lossy().to_ascii_lowercase();
         value.contains("utf-8") || value.contains("utf8")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_without_utf8_gets_ascii() {
+        let shown = in_ascii("RTT 13.5 µs ± 0.01, 1\u{a0}220 times, −5 % … ≥ 3 × 2 –\n".as_bytes());
+        assert_eq!(shown, b"RTT 13.5 us +/- 0.01, 1 220 times, -5 % ... >= 3 x 2 -\n");
+    }
 }

@@ -83,7 +83,7 @@ fn stored(name: &str, args: &StoreArgs) -> Result<Set> {
     let location = location(args)?;
     if !location.may_exist() {
         let what = format!(
-            "no kept run has the label or name `{name}`, as none is kept here yet (there is no {location}), and no file is called so"
+            "`{name}` is neither a file nor a kept run: no run is kept here yet ({location} does not exist)"
         );
         return Err(Failure::usage(what, "--save keeps one; --store FILE names another store").into());
     }

@@ -29,7 +29,7 @@ fn who_has_too_many_connections_hears_so() {
     server.process.wait_for("too many connections of this address");
     let source = ["--bind", "10.77.1.1"];
     let native = [&["throughput", SERVER, "-n", "1M"][..], &source].concat();
-    testbed.client(&native).end().code(3).says("too many connections of this address that say nothing");
+    testbed.client(&native).end().code(3).says("too many silent connections of this address");
     let iperf3 = [&native[..], &["--protocol", "iperf3"]].concat();
     testbed.client(&iperf3).end().code(3).says("busy");
     testbed.client(&["iperf3", "-c", SERVER, "-B", "10.77.1.1"]).end().code(1).says("busy running a test");

@@ -133,7 +133,7 @@ fn an_error_with_json_is_a_document() {
     };
     for (line, code, text, hint) in [
         ("throughput h --nonsense", "usage", "unexpected argument '--nonsense' found", "--help"),
-        ("throughput", "usage", "required arguments were not provided: <HOST", "--help"),
+        ("throughput", "usage", "`pathmeter throughput` needs a host", "pathmeter serve"),
         ("throughput h -P 0", "usage", "--parallel 0", "1 to 128 streams"),
         (
             "throughput h --reverse --bidir",

@@ -113,7 +113,7 @@ fn two_hundred_silent_connections_delay_no_client() {
 fn an_address_with_too_many_silent_connections_keeps_out_itself_alone() {
     let server = Server::start(&[]);
     let silent: Vec<TcpStream> = (0..300).map(|_| connect(&server)).collect();
-    server.process.wait_for("too many connections of this address that say nothing");
+    server.process.wait_for("too many silent connections of this address");
     let run = server.measured(&["-n", "1M", "--bind", "127.0.0.2"]);
     assert_eq!(run["summary"]["up"]["received"]["bytes"], 1 << 20);
     drop(silent);

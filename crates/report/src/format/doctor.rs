@@ -71,8 +71,11 @@ fn conclusion(checks: &[Check]) -> Conclusion {
         (0, _) => finding::Status::Degraded,
         _ => finding::Status::Problem,
     };
-    let text = format!("{} checks: {failed} failed, {warned} with a warning.", checks.len());
-    Conclusion { of: String::new(), status, answer: String::new(), text }
+    let faulty = sorted(checks).into_iter().filter(|check| check.status != Status::Ok);
+    let names = faulty.map(|check| check.name).collect::<Vec<_>>().join(", ");
+    let names = if names.is_empty() { names } else { format!(": {names}") };
+    let text = format!("{} checks: {failed} failed, {warned} with a warning{names}.", checks.len());
+    Conclusion { of: String::new(), status, answer: text.clone(), text }
 }
 
 /// The fault, and the command that fixes it.

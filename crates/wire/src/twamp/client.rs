@@ -182,7 +182,7 @@ fn choose(modes: u32) -> Result<(), ProtocolError> {
     }
     Err(ProtocolError::Refused(match modes {
         0 => "it wants no connection now (its TWAMP greeting has no modes); look whether its limits or its list of \
-              clients say so"
+              clients are the reason"
             .into(),
         _ => format!(
             "it speaks only authenticated or encrypted TWAMP (modes {modes:#x}), and this end only \

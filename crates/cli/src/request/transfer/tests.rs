@@ -54,7 +54,7 @@ fn urls_are_named_by_their_differing_parts() {
 #[test]
 fn impossible_requests_are_refused() {
     for (argv, expected) in [
-        ("ftp://127.0.0.1/x", "no kind of transfer"),
+        ("ftp://127.0.0.1/x", "ftp: is not supported"),
         ("127.0.0.1/x", "no URL"),
         ("http://u:p@127.0.0.1/x", "password"),
         ("http://127.0.0.1/x --method put", "what shall go up"),

@@ -515,7 +515,7 @@ impl DirectionSearch<'_> {
             let place = if self.direction == Direction::Up { "this host" } else { "the server" };
             unknown.push(Unknown {
                 direction,
-                what: "whether fragments out of order cross, and whether a box on the path joins them".into(),
+                what: "whether fragments out of order cross, and whether a box on the path reassembles them".into(),
                 why: format!(
                     "packets made by hand need CAP_NET_RAW at {place}: run it as root there, or as `pathmeter doctor` says"
                 ),

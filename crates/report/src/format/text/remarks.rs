@@ -84,7 +84,7 @@ fn found(findings: &[Finding], said: String, style: &Style) -> Vec<Shown> {
     remarks
 }
 
-/// A finding in one line: its title, or clauses of it; of one that is more than a remark the few words of its rule.
+/// A finding in one line: its title, or clauses of it; where not even one fits, the few words of its rule.
 fn finding_line(finding: &Finding, twin: Option<Direction>, style: &Style) -> String {
     let title = without_marks(&finding.title);
     let too = twin.map(|twin| format!("; {twin}, too")).unwrap_or_default();
@@ -92,7 +92,7 @@ fn finding_line(finding: &Finding, twin: Option<Direction>, style: &Style) -> St
     let room = room_beside(&format!("{}: ", finding.id), style);
     let whole = format!("{title}{too}");
     let clause = in_one_line(&title, room);
-    let rule = rule_named(&finding.id).filter(|_| finding.severity > Severity::Info);
+    let rule = rule_named(&finding.id);
     let text = match rule {
         _ if whole.chars().count() <= room => whole,
         Some(rule) if clause.ends_with('…') => {

@@ -46,7 +46,7 @@ pub(in crate::format) fn route(plan: &PathPlan, method: PathMethod) -> String {
 
 /// `down: fragments: …`
 pub(in crate::format) fn unknown(unknown: &Unknown) -> String {
-    let direction = unknown.direction.map(|direction| format!(" {direction}")).unwrap_or_default();
+    let direction = unknown.direction.map(|direction| format!(" ({direction})")).unwrap_or_default();
     format!("{}{direction}: {}", insight::finding::capital(&unknown.what), unknown.why)
 }
 
