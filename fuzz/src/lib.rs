@@ -105,7 +105,7 @@ pub fn meet<'a, C: Session, S: Session>(
 ) -> Spoiled<'a, C, S> {
     let own = chance.clone();
     let tamper = move |_: Who, bytes: &mut Vec<u8>| own.borrow_mut().spoil(bytes);
-    let nature = Nature { delay: Nanos(100_000), portion: 2000, tamper: Some(Box::new(tamper)), ..Nature::default() };
+    let nature = Nature { delay: Nanos::from_micros(100), portion: 2000, tamper: Some(Box::new(tamper)), ..Nature::default() };
     World::new(nature, client, server, Played::new(chance))
 }
 
@@ -149,7 +149,7 @@ pub fn report_of<C, S>(world: &Spoiled<'_, C, S>, who: Who) -> Vec<Event> {
 
 /// Both ends had what either measured, where nothing disturbed them. `same`: as far as the protocol transmits it.
 pub fn agree(client: &[Event], server: &[Event], same: fn(&StreamResult, &StreamResult) -> bool) {
-    let of = |events: &[Event], side: Side| -> SideResult {
+    let result_of = |events: &[Event], side: Side| -> SideResult {
         let mut found = events.iter().filter_map(|event| match event {
             Event::Result(reported) if reported.side == side => Some(reported.result.clone()),
             _ => None,
@@ -159,7 +159,7 @@ pub fn agree(client: &[Event], server: &[Event], same: fn(&StreamResult, &Stream
         result
     };
     for (here, there) in [(client, server), (server, client)] {
-        let (measured, reported) = (of(here, Side::Local).streams, of(there, Side::Peer).streams);
+        let (measured, reported) = (result_of(here, Side::Local).streams, result_of(there, Side::Peer).streams);
         let alike =
             measured.len() == reported.len() && measured.iter().zip(&reported).all(|(one, other)| same(one, other));
         assert!(alike, "measured {measured:#?}\ntold {reported:#?}");

@@ -90,7 +90,7 @@ impl<'a> Played<'a> {
                 stream,
                 direction,
                 role,
-                elapsed: Nanos(2_000_000_000 + number),
+                elapsed: Nanos::from_nanos(2_000_000_000 + number),
                 bytes,
                 total_bytes: bytes,
                 tcp: (transport == Transport::Tcp).then_some(tcp),
@@ -144,7 +144,7 @@ impl Work for Played<'_> {
             Due::Open => WorkReply::Open(self.streams(who)),
             Due::OpenFailed => WorkReply::Failed("no".into()),
             Due::Sample => {
-                let (start, end) = (Nanos(0), Nanos(1_000_000_000));
+                let (start, end) = (Nanos::ZERO, Nanos::from_secs(1));
                 let streams = Vec::new();
                 Reply::Sample(IntervalSample { side: Side::Local, start, end, omitted: false, streams }).into()
             }
@@ -152,7 +152,7 @@ impl Work for Played<'_> {
             Due::Progress => Reply::Progress { sent: 1 << 30, received: 1 << 30, omitted: false }.into(),
             Due::SendersDone => Reply::SendersDone(self.sent(who)).into(),
             Due::PathObservation => probes::Reply::PathObservation(Box::default()).into(),
-            Due::Reflected => SEEN.into(),
+            Due::Reflected => OBSERVED.into(),
             Due::Measured => {
                 let result = self.result(who);
                 let twice = self.measured[index(who)].replace(result.clone());
@@ -169,12 +169,12 @@ pub(crate) fn index(who: Who) -> usize {
 }
 
 /// An engine's observations of the messages of a latency session.
-const SEEN: LatencyObservation = LatencyObservation {
+const OBSERVED: LatencyObservation = LatencyObservation {
     client: SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 5210),
     wait: WaitMode::Block,
     received: 1,
     duplicates: 0,
     reordered: 0,
-    elapsed: Nanos(0),
+    elapsed: Nanos::ZERO,
 };
-const STEP: Nanos = Nanos(100_000);
+const STEP: Nanos = Nanos::from_micros(100);

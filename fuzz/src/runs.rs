@@ -23,7 +23,7 @@ pub fn json(run: &Run) -> String {
 pub fn hold(run: &Run) {
     let written = json(run);
     let again = read(written.as_bytes()).expect("our own document is read");
-    assert_eq!(json(&again), written, "a run changed on its way through JSON");
+    assert_eq!(json(&again), written, "a run changed when it went through JSON");
     let named = is_no_figure(&written);
     for format in FORMATS {
         let text = render(&RunDocument::from_run(run), format, &Style::default());
@@ -47,8 +47,8 @@ pub fn hold_own(run: &Run) {
 
 /// NaN or an infinite figure, as a word of its own. In a document only names have such words.
 fn is_no_figure(text: &str) -> bool {
-    let mut words = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.'));
-    words.any(|word| matches!(word.trim_start_matches('-'), "NaN" | "inf"))
+    let mut tokens = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.'));
+    tokens.any(|word| matches!(word.trim_start_matches('-'), "NaN" | "inf"))
 }
 
 /// Figures that can be true: percentiles rise, and nothing is below zero that is no difference.

@@ -94,7 +94,7 @@ fn print_device(out: &mut String, device: &Device) {
 }
 
 fn print_route(route: &Route) -> String {
-    let mut words = route.to.map_or("default".into(), |(network, prefix)| format!("{network}/{prefix}"));
+    let mut text = route.to.map_or("default".into(), |(network, prefix)| format!("{network}/{prefix}"));
     let parts = [
         ("via", route.via.map(|via| via.to_string())),
         ("dev", route.device.clone()),
@@ -102,10 +102,10 @@ fn print_route(route: &Route) -> String {
     ];
     for (word, value) in parts {
         if let Some(value) = value {
-            write!(words, " {word} {value}").expect("memory");
+            write!(text, " {word} {value}").expect("memory");
         }
     }
-    words
+    text
 }
 
 fn print_link(out: &mut String, link: &Link) {

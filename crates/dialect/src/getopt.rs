@@ -173,11 +173,11 @@ fn text(word: &OsString) -> Result<String, Misspelt> {
     word.to_str().map(str::to_owned).ok_or_else(misspelt)
 }
 
-type Rest<'r> = &'r mut dyn Iterator<Item = Result<String, Misspelt>>;
+type RemainingArgs<'r> = &'r mut dyn Iterator<Item = Result<String, Misspelt>>;
 
 fn long_option<'a, T, F>(
     word: &str,
-    rest: Rest<'_>,
+    rest: RemainingArgs<'_>,
     tables: Tables<'a, T, F>,
 ) -> Result<Word<'a, T, F>, Misspelt> {
     let (name, attached) = match word.split_once('=') {
@@ -222,7 +222,7 @@ fn named<'a, T, F>(name: &str, tables: Tables<'a, T, F>) -> Result<Found<'a, T, 
 
 fn letters<'a, T, F>(
     word: &str,
-    rest: Rest<'_>,
+    rest: RemainingArgs<'_>,
     tables: Tables<'a, T, F>,
     found: &mut Vec<Word<'a, T, F>>,
 ) -> Result<(), Misspelt> {

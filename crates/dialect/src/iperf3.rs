@@ -204,11 +204,11 @@ impl From<Misspelt> for Fault {
 
 impl Display for Fault {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let (said, before, after) = match self {
+        let (text, before, after) = match self {
             Fault::Syntax(what) => (what.clone(), "", "\n"),
             Fault::Parameter(what) => (format!("parameter error - {what}"), "\n", ""),
         };
-        write!(f, "iperf3: {said}\n{before}{}{after}", help::USAGE)
+        write!(f, "iperf3: {text}\n{before}{}{after}", help::USAGE)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Numbers as C reads them for both iPerfs: `atoi`, `atof` and `strtol`.
 //!
-//! Text after a number is ignored, as there (`-t 10s` is 10). A text without any digit is no number here: C would take it for
+//! Text after a number is ignored, as there (`-t 10s` is 10). A text without any digit is not a number here: C would take it for
 //! 0, which for most options means something else altogether.
 
 use model::marks::Dscp;
@@ -89,6 +89,6 @@ mod tests {
             assert_eq!(any_base(text), value, "{text}");
         }
         assert_eq!(seconds("0.5"), Some(0.5));
-        assert_eq!(nanos(0.1), Nanos(100_000_000));
+        assert_eq!(nanos(0.1), Nanos::from_millis(100));
     }
 }

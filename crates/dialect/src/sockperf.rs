@@ -15,7 +15,7 @@ pub(crate) use feed::parse as feed;
 pub(crate) use help::{help_text, version_name, version_text};
 pub use run::run;
 
-use crate::sockperf::output::{Asked, Mode};
+use crate::sockperf::output::{Mode, RequestedTest};
 use aopt::Found;
 use model::cpus::CpuList;
 use model::units::Nanos;
@@ -31,7 +31,7 @@ pub(crate) enum Request {
     /// `--version`.
     Version,
     /// A test, or a server; sentences for standard error, each after `sockperf: `.
-    Run(Box<Job>, Vec<String>),
+    Run(Box<SockperfJob>, Vec<String>),
 }
 
 /// A sub-command.
@@ -45,7 +45,7 @@ pub(crate) enum Command {
 
 /// The job to do: nothing is opened or resolved yet.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Job {
+pub(crate) struct SockperfJob {
     /// Where from or to, and how sockets are.
     pub(crate) both: Both,
     /// The part of this end.
@@ -104,14 +104,14 @@ pub(crate) struct Both {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Places {
     /// `-i`, `-p`, `--tcp`.
-    One(Place),
+    One(SocketSpec),
     /// `-f`: to be read by [`feed()`].
     Feed(PathBuf),
 }
 
 /// One socket: a far end, or where to listen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SocketSpec {
     /// A name or an address; absent: any, or this host.
     pub(crate) host: Option<String>,
     /// Its port.
@@ -150,7 +150,7 @@ pub(crate) enum Activity {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Client {
     /// The test, as far as its text shows it.
-    pub(crate) asked: Asked,
+    pub(crate) asked: RequestedTest,
     /// The largest message that the transport carries, bytes: `-r` goes no further.
     pub(crate) largest: u32,
     /// `--client_ip`, `--client_port`.

@@ -263,10 +263,10 @@ fn round_trips_to_the_letter_and_back() {
     text += &connection.event(&Event::Started(Started { wall, streams: vec![case.info(0)] }));
     let trips = model::stats::distribution::Distribution {
         count: 10,
-        min: Nanos(8_000),
-        mean: Nanos(32_000),
-        max: Nanos(240_000),
-        stddev: Nanos(73_000),
+        min: Nanos::from_micros(8),
+        mean: Nanos::from_micros(32),
+        max: Nanos::from_micros(240),
+        stddev: Nanos::from_micros(73),
         ..Default::default()
     };
     let mut rows = Iperf2Bounceback::new(options, 200);

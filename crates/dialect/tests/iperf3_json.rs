@@ -176,7 +176,7 @@ impl Reader<'_> {
         }
         events.push(Event::Finished(Finished {
             wall: WallTime(0),
-            elapsed: Nanos(0),
+            elapsed: Nanos::ZERO,
             outcome: Outcome::Completed,
         }));
         events
@@ -269,7 +269,7 @@ impl Reader<'_> {
             return None;
         }
         let rows = self.doc["end"]["streams"].as_array().expect("streams of the end");
-        let one = |info: &StreamInfo| {
+        let stream_result = |info: &StreamInfo| {
             let row = rows.iter().find(|row| row_socket(row) == info.socket).expect("a row of the stream");
             let sends = (info.role == Role::Sender) == local;
             self.stream_result(info, row, if sends { Role::Sender } else { Role::Receiver }, test)
@@ -285,7 +285,7 @@ impl Reader<'_> {
         Some(EndResult {
             side,
             result: SideResult {
-                streams: streams.iter().map(one).collect(),
+                streams: streams.iter().map(stream_result).collect(),
                 cpu: CpuUse {
                     process: share("total"),
                     user: share("user"),
@@ -331,7 +331,7 @@ impl Reader<'_> {
 
 fn sample(interval: &Value, streams: &[StreamInfo]) -> IntervalSample {
     let rows = interval["streams"].as_array().expect("streams of an interval");
-    let of = |row: &Value| {
+    let stream_sample = |row: &Value| {
         let info = streams.iter().find(|info| info.socket == socket(row)).expect("a stream of the start");
         let udp = row.get("packets").map(|_| udp(row, info.role));
         StreamSample {
@@ -349,7 +349,7 @@ fn sample(interval: &Value, streams: &[StreamInfo]) -> IntervalSample {
         start,
         end,
         omitted: rows[0]["omitted"] == true,
-        streams: rows.iter().map(of).collect(),
+        streams: rows.iter().map(stream_sample).collect(),
     }
 }
 

@@ -11,12 +11,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let host = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1".into());
     let mut far = FarEnd::named(&host);
     far.port = std::env::args().nth(2).map(|port| port.parse()).transpose()?;
-    let asked = Throughput {
+    let request = Throughput {
         end: End::Time(Nanos::from_secs(1)),
         interval: Nanos::from_millis(100),
         ..Throughput::to(far)
     };
-    let plan = resolve(&Request::Throughput(Box::new(asked)), &Host::here())?;
+    let plan = resolve(&Request::Throughput(Box::new(request)), &Host::here())?;
     let mut out = std::io::stdout();
     let mut row = |event: &Event| {
         if let Event::Sample(sample) = event {

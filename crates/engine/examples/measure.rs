@@ -10,8 +10,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let host = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1".into());
     let mut far = FarEnd::named(&host);
     far.port = std::env::args().nth(2).map(|port| port.parse()).transpose()?;
-    let asked = Throughput { end: End::Time(Nanos::from_secs(1)), ..Throughput::to(far) };
-    let plan = resolve(&Request::Throughput(Box::new(asked)), &Host::here())?;
+    let request = Throughput { end: End::Time(Nanos::from_secs(1)), ..Throughput::to(far) };
+    let plan = resolve(&Request::Throughput(Box::new(request)), &Host::here())?;
     let ended = run(&plan, &Options::default(), &mut |_| {})?;
     if let Some(run) = ended.run() {
         writeln!(std::io::stdout(), "{}", run.verdict.text)?;

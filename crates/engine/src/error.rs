@@ -294,10 +294,10 @@ pub(crate) fn is_pause(error: &std::io::Error) -> bool {
 /// The chain of causes on one line. A cause that is already at the end of the text is not repeated.
 pub fn sentence(error: &(dyn std::error::Error + 'static)) -> String {
     let layers = std::iter::successors(Some(error), |error| error.source());
-    layers.fold(String::new(), |said, cause| match cause.to_string() {
-        text if said.ends_with(&text) => said,
-        text if said.is_empty() => text,
-        text => format!("{said}: {text}"),
+    layers.fold(String::new(), |chain, cause| match cause.to_string() {
+        text if chain.ends_with(&text) => chain,
+        text if chain.is_empty() => text,
+        text => format!("{chain}: {text}"),
     })
 }
 

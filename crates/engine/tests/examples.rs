@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 fn a_path_is_measured_and_followed_to_a_server() {
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
     let _server = Server::start(port);
-    let verdict = said("measure", port);
+    let verdict = output_of("measure", port);
     assert!(verdict.contains("TCP up transferred"), "{verdict}");
-    let rows = said("follow", port);
+    let rows = output_of("follow", port);
     assert!(rows.lines().filter(|row| row.starts_with("Local at ")).count() >= 5, "{rows}");
 }
 
 /// Output of an example for a test to this port.
-fn said(name: &str, port: u16) -> String {
+fn output_of(name: &str, port: u16) -> String {
     let output = example(name).args(["127.0.0.1", &port.to_string()]).output().unwrap();
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()

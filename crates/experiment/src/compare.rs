@@ -4,14 +4,14 @@
 
 use crate::plan::{Against, Test};
 use insight::matrix::{self, Cell};
-use model::experiment::{MatrixFinding, Row, RowFigure, RowFinding, Setting};
+use model::experiment::{ExperimentRow, MatrixFinding, RowFigure, RowFinding, Setting};
 use model::finding::Finding;
 use model::stats::compare::{Case, Comparison, Group, Rules, table};
 use model::stats::histogram::Histogram;
 use report::expect::{higher_is_better, printed};
 
 /// Fills in the figures of every row, and its comparison.
-pub(crate) fn judge(rows: &mut [Row], tests: &[Test]) {
+pub(crate) fn judge(rows: &mut [ExperimentRow], tests: &[Test]) {
     for row in rows.iter_mut() {
         row.figures = figures(row);
     }
@@ -42,7 +42,7 @@ fn compared(values: &[(String, Vec<f64>, Vec<f64>, Rules)]) -> Vec<Comparison> {
     table(&cases).unwrap_or_default()
 }
 
-fn values_of(row: &Row, name: &str) -> Vec<f64> {
+fn values_of(row: &ExperimentRow, name: &str) -> Vec<f64> {
     let value_of = |run: &model::experiment::RowRun| {
         run.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
     };
@@ -50,7 +50,7 @@ fn values_of(row: &Row, name: &str) -> Vec<f64> {
 }
 
 /// The row that this one is compared with.
-fn baseline(rows: &[Row], at: usize, tests: &[Test]) -> Option<usize> {
+fn baseline(rows: &[ExperimentRow], at: usize, tests: &[Test]) -> Option<usize> {
     let row = &rows[at];
     let by_values = tests.iter().any(|test| test.name == row.test && test.against == Against::Values);
     let path = base_path(rows, &row.test)?;
@@ -64,9 +64,9 @@ fn baseline(rows: &[Row], at: usize, tests: &[Test]) -> Option<usize> {
 }
 
 /// The path that the others of a test are held against: of round trips the one with the lowest median, else the first.
-fn base_path<'a>(rows: &'a [Row], test: &str) -> Option<&'a str> {
+fn base_path<'a>(rows: &'a [ExperimentRow], test: &str) -> Option<&'a str> {
     let first = rows.iter().find(|one| one.test == test)?;
-    let median = |row: &&'a Row| {
+    let median = |row: &&'a ExperimentRow| {
         let figure = row.figures.iter().find(|figure| figure.name == MEDIAN_RTT)?;
         figure.runs.median.map(|median| (row.path.as_str(), median))
     };
@@ -79,7 +79,7 @@ fn base_path<'a>(rows: &'a [Row], test: &str) -> Option<&'a str> {
 const MEDIAN_RTT: &str = "rtt.p50";
 
 /// The figures of a row, the foremost first.
-fn figures(row: &Row) -> Vec<RowFigure> {
+fn figures(row: &ExperimentRow) -> Vec<RowFigure> {
     let mut names: Vec<String> = Vec::new();
     for figure in row.counted().flat_map(|run| &run.figures) {
         if !names.contains(&figure.name) {
@@ -97,7 +97,7 @@ fn figures(row: &Row) -> Vec<RowFigure> {
 }
 
 /// Findings from the rows between sites together: for each test with one combination of values, by its first figure.
-pub(crate) fn together(rows: &[Row]) -> Vec<MatrixFinding> {
+pub(crate) fn together(rows: &[ExperimentRow]) -> Vec<MatrixFinding> {
     let mut matrices: Vec<(&str, &[Setting])> = Vec::new();
     for row in rows.iter().filter(|row| row.sites.is_some()) {
         if !matrices.contains(&(row.test.as_str(), row.settings.as_slice())) {
@@ -111,7 +111,7 @@ pub(crate) fn together(rows: &[Row]) -> Vec<MatrixFinding> {
         else {
             return Vec::new();
         };
-        let cell = |row: &Row| {
+        let cell = |row: &ExperimentRow| {
             let sites = row.sites.clone().filter(|_| !row.unavailable)?;
             let figure = row.figures.iter().find(|figure| figure.name == name);
             let value = figure.and_then(|figure| figure.runs.median);
@@ -169,7 +169,7 @@ mod tests {
     use model::plan::Direction;
     use model::stats::compare::Judgement;
 
-    fn row(path: &str, mtu: &str, rates: &[f64]) -> Row {
+    fn row(path: &str, mtu: &str, rates: &[f64]) -> ExperimentRow {
         let run = |(round, rate): (usize, &f64)| RowRun {
             id: "run".into(),
             round: round as u32 + 1,
@@ -179,7 +179,13 @@ mod tests {
         };
         let settings = vec![Setting { name: "mtu".into(), value: mtu.into() }];
         let runs = rates.iter().enumerate().map(run).collect();
-        Row { path: path.into(), test: "throughput".into(), settings, runs, ..Row::default() }
+        ExperimentRow {
+            path: path.into(),
+            test: "throughput".into(),
+            settings,
+            runs,
+            ..ExperimentRow::default()
+        }
     }
 
     /// Eight rates around this one.
@@ -198,7 +204,7 @@ mod tests {
         judge(&mut rows, &[]);
         let against: Vec<Option<&str>> = rows.iter().map(|row| row.against.as_deref()).collect();
         assert_eq!(against, [None, Some("a, mtu 1280"), Some("a, mtu 1280"), Some("a, mtu 2000")]);
-        let judgements: Vec<Option<Judgement>> = rows.iter().map(Row::judgement).collect();
+        let judgements: Vec<Option<Judgement>> = rows.iter().map(ExperimentRow::judgement).collect();
         assert_eq!(
             judgements,
             [None, Some(Judgement::Worse), Some(Judgement::Better), Some(Judgement::Same)]
@@ -247,7 +253,7 @@ mod tests {
     fn rows_between_sites_are_looked_at_together() {
         let between = |source: &str, target: &str, rate: f64| {
             let sites = Some(Sites { source: source.into(), target: target.into(), family: None });
-            Row { sites, ..row(&format!("{source}-{target}"), "1280", &around(rate)) }
+            ExperimentRow { sites, ..row(&format!("{source}-{target}"), "1280", &around(rate)) }
         };
         let mut rows = vec![
             between("A", "B", 1e9),
@@ -262,7 +268,8 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((found[0].id.as_str(), found[0].test.as_str()), ("site-slow-in", "throughput"));
         // A path that cannot run here is no path that fails.
-        rows[1] = Row { unavailable: true, runs: Vec::new(), figures: Vec::new(), ..rows[1].clone() };
+        rows[1] =
+            ExperimentRow { unavailable: true, runs: Vec::new(), figures: Vec::new(), ..rows[1].clone() };
         assert!(together(&rows).iter().all(|one| !one.title.contains("A to C")), "{rows:?}");
         rows.iter_mut().for_each(|row| row.sites = None);
         assert!(together(&rows).is_empty());

@@ -191,7 +191,7 @@ fn texts(value: Option<Value<'_>>) -> Vec<String> {
 fn text_of(file: &FilePath) -> io::Result<String> {
     let about = std::fs::metadata(file)?;
     if !about.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a file"));
     }
     if about.len() > LARGEST {
         let what = format!("it has {} bytes, and no plan has more than {LARGEST}", about.len());

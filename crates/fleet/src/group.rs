@@ -90,18 +90,18 @@ pub fn start(
             offsets.insert(agent.clone(), offset(broker, clock, agent)?);
         }
     }
-    let asked = jobs.iter().map(|(agent, job)| {
+    let requests = jobs.iter().map(|(agent, job)| {
         let command = encoded(&Command::Prepare(Box::new(job.clone())));
         Ok((agent, broker.request(&format!("pm.cmd.{agent}"), &command)?))
     });
-    for (agent, mut mailbox) in asked.collect::<Result<Vec<_>>>()? {
+    for (agent, mut mailbox) in requests.collect::<Result<Vec<_>>>()? {
         let answer = mailbox.next(ANSWER_WITHIN)?;
         let answer =
             answer.ok_or_else(|| FleetError::TimedOut { operation: "prepare", object: agent.clone() })?;
         match decoded(&answer.data)? {
             Answer::Ready => {}
             Answer::Refused(why) => return Err(FleetError::Refused { agent: agent.clone(), why }),
-            Answer::Clock(_) | Answer::Stopped | Answer::Said(_) => {
+            Answer::Clock(_) | Answer::Stopped | Answer::Text(_) => {
                 return Err(FleetError::malformed("the answer of an agent", "readiness was asked for"));
             }
         }
@@ -219,7 +219,7 @@ mod tests {
             2,
             &[outcome("ams", 1000, 2000), outcome("fra", 1530, 2530)],
         );
-        assert_eq!((report.start_skew, report.skew_error), (Nanos(30), Nanos(7)));
+        assert_eq!((report.start_skew, report.skew_error), (Nanos::from_nanos(30), Nanos::from_nanos(7)));
         assert_eq!(report.overlap, Some((WallTime(1030), WallTime(2000))));
         assert!((report.overlap_share - 0.97).abs() < 1e-9);
         assert_eq!(report.void, None);

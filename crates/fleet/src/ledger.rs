@@ -254,7 +254,7 @@ mod tests {
         ledger.running("c", "ams");
         assert!(ledger.end("d", RunState::Done));
         assert!(ledger.sweep(DEADLINE).is_empty(), "the deadline itself is in time");
-        assert_eq!(ledger.sweep(DEADLINE + Nanos(1)), ["a", "b", "c"]);
+        assert_eq!(ledger.sweep(DEADLINE + Nanos::from_nanos(1)), ["a", "b", "c"]);
         let reason = |run| ledger.row(run).and_then(|row| row.state.reason()).unwrap_or_default().to_owned();
         assert_eq!(reason("a"), "no agent has taken it");
         assert_eq!(reason("b"), "fra was last heard 40 s ago");

@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 
 /// A place that measures: an agent and what its runs need.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Site {
+pub struct MeshSite {
     /// The agent's name.
     pub agent: String,
     /// The resources that each of its runs needs, whichever the other site is.
     pub resources: Vec<Resource>,
 }
 
-impl Site {
+impl MeshSite {
     /// A site whose agent has one interface for its runs.
     #[must_use]
-    pub fn sole(agent: impl Into<String>) -> Site {
+    pub fn sole(agent: impl Into<String>) -> MeshSite {
         let agent = agent.into();
         let resources = vec![Resource::sole(format!("nic.{agent}"))];
-        Site { agent, resources }
+        MeshSite { agent, resources }
     }
 }
 
@@ -84,10 +84,10 @@ impl MeshPlan {
     #[must_use]
     pub fn new(
         mesh: &str,
-        sites: &[Site],
+        sites: &[MeshSite],
         pairs: Option<&[Pair]>,
         crossings: &[Crossing],
-        runs: impl Fn(&Site, &Site) -> Vec<RunRequest>,
+        runs: impl Fn(&MeshSite, &MeshSite) -> Vec<RunRequest>,
     ) -> MeshPlan {
         let shared: Vec<SharedLink> = crossings.iter().map(|crossing| shared_link(sites, crossing)).collect();
         let rounds: Rounds = match pairs {
@@ -116,7 +116,7 @@ impl MeshPlan {
     #[must_use]
     pub fn together(
         mesh: &str,
-        sites: &[Site],
+        sites: &[MeshSite],
         crossings: &[Crossing],
         runs: Vec<(Pair, RunRequest)>,
     ) -> MeshPlan {
@@ -196,13 +196,18 @@ fn links_of(pair: Pair, crossings: &[Crossing], shared: &[SharedLink]) -> Vec<Re
     crossed.map(|(crossing, _)| crossing.link.clone()).collect()
 }
 
-fn shared_link(sites: &[Site], crossing: &Crossing) -> SharedLink {
+fn shared_link(sites: &[MeshSite], crossing: &Crossing) -> SharedLink {
     let number = |agent: &str| sites.iter().position(|site| site.agent == agent);
     let pairs = crossing.pairs.iter().filter_map(|(a, b)| Pair::new(number(a)?, number(b)?));
     SharedLink { pairs: pairs.collect(), capacity: crossing.link.capacity as usize }
 }
 
-fn planned(mesh: &str, (a, b): (&Site, &Site), links: &[Resource], request: RunRequest) -> PlannedRun {
+fn planned(
+    mesh: &str,
+    (a, b): (&MeshSite, &MeshSite),
+    links: &[Resource],
+    request: RunRequest,
+) -> PlannedRun {
     let needed = a.resources.iter().chain(&b.resources).chain(&request.resources).chain(links);
     let mut resources: Vec<Resource> = Vec::new();
     for resource in needed {
@@ -249,14 +254,14 @@ mod tests {
         }
     }
 
-    fn both_ways(a: &Site, _: &Site) -> Vec<RunRequest> {
+    fn both_directions(a: &MeshSite, _: &MeshSite) -> Vec<RunRequest> {
         ["up", "down"].map(|part| request(&a.agent, part, Class::Exclusive)).to_vec()
     }
 
     #[test]
     fn a_mesh_of_a_hundred_sites_takes_39_6_minutes() {
-        let sites: Vec<Site> = (0..100).map(|number| Site::sole(format!("s{number}"))).collect();
-        let plan = MeshPlan::new("m", &sites, None, &[], both_ways);
+        let sites: Vec<MeshSite> = (0..100).map(|number| MeshSite::sole(format!("s{number}"))).collect();
+        let plan = MeshPlan::new("m", &sites, None, &[], both_directions);
         assert_eq!((plan.rounds.len(), plan.runs()), (99, 9900));
         assert_eq!(plan.duration(), Nanos::from_secs(99 * 24));
         let names: std::collections::HashSet<&str> =
@@ -266,10 +271,10 @@ mod tests {
 
     #[test]
     fn shared_links_are_kept_and_light_runs_stand_beside() {
-        let sites: Vec<Site> = ["a", "b", "c", "d"].map(Site::sole).to_vec();
+        let sites: Vec<MeshSite> = ["a", "b", "c", "d"].map(MeshSite::sole).to_vec();
         let pairs = vec![("a".to_owned(), "b".to_owned()), ("c".to_owned(), "d".to_owned())];
         let backbone = Crossing { link: Resource::sole("link.backbone"), pairs };
-        let runs = |a: &Site, _: &Site| {
+        let runs = |a: &MeshSite, _: &MeshSite| {
             vec![request(&a.agent, "up", Class::Exclusive), request(&a.agent, "rtt", Class::Background)]
         };
         let plan = MeshPlan::new("m", &sites, None, &[backbone], runs);

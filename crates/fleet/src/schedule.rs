@@ -202,12 +202,12 @@ mod tests {
     proptest! {
         #[test]
         fn jitter_is_the_jobs_own_and_within_the_splay(job in "[a-z]{1,12}", after in 0_u64..4_000_000_000) {
-            let one = Schedule::parse("@every 1h", None, &job, None).expect("a schedule");
+            let first = Schedule::parse("@every 1h", None, &job, None).expect("a schedule");
             let other = Schedule::parse("@every 1h", None, &job, None).expect("a schedule");
             let after = WallTime(after * 1_000_000_000);
-            prop_assert_eq!(one.next(after), other.next(after));
-            prop_assert!(one.jitter() <= Nanos::from_secs(300));
-            let next = one.next(after).expect("a next time");
+            prop_assert_eq!(first.next(after), other.next(after));
+            prop_assert!(first.jitter() <= Nanos::from_secs(300));
+            let next = first.next(after).expect("a next time");
             prop_assert!(next > after && next - after <= Nanos::from_secs(3600));
         }
     }

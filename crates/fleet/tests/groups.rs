@@ -8,7 +8,7 @@ use pathmeter_fleet::coordinator::Coordinator;
 use pathmeter_fleet::group::judge;
 use pathmeter_fleet::job::{AgentJob, End, Outcome};
 use pathmeter_fleet::lease::{About, Acquired, COORDINATOR, Claim, Class, Lease, Resource, holder};
-use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
+use pathmeter_fleet::mesh::{MeshPlan, MeshSite, RunRequest};
 use pathmeter_fleet::results::InMemory;
 use pathmeter_fleet::rounds::Pair;
 use pathmeter_fleet::spool::Spool;
@@ -90,7 +90,7 @@ struct Coordinated {
 }
 
 fn plan() -> MeshPlan {
-    let sites: Vec<Site> = AGENTS.iter().map(|name| Site::sole(*name)).collect();
+    let sites: Vec<MeshSite> = AGENTS.iter().map(|name| MeshSite::sole(*name)).collect();
     let run = |(a, b): (usize, usize)| {
         let request = RunRequest {
             agent: AGENTS[a].into(),
@@ -119,7 +119,7 @@ fn a_group_starts_at_one_time() {
         assert!(began >= started.at, "{outcome:?}");
     }
     let report = judge(&started, 3, &outcomes);
-    assert!(report.start_skew < Nanos::from_secs(600), "on one clock, whatever lon's says: {report:?}");
+    assert!(report.start_skew < Nanos::from_secs(600), "on one clock, whatever lon's shows: {report:?}");
     assert_eq!(report.void.is_none(), report.overlap_share >= 0.9, "{report:?}");
 }
 
@@ -153,7 +153,7 @@ fn a_group_waits_for_a_host_that_is_in_use() {
         }
         false
     });
-    assert!(released.load(Ordering::SeqCst), "the group was held up");
+    assert!(released.load(Ordering::SeqCst), "the group was delayed");
     assert!(coordinated.started.is_some());
     assert_eq!(results.all().outcomes.len(), 3);
 }

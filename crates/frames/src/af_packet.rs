@@ -81,7 +81,7 @@ impl Clocks {
 }
 
 /// Largest distance of two readings without an interruption between them.
-const CLOSE: Nanos = Nanos(500);
+const CLOSE: Nanos = Nanos::from_nanos(500);
 const MOST_READINGS: u32 = 10;
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ mod tests {
         let sent = send(&burst, &Stop::default(), 64, &mut hand_over).unwrap();
         assert_eq!((sent.frames, times.len()), (1500, 1500));
         // The frames that were handed over at once were delayed within the call, and stay within the allowance.
-        assert!(sent.held >= Nanos(40_000_000 - 2_000_000), "{sent:?}");
+        assert!(sent.held >= Nanos::from_nanos(40_000_000 - 2_000_000), "{sent:?}");
         assert!(sent.late >= Nanos::from_millis(19) && sent.late <= sent.held, "{sent:?}");
         assert!(sent.time >= Nanos(burst.due_ps(1499) / 1000) + sent.held, "{sent:?}");
         // Frames of a millisecond, those that were late by as much, and those that became due while a call took as long.

@@ -85,13 +85,13 @@ pub(super) struct Reading {
     pub(super) ended: bool,
     /// ping's summary was there.
     pub(super) counted: bool,
-    /// A server said that it listens, or that a client came.
+    /// A server reported that it listens, or that a client came.
     pub(super) listening: bool,
-    /// A client said whom it calls.
+    /// A client named the host it connects to.
     pub(super) headed: bool,
     /// The tool was interrupted, or there was an error.
     pub(super) failed: bool,
-    /// A client of iPerf2 said whom it calls.
+    /// A client of iPerf2 named the host it connects to.
     pub(super) called: bool,
     /// The tool could not connect.
     pub(super) refused: bool,

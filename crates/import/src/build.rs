@@ -1,4 +1,4 @@
-//! Putting a throughput run together from what an output told, through the same events as a live run.
+//! Putting a throughput run together from what an output reported, through the same events as a live run.
 
 mod line_rate;
 pub(super) mod possible;
@@ -19,7 +19,7 @@ use model::units::{Bytes, Nanos};
 use possible::Figure;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Everything an output told of a throughput test. The client is this end, whichever end printed it.
+/// Everything an output reported of a throughput test. The client is this end, whichever end printed it.
 #[derive(Clone, Debug)]
 pub(super) struct ParsedRun {
     pub(super) tool: Tool,
@@ -34,14 +34,14 @@ pub(super) struct ParsedRun {
     pub(super) interval: Nanos,
     /// TCP segments, payload in bytes.
     pub(super) mss: Option<u32>,
-    /// Whether they carry timestamps, where more than their size tells it.
+    /// Whether they carry timestamps, where more than their size shows it.
     pub(super) timestamps: Option<bool>,
     /// MTU of the path that is to be reckoned with, where datagrams do not fit it.
     pub(super) mtu: Option<u32>,
     pub(super) samples: Vec<IntervalSample>,
     pub(super) at_client: SideResult,
     pub(super) at_server: SideResult,
-    /// Whether the sender told how many segments it sent again.
+    /// Whether the sender reported its retransmits.
     pub(super) resent_known: bool,
     /// Whether the receiver reported how many datagrams arrived after later ones.
     pub(super) disorder_known: bool,
@@ -228,7 +228,7 @@ impl ParsedRun {
         }
     }
 
-    /// Segments that the reader knows stand for those that the output does not tell.
+    /// Segments that the reader knows stand for those that the output does not report.
     fn assume_segments(&mut self) {
         if let Some(mss) =
             self.known.mss.filter(|_| self.mss.is_none() && self.test.transport == Transport::Tcp)
@@ -408,7 +408,7 @@ pub(super) fn total(
 
 /// An end of a short test may count so much longer than the other.
 const LATE_END: Nanos = Nanos::from_millis(200);
-/// An address that no output told.
+/// An address that no output reported.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 const UNKNOWN_HOST: &str = "the far end";
 /// The option of TCP that most systems send with each segment, bytes (RFC 7323).

@@ -16,11 +16,11 @@ impl Command {
         if line.len() > LONGEST || !line.contains("iperf") {
             return None;
         }
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let at = words.iter().position(|word| tool(word).is_some())?;
-        let args: Vec<String> = words[at + 1..].iter().map(|word| (*word).to_owned()).collect();
+        let tokens: Vec<&str> = line.split_whitespace().collect();
+        let at = tokens.iter().position(|word| tool(word).is_some())?;
+        let args: Vec<String> = tokens[at + 1..].iter().map(|word| (*word).to_owned()).collect();
         let is_command = args.first().is_some_and(|first| first.starts_with('-'));
-        is_command.then_some(Command { tool: tool(words[at])?, args })
+        is_command.then_some(Command { tool: tool(tokens[at])?, args })
     }
 
     /// The size of segments that was asked for.
@@ -88,18 +88,18 @@ mod tests {
 
     #[test]
     fn commands_behind_prompts() {
-        let of = |line: &str| {
+        let options_of = |line: &str| {
             Command::from_line(line).map(|command| (command.mss(), command.rate().map(|rate| rate.0)))
         };
-        assert_eq!(of("user@host:~$ iperf3 -c 10.0.0.2 -M 1460"), Some((Some(1460), None)));
-        assert_eq!(of("# /usr/bin/iperf -c h --mss=1400 -u"), Some((Some(1400), Some(1_000_000))));
+        assert_eq!(options_of("user@host:~$ iperf3 -c 10.0.0.2 -M 1460"), Some((Some(1460), None)));
+        assert_eq!(options_of("# /usr/bin/iperf -c h --mss=1400 -u"), Some((Some(1400), Some(1_000_000))));
         assert_eq!(
-            of("PS C:\\> .\\iperf3.exe -c h -u -b 2.5G -M1200"),
+            options_of("PS C:\\> .\\iperf3.exe -c h -u -b 2.5G -M1200"),
             Some((Some(1200), Some(2_500_000_000)))
         );
-        assert_eq!(of("iperf3 -c h -u -b 0"), Some((None, Some(0))));
+        assert_eq!(options_of("iperf3 -c h -u -b 0"), Some((None, Some(0))));
         for line in ["iperf3: error - unable to connect", "iperf Done.", "see iperf3 for more", ""] {
-            assert_eq!(of(line), None, "{line}");
+            assert_eq!(options_of(line), None, "{line}");
         }
     }
 }

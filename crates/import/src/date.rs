@@ -4,22 +4,22 @@ use model::time::WallTime;
 
 /// `Sat, 21 Nov 2026 00:31:23 GMT` (RFC 1123), as iPerf3 prints it.
 pub(super) fn rfc1123(text: &str) -> Option<WallTime> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let [_, day, month, year, time, "GMT" | "UTC"] = words.as_slice() else { return None };
+    let tokens: Vec<&str> = text.split_whitespace().collect();
+    let [_, day, month, year, time, "GMT" | "UTC"] = tokens.as_slice() else { return None };
     let month = MONTHS.iter().position(|name| name == month)? + 1;
     format!("{year}-{month:02}-{day:0>2}T{time}Z").parse().ok()
 }
 
 /// The time of a head of a line: a date of RFC 3339 or of `ctime`, seconds since 1970, or a time of day alone, which counts from 1970 and
-/// says only how far lines are apart. Without a zone it is taken to be UTC.
+/// states only how far lines are apart. Without a zone it is taken to be UTC.
 pub(super) fn stamp(head: &str) -> Option<WallTime> {
-    let words: Vec<&str> = head
+    let tokens: Vec<&str> = head
         .split([' ', '"'])
         .filter(|word| !word.is_empty())
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
         .collect();
-    let dated = words.iter().find_map(|word| rfc3339(word));
-    dated.or_else(|| ctime(&words)).or_else(|| words.iter().find_map(|word| epoch(word)))
+    let dated = tokens.iter().find_map(|word| rfc3339(word));
+    dated.or_else(|| ctime(&tokens)).or_else(|| tokens.iter().find_map(|word| epoch(word)))
 }
 
 /// Whether a word is that of a day or a month.

@@ -18,12 +18,12 @@ pub(super) fn gaps(parsed: &mut ParsedRun) {
 /// Where the receiver accounts for less than half of what was sent, its loss is not that of the test.
 fn mostly_unseen(parsed: &mut ParsedRun) {
     for direction in Direction::BOTH {
-        let of = |role: Role, count: fn(&UdpCounters) -> u64| {
+        let count_of = |role: Role, count: fn(&UdpCounters) -> u64| {
             let counters = parsed.rows(direction, role).filter_map(|row| row.udp.as_ref());
             counters.map(count).fold(0, u64::saturating_add)
         };
-        let sent = of(Role::Sender, |udp| udp.datagrams);
-        let known = of(Role::Receiver, |udp| udp.datagrams.saturating_add(udp.lost));
+        let sent = count_of(Role::Sender, |udp| udp.datagrams);
+        let known = count_of(Role::Receiver, |udp| udp.datagrams.saturating_add(udp.lost));
         if known > 0 && known.saturating_mul(2) < sent {
             let text = format!(
                 "The receiver accounts for {known} of the {sent} datagrams sent {direction}: whether the others were lost is not known."
@@ -71,7 +71,7 @@ pub(super) fn rate_asked(parsed: &mut ParsedRun) {
     parsed.test.bitrate = rate.filter(|rate| rate.0 > 0);
 }
 
-/// Says where what an end says of the other is not what that one says of itself.
+/// Reports where the two ends' figures of one of them differ.
 pub(super) fn compare(parsed: &mut ParsedRun, of_other: &StreamResult, of_itself: &StreamResult) {
     let direction = of_itself.direction;
     let text = match (&of_other.udp, &of_itself.udp) {
@@ -79,7 +79,7 @@ pub(super) fn compare(parsed: &mut ParsedRun, of_other: &StreamResult, of_itself
             let all = own.datagrams.saturating_add(own.lost).max(other.datagrams.saturating_add(other.lost));
             (own.lost.abs_diff(other.lost) > all / 50 + A_FEW).then(|| {
                 format!(
-                    "The output contradicts itself {direction}: the summary says that {} of {all} datagrams were lost, the receiver's own output {}.",
+                    "The output contradicts itself {direction}: the summary reports that {} of {all} datagrams were lost, the receiver's own output {}.",
                     other.lost, own.lost
                 )
             })
@@ -88,7 +88,7 @@ pub(super) fn compare(parsed: &mut ParsedRun, of_other: &StreamResult, of_itself
             let (other, own) = (of_other.bytes.0, of_itself.bytes.0);
             (own.abs_diff(other) > own.max(other) / 5).then(|| {
                 format!(
-                    "The output contradicts itself {direction}: the summary says that {} arrived, the receiver's own output {}.",
+                    "The output contradicts itself {direction}: the summary reports that {} arrived, the receiver's own output {}.",
                     of_other.bytes, of_itself.bytes
                 )
             })

@@ -168,7 +168,7 @@ struct Shape {
     is_name: bool,
 }
 
-/// A word and a blank stand before anything: only digits and marks tell a head.
+/// A word and a blank stand before anything: only digits and marks make a heading.
 fn is_distinct(shape: &str) -> bool {
     shape == " " || shape.contains(|c: char| c != 'w' && c != ' ')
 }

@@ -6,7 +6,7 @@ mod ends;
 mod lines;
 
 use super::block::{Block, Mark, Reading, unresolved};
-use super::row::Row;
+use super::row::IperfRow;
 use super::{Imported, Known, Tool};
 
 /// The role of a line in an output of iPerf2.
@@ -14,7 +14,7 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     if !line.starts_with('[') && csv::is_row(line) {
         return of_csv(line, block);
     }
-    let row = Row::padded(line).is_some_and(|padded| !padded);
+    let row = IperfRow::padded(line).is_some_and(|padded| !padded);
     if row && block.is_some_and(|block| !is_csv(block)) {
         return Mark::Part;
     }

@@ -6,20 +6,20 @@ pub(super) mod json;
 mod lines;
 
 use super::block::{Block, Mark, is_unconnected};
-use super::row::Row;
+use super::row::IperfRow;
 use super::{Imported, Known};
 
 /// The role of a line in an output of iPerf3.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     let is_row = line.starts_with('[');
     let Some(block) = block else {
-        let row = is_row && Row::padded(line).is_some_and(|padded| padded);
+        let row = is_row && IperfRow::padded(line).is_some_and(|padded| padded);
         let own = row || lines::begins(line) || lines::is_header(line) || line.starts_with("iperf3: ");
         return if own { Mark::First } else { Mark::No };
     };
     let reading = block.reading;
     // Where iPerf3's intervals grow long their blanks go, as iPerf2's have none.
-    if is_row && !reading.ended && Row::padded(line).is_some() {
+    if is_row && !reading.ended && IperfRow::padded(line).is_some() {
         return Mark::Part;
     }
     let begins = lines::begins(line);
@@ -38,7 +38,7 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     match () {
         () if client_again || server_again || version_again || error_again => Mark::First,
         () if begins || lines::is_part(line) => Mark::Part,
-        () if Row::padded(line).is_some() && !reading.ended => Mark::Part,
+        () if IperfRow::padded(line).is_some() && !reading.ended => Mark::Part,
         () => Mark::No,
     }
 }

@@ -234,7 +234,7 @@ fn object_length(text: &str) -> Option<usize> {
     length
 }
 
-/// Every bracket outside of strings, until told to stop.
+/// Every bracket outside of strings, until a visitor stops it.
 fn scan(text: &str, mut bracket: impl FnMut(usize, u8) -> bool) {
     let (mut quoted, mut escaped) = (false, false);
     for (at, byte) in text.bytes().enumerate() {

@@ -1,4 +1,4 @@
-//! Putting a latency run together from what an output told, through the same events as a live run.
+//! Putting a latency run together from what an output reported, through the same events as a live run.
 
 use super::{Imported, Tool};
 use insight::run_of_events;
@@ -20,7 +20,7 @@ use model::time::WallTime;
 use model::units::{Nanos, PacketRate};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Everything an output told of round trips on one way.
+/// Everything an output reported of round trips on one path.
 #[derive(Clone, Debug)]
 pub(super) struct ParsedRun {
     pub(super) tool: Tool,
@@ -35,7 +35,7 @@ pub(super) struct ParsedRun {
     /// Absent: none that we speak, and the run has no plan.
     pub(super) protocol: Option<LatencyProtocol>,
     pub(super) mode: LatencyMode,
-    /// Messages a second that were asked for.
+    /// Messages per second that were asked for.
     pub(super) rate: Option<PacketRate>,
     pub(super) transport: Transport,
     /// Bytes of a message; 0: not known.
@@ -301,7 +301,7 @@ fn is_possible(rtt: &Distribution) -> bool {
             && max.is_none_or(|max| mean.0 <= max.0.saturating_add(roughly(max)))
 }
 
-/// An address that no output told.
+/// An address that no output reported.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 const PERCENTS: [f64; 7] = [25.0, 50.0, 75.0, 90.0, 99.0, 99.9, 99.99];
 const MOST_OUTLIERS: usize = 16;

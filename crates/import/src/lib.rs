@@ -1,9 +1,9 @@
 //! Outputs of other tools, and our own documents, read back as runs: so that old results have the same tables, arithmetic
 //! and findings as fresh ones.
 //!
-//! Text in, runs out. What a file is, is told by its content; one file can hold many outputs, one after another, with
+//! Text in, runs out. What a file is, is recognised by its content; one file can hold many outputs, one after another, with
 //! anything between them. Where a tool's own summary is wrong, as iPerf3's server totals of 0.00 Bytes, the figures are
-//! rebuilt from its intervals and the run carries a warning that says so.
+//! rebuilt from its intervals and the run carries a warning that reports it.
 
 mod block;
 mod build;
@@ -54,7 +54,7 @@ use units::Window;
 pub struct Imported {
     /// The tool whose output it was.
     pub tool: Tool,
-    /// Its version, where the output tells.
+    /// Its version, where the output reports it.
     pub version: Option<String>,
     /// First line of the output in the text, from 1.
     pub line: usize,
@@ -202,7 +202,7 @@ fn is_claimed(line: &str) -> bool {
         || qperf::is_part(line)
 }
 
-/// The way to read one tool's text.
+/// The reader of one tool's text.
 struct Reader {
     tool: Tool,
     /// The role of a line in this tool's output, behind the lines of a block of its own.

@@ -1,4 +1,4 @@
-//! Outputs of two clients in one file, line by line: told apart where the numbers of their streams and their hosts make it
+//! Outputs of two clients in one file, line by line: distinguished where the numbers of their streams and their hosts make it
 //! certain, else refused.
 
 use super::block::Block;
@@ -88,7 +88,7 @@ fn block_of_client(block: &Block, client: IpAddr, owners: &[(String, IpAddr)]) -
 }
 
 /// A block for each heading: the connections to its host, and the rows of their numbers. Sums, and what has no number,
-/// belong to nobody. `None`: a number or a host is used twice.
+/// belong to no client. `None`: a number or a host is used twice.
 fn apart(block: &Block, headings: &[&str]) -> Option<Vec<Block>> {
     let mut owners: Vec<(String, usize)> = Vec::new();
     for line in block.lines.iter() {
@@ -125,13 +125,13 @@ fn owned_block(block: &Block, heading: &str, index: usize, owners: &[(String, us
     own
 }
 
-/// A run without figures, and the way out.
+/// A run without figures, and the remedy.
 fn refused(name: &str, block: &Block, headings: &[&str], known: Known) -> Box<Imported> {
     let protocol = if block.tool == Tool::Iperf3 { ProtocolName::Iperf3 } else { ProtocolName::Foreign };
     let mut parsed = ParsedRun::new(block.tool, block.line, protocol, TestSpec::new(Transport::Tcp), known);
     let why = format!(
-        "The outputs of {} clients are mixed here line by line, and what tells them apart is the same: no figure can be \
-         said to be of one of them. Write each output into a file of its own.",
+        "The outputs of {} clients are mixed here line by line, and what distinguishes them is the same: no figure can be \
+         attributed to one of them. Write each output into a file of its own.",
         headings.len()
     );
     parsed.warn("mixed-outputs", why.clone());

@@ -74,18 +74,18 @@ mod tests {
 
     #[test]
     fn names_are_short_and_differ() {
-        let of = |files: &[(&str, usize)]| names(files);
+        let names_of = |files: &[(&str, usize)]| names(files);
         assert_eq!(
-            of(&[("a/sockperf-tcp-default-snat.txt", 1), ("a/sockperf-tcp-public-ip.txt", 1)]),
+            names_of(&[("a/sockperf-tcp-default-snat.txt", 1), ("a/sockperf-tcp-public-ip.txt", 1)]),
             ["default-snat", "public-ip"]
         );
-        assert_eq!(of(&[("x.log", 3), ("x.log", 40)]), ["x:3", "x:40"]);
-        assert_eq!(of(&[("standard input", 1)]), ["standard input"]);
-        assert_eq!(of(&[("run-.txt", 1), ("run-2", 1)]), ["run-", "run-2"]);
-        assert_eq!(of(&[("run", 1), ("run-2", 1)]), ["run", "run-2"]);
-        assert_eq!(of(&[("d/i3.txt", 1), ("i3.json", 1)]), ["i3.txt", "i3.json"], "two of one stem");
-        assert_eq!(of(&[("a/i3.txt", 1), ("b/i3.txt", 1)]), ["a/i3.txt", "b/i3.txt"]);
-        assert_eq!(of(&[("äé-1.txt", 1), ("äè-1.txt", 1)]), ["äé-1", "äè-1"]);
+        assert_eq!(names_of(&[("x.log", 3), ("x.log", 40)]), ["x:3", "x:40"]);
+        assert_eq!(names_of(&[("standard input", 1)]), ["standard input"]);
+        assert_eq!(names_of(&[("run-.txt", 1), ("run-2", 1)]), ["run-", "run-2"]);
+        assert_eq!(names_of(&[("run", 1), ("run-2", 1)]), ["run", "run-2"]);
+        assert_eq!(names_of(&[("d/i3.txt", 1), ("i3.json", 1)]), ["i3.txt", "i3.json"], "two of one stem");
+        assert_eq!(names_of(&[("a/i3.txt", 1), ("b/i3.txt", 1)]), ["a/i3.txt", "b/i3.txt"]);
+        assert_eq!(names_of(&[("äé-1.txt", 1), ("äè-1.txt", 1)]), ["äé-1", "äè-1"]);
     }
 
     #[test]

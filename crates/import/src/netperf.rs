@@ -163,8 +163,8 @@ impl Heading {
 
 /// The figures of a row of nothing else; none of any other line.
 fn numbers(line: &str) -> Vec<&str> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    if words.iter().all(|word| Printed::from_text(word).is_some()) { words } else { Vec::new() }
+    let tokens: Vec<&str> = line.split_whitespace().collect();
+    if tokens.iter().all(|word| Printed::from_text(word).is_some()) { tokens } else { Vec::new() }
 }
 
 /// Bits per second of one unit of the throughput's column.
@@ -262,7 +262,7 @@ fn request(heading: &Heading, block: &Block, rows: &[Vec<&str>]) -> Option<laten
     (parsed.transport, parsed.elapsed) = (heading.transport, elapsed);
     parsed.size = row[2].parse().unwrap_or_default();
     let burst = burst(block);
-    // Those of a burst are on their way together.
+    // Those of a burst are in flight together.
     let each = f64::from(burst.saturating_add(1)) / rate;
     parsed.of_mean(Nanos((each * 1e9) as u64), (rate * elapsed.as_secs_f64()).round() as u64);
     if heading.kind == Kind::Connect {
@@ -274,7 +274,7 @@ fn request(heading: &Heading, block: &Block, rows: &[Vec<&str>]) -> Option<laten
     Some(parsed)
 }
 
-/// Requests beyond one that are on their way together.
+/// Requests beyond one that are in flight together.
 fn burst(block: &Block) -> u32 {
     let first = block.lines.first().and_then(|line| line.split_once("first burst ")).map(|(_, count)| count);
     first.and_then(|count| count.split_whitespace().next()?.parse::<u32>().ok()).unwrap_or_default()

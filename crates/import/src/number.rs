@@ -82,7 +82,7 @@ pub(super) struct Agreed {
     pub(super) contradictory: bool,
 }
 
-/// The amount and the time that fit all three. A time that is rounded more than the others gives way to them: a printed rate is
+/// The amount and the time that fit all three. A time that is rounded more than the others yields to them: a printed rate is
 /// not overruled by it. `half`: half of the last digit of the time.
 pub(super) fn agreed(bytes: Printed, rate: Option<Printed>, elapsed: Nanos, half: Nanos) -> Agreed {
     let plain = Agreed { bytes: refined(bytes, rate, elapsed), elapsed, contradictory: false };
@@ -236,7 +236,7 @@ mod tests {
         // 161 MBytes in 10.17 s would print 133 Mbit/s, were it not less than 161 by up to a half.
         let bytes = Printed::bytes("161", "MBytes").unwrap();
         let rate = Printed::rate("132", "Mbits/sec");
-        let found = refined(bytes, rate, Nanos(10_170_000_000)).0 as f64 * 8.0 / 10.17;
+        let found = refined(bytes, rate, Nanos::from_millis(10_170)).0 as f64 * 8.0 / 10.17;
         assert!((132.38e6..132.5e6).contains(&found), "{found}");
     }
 

@@ -157,7 +157,7 @@ fn remarks(parsed: &mut ParsedRun, output: &Output) {
     let objection = |(refusal, count): &(Refusal, u64)| {
         let by = refusal.from.map_or_else(|| "this host".into(), |from| from.to_string());
         let times = if *count == 1 { String::new() } else { format!(" ({count} times)") };
-        format!("{by} says \"{}\"{times}", refusal.what)
+        format!("{by} reports \"{}\"{times}", refusal.what)
     };
     if !output.refusals.is_empty() {
         let text = output.refusals.kinds().take(MOST_SAYINGS).map(objection).collect::<Vec<_>>().join("; ");

@@ -61,9 +61,9 @@ fn test(line: &str) -> Option<(Transport, What)> {
 /// `    bw              =  1.96 GB/sec`: what, and how much of which unit.
 fn figure(line: &str) -> Option<(String, String, String)> {
     let (name, value) = line.split_once(" =  ")?;
-    let mut words = value.split_whitespace();
-    let number = words.next().filter(|word| Printed::from_text(word).is_some() || whole(word).is_some())?;
-    Some((name.trim().to_owned(), number.to_owned(), words.next().unwrap_or_default().to_owned()))
+    let mut tokens = value.split_whitespace();
+    let number = tokens.next().filter(|word| Printed::from_text(word).is_some() || whole(word).is_some())?;
+    Some((name.trim().to_owned(), number.to_owned(), tokens.next().unwrap_or_default().to_owned()))
 }
 
 /// `192.0.2.1: failed to connect`, `getaddrinfo failed: Name or service not known`: the host where it is named, and why nothing was measured.

@@ -58,7 +58,7 @@ pub(super) fn field_in(text: &str, line: &str) -> Option<(usize, String, Option<
     Some((start, inner, None))
 }
 
-/// Whether a text may have something that [`value_in`] finds and that is no JSON.
+/// Whether a text may have something that [`value_in`] finds and that is not JSON.
 pub(super) fn is_possible(text: &str) -> bool {
     text.contains("\\n") || text.contains("['")
 }

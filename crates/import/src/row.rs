@@ -6,7 +6,7 @@ use model::units::Nanos;
 
 /// A row: `[  5]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    0   1.37 MBytes`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Row<'a> {
+pub(super) struct IperfRow<'a> {
     pub(super) id: Id,
     /// The second pair of brackets of iPerf3, `TX-C`, or `*`: the return path of a stream of iPerf2.
     pub(super) role: Option<&'a str>,
@@ -43,9 +43,9 @@ pub(super) struct Losses {
     pub(super) total: i64,
 }
 
-impl<'a> Row<'a> {
+impl<'a> IperfRow<'a> {
     /// Reads a line that is one; `None` of any other.
-    pub(super) fn from_line(line: &'a str) -> Option<Row<'a>> {
+    pub(super) fn from_line(line: &'a str) -> Option<IperfRow<'a>> {
         let Head { id, role, start, end, half, bytes, padded, rest } = Head::from_line(line)?;
         let (number, behind) = first_word(rest);
         let (unit, behind) = first_word(behind);
@@ -56,7 +56,7 @@ impl<'a> Row<'a> {
         let (sends, rest) = without_last(rest, "sender");
         let (receives, rest) = if sends { (false, rest) } else { without_last(rest, "receiver") };
         let sender = (sends || receives).then_some(sends);
-        Some(Row { id, role, start, end, half, bytes, rate, rest, omitted, sender, padded })
+        Some(IperfRow { id, role, start, end, half, bytes, rate, rest, omitted, sender, padded })
     }
 
     /// Whether a line is a row, and if so whether at least two blanks stand before `sec`.
@@ -264,23 +264,24 @@ mod tests {
 
     #[test]
     fn rows_of_both() {
-        let row = Row::from_line(
+        let row = IperfRow::from_line(
             "[  5][TX-C]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    3   1.37 MBytes       ",
         )
         .unwrap();
         assert_eq!((row.id, row.role, row.padded), (Id::Stream(5), Some("TX-C"), true));
-        assert_eq!((row.end, row.count()), (Nanos(1_000_000_000), Some(3)));
-        let row =
-            Row::from_line("[SUM]  0.0- 1.0 sec  1,02 GBytes  8,79 Gbits/sec   0.019 ms    0/ 1704 (0%)")
-                .unwrap();
+        assert_eq!((row.end, row.count()), (Nanos::from_secs(1), Some(3)));
+        let row = IperfRow::from_line(
+            "[SUM]  0.0- 1.0 sec  1,02 GBytes  8,79 Gbits/sec   0.019 ms    0/ 1704 (0%)",
+        )
+        .unwrap();
         assert_eq!((row.id, row.padded), (Id::Sum, false));
-        assert_eq!(row.losses(), Some(Losses { jitter: Nanos(19_000), lost: 0, total: 1704 }));
-        let row = Row::from_line(
+        assert_eq!(row.losses(), Some(Losses { jitter: Nanos::from_micros(19), lost: 0, total: 1704 }));
+        let row = IperfRow::from_line(
             "[  4]   0.00-10.00  sec  10.1 GBytes  8.70 Gbits/sec  0.000 ms  18658/-90785 (0%)",
         )
         .unwrap();
         assert_eq!(row.losses().unwrap().total, -90_785);
-        let row = Row::from_line(
+        let row = IperfRow::from_line(
             "[  5]   0.00-1.00   sec  25.8 MBytes   216 Mbits/sec  0.098 ms  18658/21955 (85%)  (omitted)",
         )
         .unwrap();
@@ -319,7 +320,7 @@ mod tests {
             "[  5] 0-1 sec 5",
             "[x] 0-1 sec 1 Bytes 1 bits/sec",
         ] {
-            assert_eq!(Row::from_line(line), None, "{line}");
+            assert_eq!(IperfRow::from_line(line), None, "{line}");
         }
     }
 }

@@ -167,7 +167,7 @@ fn zip(bytes: &[u8], depth: usize) -> Result<Vec<(Option<String>, Source)>, Stri
     let mut at = u32_at(bytes, end + 16).ok_or_else(broken)? as usize;
     let (mut texts, mut size) = (Vec::new(), 0);
     for _ in 0..count {
-        let member = Member::at(bytes, at).ok_or_else(broken)?;
+        let member = ZipMember::at(bytes, at).ok_or_else(broken)?;
         at = member.next;
         if member.name.ends_with('/') {
             continue;
@@ -186,7 +186,7 @@ fn zip(bytes: &[u8], depth: usize) -> Result<Vec<(Option<String>, Source)>, Stri
 }
 
 /// A member of a zip.
-struct Member {
+struct ZipMember {
     name: String,
     encrypted: bool,
     method: u16,
@@ -195,14 +195,14 @@ struct Member {
     next: usize,
 }
 
-impl Member {
-    fn at(bytes: &[u8], at: usize) -> Option<Member> {
+impl ZipMember {
+    fn at(bytes: &[u8], at: usize) -> Option<ZipMember> {
         if bytes.get(at..at + 4)? != b"PK\x01\x02" {
             return None;
         }
         let [name, extra, comment] = [28, 30, 32].map(|place| u16_at(bytes, at + place).map(usize::from));
         let (name, extra, comment) = (name?, extra?, comment?);
-        Some(Member {
+        Some(ZipMember {
             name: String::from_utf8_lossy(bytes.get(at + 46..at + 46 + name)?).into_owned(),
             encrypted: u16_at(bytes, at + 8)? & 1 == 1,
             method: u16_at(bytes, at + 10)?,

@@ -288,12 +288,12 @@ fn is_document(value: &Value) -> bool {
 fn last_begin(documents: &[(Document, usize)]) -> Option<usize> {
     let begins = |value: &Value| iperf3::json::begins_lines(value) || own::begins_events(value);
     let is_line = |value: &Value| iperf3::json::is_line(value) || own::is_event(value);
-    let of = |is: &dyn Fn(&Value) -> bool| {
+    let last_line = |is: &dyn Fn(&Value) -> bool| {
         documents.iter().rev().find(|(document, _)| is(&document.value)).map(|(document, _)| document.line)
     };
-    let last = of(&is_line)?;
-    let ended = of(&|value| own::ends_events(value)).is_some_and(|end| end == last);
-    (!ended).then(|| of(&begins).unwrap_or(1))
+    let last = last_line(&is_line)?;
+    let ended = last_line(&|value| own::ends_events(value)).is_some_and(|end| end == last);
+    (!ended).then(|| last_line(&begins).unwrap_or(1))
 }
 
 /// Cuts a text where an output begins. A line that no tool claims belongs to the output before it. With the line of a command whose

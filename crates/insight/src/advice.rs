@@ -145,11 +145,13 @@ impl Path<'_> {
         let payloads: Vec<u32> = self.directions().filter_map(|(_, direction)| known(direction)).collect();
         let least = payloads.iter().copied().min()?;
         let why = match (payloads.as_slice(), self.whole()) {
-            (_, false) => "the largest that crosses in one piece the way that could be looked at".into(),
-            ([up, down], true) if up != down => {
-                format!("the largest that crosses in one piece in both directions: {up} up, {down} down")
+            (_, false) => {
+                "the largest that crosses unfragmented in the one direction that could be tested".into()
             }
-            _ => "the largest that crosses in one piece in both directions".into(),
+            ([up, down], true) if up != down => {
+                format!("the largest that crosses unfragmented in both directions: {up} up, {down} down")
+            }
+            _ => "the largest that crosses unfragmented in both directions".into(),
         };
         Some(Advice {
             setting: Setting::UdpPayload,
@@ -192,7 +194,7 @@ fn place(direction: Direction) -> &'static str {
 
 /// The caution on a number when only one direction is known.
 fn caution(whole: bool) -> &'static str {
-    if whole { "" } else { "; the other way is not known and may carry less" }
+    if whole { "" } else { "; the other direction is not known and may carry less" }
 }
 
 #[cfg(test)]

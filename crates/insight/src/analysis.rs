@@ -75,7 +75,7 @@ pub struct Subject<'a> {
 
 /// Options of an analysis beyond each run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct AnalysisOptions {
     /// Speed of the link, where the runs do not record it.
     pub link: Option<BitRate>,
     /// The runs ran at once.
@@ -85,7 +85,7 @@ pub struct Asked {
 impl Analysis {
     /// Looks at these runs; the tests of a `measure` run are runs of their own.
     #[must_use]
-    pub fn from_subjects(subjects: &[Subject<'_>], asked: Asked) -> Analysis {
+    pub fn from_subjects(subjects: &[Subject<'_>], asked: AnalysisOptions) -> Analysis {
         let nested: Vec<(String, Option<&str>, &Run)> = subjects.iter().flat_map(parts).collect();
         let all: Vec<Subject<'_>> =
             nested.iter().map(|(name, group, run)| Subject { name, group: *group, run }).collect();

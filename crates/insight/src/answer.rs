@@ -191,7 +191,7 @@ fn latency(run: &Run) -> String {
         return figures;
     }
     match run.summary.egress_paths.as_slice() {
-        [egress] => way_line(egress).unwrap_or_else(|| one_sentence(&run.verdict.text)),
+        [egress] => egress_line(egress).unwrap_or_else(|| one_sentence(&run.verdict.text)),
         several => {
             let centres = || several.iter().filter_map(|egress| egress.rtt).map(|rtt| rtt.centre());
             let times = || centres().map(|centre| centre.time);
@@ -207,7 +207,7 @@ fn latency(run: &Run) -> String {
     }
 }
 
-fn way_line(egress: &EgressResult) -> Option<String> {
+fn egress_line(egress: &EgressResult) -> Option<String> {
     let rtt = egress.rtt.filter(|rtt| rtt.count > 0)?;
     let p99 = match egress.standing(99.0) {
         Standing::Known => format!(", p99 {}", rtt.p99),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_of_both_directions_is_said_once() {
+    fn a_finding_of_both_directions_is_reported_once() {
         let mut run = crate::run_of_events("1", "measure", &[]);
         let finding = |direction| {
             Finding::new("fragments-dropped", Severity::Problem, direction, "gone".into())

@@ -15,7 +15,7 @@ mod transfer;
 
 pub use device::{DEVICE_FIGURES, device_figure, device_headlines, row_scope};
 pub use key::{Key, Part, full_names, names_like};
-pub use numbers::{Numbers, device_numbers, numbers, words};
+pub use numbers::{Numbers, device_numbers, numbers, printed_figures};
 pub use quantity::Quantity;
 pub use streams::fastest;
 

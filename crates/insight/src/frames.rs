@@ -128,12 +128,12 @@ fn goodput(run: &Run, direction: Direction, directions: &[&DirectionSummary]) ->
 
 /// Payload of one packet: TCP's from the kernel's counters, else the largest segment, UDP's as sent.
 fn mean_payload(directions: &[&DirectionSummary]) -> Option<f64> {
-    let one = |direction: &&DirectionSummary| {
+    let of_direction = |direction: &&DirectionSummary| {
         let counted = direction.segments.and_then(|segments| segments.mean_payload);
         let payload = counted.or(direction.mss.map(f64::from)).filter(|payload| *payload > 0.0)?;
         (direction.goodput.0 > 0).then_some((direction.goodput.0 as f64, payload))
     };
-    let known: Vec<(f64, f64)> = directions.iter().filter_map(one).collect();
+    let known: Vec<(f64, f64)> = directions.iter().filter_map(of_direction).collect();
     let (_, first) = *known.first()?;
     if known.iter().all(|(_, payload)| *payload == first) {
         return Some(first);
@@ -150,7 +150,7 @@ fn timestamps(run: &Run) -> bool {
 
 /// Packets of the test that the interface should have counted.
 fn packets(directions: &[&DirectionSummary]) -> u64 {
-    let one = |direction: &&DirectionSummary| match direction.transport {
+    let of_direction = |direction: &&DirectionSummary| match direction.transport {
         Transport::Tcp => {
             direction.segments.and_then(|segments| segments.sent.or(segments.received)).unwrap_or(0)
         }
@@ -158,7 +158,7 @@ fn packets(directions: &[&DirectionSummary]) -> u64 {
             direction.sent.datagrams.saturating_sub(direction.loss.map_or(0, |loss| loss.sender))
         }
     };
-    directions.iter().map(one).sum()
+    directions.iter().map(of_direction).sum()
 }
 
 fn offered(directions: &[&DirectionSummary]) -> Option<PacketRate> {

@@ -120,15 +120,15 @@ impl Matrix<'_> {
         let mut found = Vec::new();
         for site in self.sites(|cell| &cell.source) {
             for (family, other) in [(4, 6), (6, 4)] {
-                let of = |from_here: bool, family: u8| -> Vec<&Cell> {
+                let cells_of = |from_here: bool, family: u8| -> Vec<&Cell> {
                     let own =
                         |cell: &&Cell| (cell.source == site) == from_here && cell.family == Some(family);
                     self.cells.iter().filter(own).collect()
                 };
-                let (failing, working) = (of(true, family), of(true, other));
+                let (failing, working) = (cells_of(true, family), cells_of(true, other));
                 let fails = !failing.is_empty() && failing.iter().all(|cell| cell.value.is_none());
                 let works = !working.is_empty() && working.iter().all(|cell| cell.value.is_some());
-                let elsewhere = of(false, family).iter().any(|cell| cell.value.is_some());
+                let elsewhere = cells_of(false, family).iter().any(|cell| cell.value.is_some());
                 if fails && works && elsewhere {
                     let title = format!(
                         "only IPv{family} from {site} fails: IPv{other} works from there, and IPv{family} elsewhere"
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_like_cells() {
+    fn nothing_is_reported_of_like_cells() {
         assert!(ids(&matrix(&[None], |_| Some(1e9))).is_empty());
         // A longer path is no fault, nor is a matrix that is slow as a whole.
         assert!(ids(&matrix(&[None], |cell| Some(if cell.target == "C" { 0.7e9 } else { 1e9 }))).is_empty());
@@ -226,9 +226,9 @@ mod tests {
         assert_eq!(ids(&all), ["site-slow"], "one site is reported once");
         assert!(findings("bulk", &all, true)[0].title.starts_with("everything into and out of C is slow"));
         // One slow path into it is no slow site.
-        let one =
+        let cells =
             matrix(&[None], |cell| Some(if cell.source == "A" && cell.target == "C" { 0.1e9 } else { 1e9 }));
-        assert_eq!(ids(&one), ["one-direction"]);
+        assert_eq!(ids(&cells), ["one-direction"]);
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn file_of(name: &str) -> String {
 fn read(path: &str) -> io::Result<String> {
     let about = std::fs::metadata(path)?;
     if !about.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a file"));
     }
     if about.len() > MOST {
         return Err(io::Error::other(format!(
@@ -196,6 +196,6 @@ mod tests {
         );
         let wanted = "read the topology /nowhere/x.toml: No such file or directory";
         assert!(error_of("/nowhere/x.toml").starts_with(wanted), "{}", error_of("/nowhere/x.toml"));
-        assert_eq!(error_of("/dev/zero"), "read the topology /dev/zero: it is no file");
+        assert_eq!(error_of("/dev/zero"), "read the topology /dev/zero: it is not a file");
     }
 }

@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn timer_slack_is_taken() {
-        set_timer_slack(Nanos(0)).unwrap();
+        set_timer_slack(Nanos::ZERO).unwrap();
         assert_eq!(rustix::thread::current_timer_slack(), Ok(1));
     }
 
     #[test]
     fn spans_split_into_seconds_and_nanoseconds() {
-        let time = timespec(Nanos(2_500_000_000));
+        let time = timespec(Nanos::from_millis(2_500));
         assert_eq!((time.tv_sec, time.tv_nsec), (2, 500_000_000));
     }
 }

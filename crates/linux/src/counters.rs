@@ -326,8 +326,8 @@ fn parse_paired_lines(text: &str, into: &mut BTreeMap<String, u64>) {
 
 fn parse_name_and_value(text: &str, into: &mut BTreeMap<String, u64>) {
     for line in text.lines() {
-        let mut words = line.split_whitespace();
-        if let (Some(name), Some(Ok(value))) = (words.next(), words.next().map(str::parse)) {
+        let mut fields = line.split_whitespace();
+        if let (Some(name), Some(Ok(value))) = (fields.next(), fields.next().map(str::parse)) {
             into.insert(name.to_owned(), value);
         }
     }

@@ -354,9 +354,9 @@ pub(crate) fn parse_stat(text: &str, nanos_per_tick: u64) -> Vec<CpuTimes> {
 
 /// `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; guest time is within user already.
 fn parse_stat_line(line: &str, nanos_per_tick: u64) -> Option<CpuTimes> {
-    let mut words = line.split_whitespace();
-    let cpu = words.next()?.strip_prefix("cpu")?.parse().ok()?;
-    let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+    let mut fields = line.split_whitespace();
+    let cpu = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
+    let ticks: Vec<u64> = fields.map_while(|word| word.parse().ok()).collect();
     let time = |column: usize| ticks.get(column).map(|ticks| Nanos(ticks.saturating_mul(nanos_per_tick)));
     Some(CpuTimes {
         cpu,
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pinned_thread_runs_where_it_was_told() {
+    fn a_pinned_thread_runs_on_the_cpu_it_was_given() {
         let allowed = affinity().expect("affinity is readable");
         let target = *allowed.last().expect("a thread may run somewhere");
         thread::spawn(move || {
@@ -467,14 +467,21 @@ mod tests {
         let cpus = parse_stat(text, 10);
         assert_eq!(cpus.len(), 2);
         let first = cpus[0];
-        assert_eq!((first.user, first.system, first.idle), (Nanos(150), Nanos(200), Nanos(1010)));
-        assert_eq!((first.irq, first.softirq, first.steal), (Nanos(20), Nanos(30), Nanos(40)));
+        assert_eq!(
+            (first.user, first.system, first.idle),
+            (Nanos::from_nanos(150), Nanos::from_nanos(200), Nanos::from_nanos(1010))
+        );
+        assert_eq!(
+            (first.irq, first.softirq, first.steal),
+            (Nanos::from_nanos(20), Nanos::from_nanos(30), Nanos::from_nanos(40))
+        );
         assert_eq!(cpus[1].cpu, 12);
     }
 
     #[test]
     fn shares_add_up_to_one_or_are_zero() {
-        let times = CpuTimes { softirq: Nanos(30), idle: Nanos(70), ..CpuTimes::default() };
+        let times =
+            CpuTimes { softirq: Nanos::from_nanos(30), idle: Nanos::from_nanos(70), ..CpuTimes::default() };
         let shares = times.shares();
         assert!((shares.softirq - 0.3).abs() < 1e-12 && (shares.idle - 0.7).abs() < 1e-12);
         assert!((idle_cpus(&[times, times]) - 1.4).abs() < 1e-12);

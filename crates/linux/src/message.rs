@@ -221,11 +221,11 @@ mod tests {
             ("127.0.0.4:0", "127.0.0.4"),
         ] {
             let (received, from) = exchange(bind, to);
-            let asked = to.trim_matches(['[', ']']);
-            assert_eq!(from.ip().to_string(), asked, "{bind}");
+            let address = to.trim_matches(['[', ']']);
+            assert_eq!(from.ip().to_string(), address, "{bind}");
             assert_eq!(
                 received.local.map(|ip| ip.to_canonical().to_string()).as_deref(),
-                Some(asked),
+                Some(address),
                 "{bind}"
             );
             assert_eq!((received.ttl, received.class), (Some(64), Some(0x28)), "{bind} {to}");

@@ -54,7 +54,7 @@ impl Namespace {
     /// The network namespace that a file stands for: `/run/netns/NAME` (`ip-netns(8)`), `/proc/PID/ns/net`.
     ///
     /// # Errors
-    /// When there is no such file, or it is no network namespace.
+    /// When there is no such file, or it is not a network namespace.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let object = || path.as_ref().display().to_string();
         // A pipe would else wait for its other end.
@@ -65,7 +65,7 @@ impl Namespace {
         if kind.is_ok_and(|kind| kind == libc::CLONE_NEWNET) {
             return Ok(namespace);
         }
-        let why = io::Error::new(io::ErrorKind::InvalidInput, "it is no network namespace");
+        let why = io::Error::new(io::ErrorKind::InvalidInput, "it is not a network namespace");
         Err(OsError::new("open", object(), why))
     }
 

@@ -204,11 +204,11 @@ fn verdict(reply: &Reply) -> std::result::Result<(), Refusal> {
         0 => u32_at(&reply.payload, 4).and_then(|length| usize::try_from(length).ok()).unwrap_or(HEADER),
         _ => HEADER,
     };
-    let words = match flags & libc::NLM_F_ACK_TLVS {
+    let message = match flags & libc::NLM_F_ACK_TLVS {
         0 => None,
         _ => reply.attributes(quoted.saturating_add(4).next_multiple_of(4)).string(NLMSGERR_ATTR_MSG),
     };
-    Err(Refusal { source: io::Error::from_raw_os_error(code.saturating_neg()), words })
+    Err(Refusal { source: io::Error::from_raw_os_error(code.saturating_neg()), words: message })
 }
 
 /// The error for an answer that lacks a mandatory attribute.
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_says_why_it_refuses() {
+    fn the_kernel_states_why_it_refuses() {
         let mut network = Network::open().expect("anybody may ask for links");
         let error = network.link("no-such-link").expect_err("there is no such link");
         assert!(error.to_string().starts_with("look up link no-such-link: "), "{error}");

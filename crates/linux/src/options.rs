@@ -35,7 +35,7 @@ pub use udp::{set_udp_gro, set_udp_segment, udp_gro};
 /// # Errors
 /// The errors of `getsockopt(2)`.
 pub fn recv_buffer(fd: &impl AsFd) -> Result<Bytes> {
-    asked("read SO_RCVBUF of", fd, sockopt::socket_recv_buffer_size(fd)).map(|bytes| Bytes(bytes as u64))
+    named("read SO_RCVBUF of", fd, sockopt::socket_recv_buffer_size(fd)).map(|bytes| Bytes(bytes as u64))
 }
 
 /// The send buffer (`SO_SNDBUF`), counted like [`recv_buffer`].
@@ -43,7 +43,7 @@ pub fn recv_buffer(fd: &impl AsFd) -> Result<Bytes> {
 /// # Errors
 /// The errors of `getsockopt(2)`.
 pub fn send_buffer(fd: &impl AsFd) -> Result<Bytes> {
-    asked("read SO_SNDBUF of", fd, sockopt::socket_send_buffer_size(fd)).map(|bytes| Bytes(bytes as u64))
+    named("read SO_SNDBUF of", fd, sockopt::socket_send_buffer_size(fd)).map(|bytes| Bytes(bytes as u64))
 }
 
 /// Asks for a receive buffer of `size`: beyond `rmem_max` with `CAP_NET_ADMIN` (`SO_RCVBUFFORCE`), else up to it.
@@ -55,7 +55,7 @@ pub fn set_recv_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
     let size = within(size);
     match sockopt::set_socket_recv_buffer_size_force(fd, size) {
         Err(Errno::PERM) => set_recv_buffer_within_limit(fd, size),
-        outcome => asked("set SO_RCVBUFFORCE on", fd, outcome),
+        outcome => named("set SO_RCVBUFFORCE on", fd, outcome),
     }?;
     recv_buffer(fd)
 }
@@ -68,7 +68,7 @@ pub fn set_send_buffer(fd: &impl AsFd, size: Bytes) -> Result<Bytes> {
     let size = within(size);
     match sockopt::set_socket_send_buffer_size_force(fd, size) {
         Err(Errno::PERM) => set_send_buffer_within_limit(fd, size),
-        outcome => asked("set SO_SNDBUFFORCE on", fd, outcome),
+        outcome => named("set SO_SNDBUFFORCE on", fd, outcome),
     }?;
     send_buffer(fd)
 }
@@ -84,11 +84,11 @@ pub fn set_buffers_within_limits(fd: &impl AsFd, size: Bytes) -> Result<()> {
 }
 
 fn set_recv_buffer_within_limit(fd: &impl AsFd, size: usize) -> Result<()> {
-    asked("set SO_RCVBUF on", fd, sockopt::set_socket_recv_buffer_size(fd, size))
+    named("set SO_RCVBUF on", fd, sockopt::set_socket_recv_buffer_size(fd, size))
 }
 
 fn set_send_buffer_within_limit(fd: &impl AsFd, size: usize) -> Result<()> {
-    asked("set SO_SNDBUF on", fd, sockopt::set_socket_send_buffer_size(fd, size))
+    named("set SO_SNDBUF on", fd, sockopt::set_socket_send_buffer_size(fd, size))
 }
 
 fn within(size: Bytes) -> usize {
@@ -108,7 +108,7 @@ pub fn set_device(fd: &impl AsFd, device: &str) -> Result<()> {
 /// # Errors
 /// The errors of `setsockopt(2)`.
 pub fn set_reuse_address(fd: &impl AsFd, on: bool) -> Result<()> {
-    asked("set SO_REUSEADDR on", fd, sockopt::set_socket_reuseaddr(fd, on))
+    named("set SO_REUSEADDR on", fd, sockopt::set_socket_reuseaddr(fd, on))
 }
 
 /// Limits the rate the kernel's pacing lets this socket send at (`SO_MAX_PACING_RATE`).
@@ -142,9 +142,9 @@ pub fn incoming_cpu(fd: &impl AsFd) -> Option<usize> {
 /// # Errors
 /// The errors of `getsockopt(2)`; `ENOPROTOOPT` before Linux 4.12.
 pub fn drops(fd: &impl AsFd) -> Result<u32> {
-    let mut words = [0_u8; 9 * 4];
-    get_raw(fd, SO_MEMINFO, &mut words)?;
-    Ok(sockaddr::array(&words, SK_MEMINFO_DROPS * 4).map_or(0, u32::from_ne_bytes))
+    let mut counters = [0_u8; 9 * 4];
+    get_raw(fd, SO_MEMINFO, &mut counters)?;
+    Ok(sockaddr::array(&counters, SK_MEMINFO_DROPS * 4).map_or(0, u32::from_ne_bytes))
 }
 
 /// Takes the error pending on the socket (`SO_ERROR`), such as the outcome of a non-blocking connect.
@@ -152,7 +152,7 @@ pub fn drops(fd: &impl AsFd) -> Result<u32> {
 /// # Errors
 /// The errors of `getsockopt(2)`.
 pub fn take_error(fd: &impl AsFd) -> Result<Option<io::Error>> {
-    let pending = asked("read SO_ERROR of", fd, sockopt::socket_error(fd))?;
+    let pending = named("read SO_ERROR of", fd, sockopt::socket_error(fd))?;
     Ok(pending.err().map(io::Error::from))
 }
 
@@ -205,7 +205,7 @@ pub fn get_raw(fd: &impl AsFd, opt: Opt, value: &mut [u8]) -> Result<usize> {
 }
 
 /// Names the operation of an outcome of rustix.
-pub(crate) fn asked<T>(operation: &str, fd: &impl AsFd, outcome: rustix::io::Result<T>) -> Result<T> {
+pub(crate) fn named<T>(operation: &str, fd: &impl AsFd, outcome: rustix::io::Result<T>) -> Result<T> {
     outcome.named(operation, || describe(fd))
 }
 
@@ -319,7 +319,7 @@ mod tests {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         set_reuse_address(&socket, true).unwrap();
         set_device(&socket, "lo").unwrap();
-        set_busy_poll(&socket, Nanos(0)).unwrap();
+        set_busy_poll(&socket, Nanos::ZERO).unwrap();
         assert_eq!(get_int(&socket, SO_BUSY_POLL).unwrap(), 0);
     }
 }

@@ -195,8 +195,8 @@ mod tests {
         raise_open_files().expect("a process may raise its own limit to the most");
         let limits = fs::read_to_string("/proc/self/limits").expect("limits are readable");
         let line = limits.lines().find(|line| line.starts_with("Max open files")).expect("it is there");
-        let words: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!(words[3], words[4], "{line}");
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(fields[3], fields[4], "{line}");
     }
 
     #[test]

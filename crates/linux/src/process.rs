@@ -220,7 +220,7 @@ pub fn own_pid() -> Result<u32> {
     const OWN: &str = "/proc/self";
     let target = fs::read_link(OWN).named("read", || OWN.into())?;
     let pid = target.to_str().and_then(|text| text.parse().ok());
-    pid.ok_or_else(|| OsError::new("read", OWN, io::Error::other("it is no number")))
+    pid.ok_or_else(|| OsError::new("read", OWN, io::Error::other("it is not a number")))
 }
 
 /// The first process of the namespace: makes the program, collects what ends, and ends when the program does.

@@ -136,7 +136,7 @@ mod tests {
             let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (server, _) = listener.accept().unwrap();
             let mut receiver = PlainReceiver::new(&server, Bytes(1 << 20), discard).unwrap();
-            assert_eq!(receiver.recv(Nanos(0)).unwrap(), Received::default());
+            assert_eq!(receiver.recv(Nanos::ZERO).unwrap(), Received::default());
             let writer = std::thread::spawn(move || client.write_all(&vec![1; 5_000_000]).unwrap());
             let mut total = Bytes(0);
             loop {

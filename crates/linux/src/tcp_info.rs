@@ -335,7 +335,7 @@ mod tests {
         let retransmitted = sender.bytes_retransmitted.unwrap();
         assert_eq!(sender.bytes_sent, Some(Bytes(20_000) + retransmitted));
         assert!(sender.data_segments_out.unwrap() >= 1 && receiver.data_segments_in.unwrap() >= 1);
-        assert!(sender.rtt > Nanos(0) && sender.min_rtt.unwrap() <= sender.rtt + Nanos::from_millis(1));
+        assert!(sender.rtt > Nanos::ZERO && sender.min_rtt.unwrap() <= sender.rtt + Nanos::from_millis(1));
         assert_eq!(sender.cwnd_bytes.0, u64::from(sender.cwnd) * sender.send_mss.0);
         assert!(sender.path_mtu > sender.send_mss && sender.options.sack);
         assert_eq!(

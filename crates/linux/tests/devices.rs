@@ -123,7 +123,7 @@ fn segment_routing_carries_ipv4_as_a_tunnel_would() {
         }
         let segment =
             RouteSpec { to: Some((v6(far, far), 128)), via: Some(v6(0, far)), ..RouteSpec::default() };
-        network.add_route_spec(&segment).expect("the segment has a way");
+        network.add_route_spec(&segment).expect("the segment has a route");
         let decapsulate = RouteSpec {
             to: Some((v6(own, own), 128)),
             device: Some("eth0".into()),
@@ -143,19 +143,19 @@ fn segment_routing_carries_ipv4_as_a_tunnel_would() {
 }
 
 #[test]
-fn routes_are_made_as_said_and_deleted() {
+fn routes_are_made_as_given_and_deleted() {
     let Some(cable) = cable() else { return };
     let [mut network, _] = cable.networks();
     for (net, gateway) in [((v4(7, 0), 24), v4(0, 2)), ((v6(7, 0), 64), v6(0, 2))] {
         let spec = RouteSpec { to: Some(net), via: Some(gateway), mtu: Some(1300), ..RouteSpec::default() };
         network.add_route_spec(&spec).expect("it is made");
-        let direction = network.route_to(net.0).expect("there is a way");
+        let direction = network.route_to(net.0).expect("there is a route");
         assert_eq!((direction.gateway, direction.mtu), (Some(gateway), Some(1300)));
         network.delete_route_spec(&spec).expect("it is deleted");
         assert!(network.route_to(net.0).is_err());
         let default = RouteSpec { via: Some(gateway), ..RouteSpec::default() };
         network.add_route_spec(&default).expect("it is made");
-        assert_eq!(network.route_to(net.0).expect("there is a way").gateway, Some(gateway));
+        assert_eq!(network.route_to(net.0).expect("there is a route").gateway, Some(gateway));
     }
     let mixed = RouteSpec { to: Some((v4(8, 0), 24)), via: Some(v6(0, 2)), ..RouteSpec::default() };
     let error = network.add_route_spec(&mixed).expect_err("families differ").to_string();

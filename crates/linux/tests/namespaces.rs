@@ -178,7 +178,7 @@ fn links_are_changed_moved_and_deleted() {
     let names: Vec<_> =
         there.links().expect("links can be listed").into_iter().map(|link| link.name).collect();
     assert!(names.contains(&"lo".to_owned()) && !names.contains(&"eth0".to_owned()), "{names:?}");
-    let error = client.route_to(v4(2, 2)).expect_err("no way leads there now");
+    let error = client.route_to(v4(2, 2)).expect_err("no route leads there now");
     assert_eq!(error.errno(), Some(libc::ENETUNREACH), "{error}");
 }
 
@@ -224,18 +224,18 @@ fn an_ordinary_user_can_do_all_this() {
     let output = match again.output() {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            skip::skip(format!("the user nobody may not run this file where it lies: {error}"));
+            skip::skip(format!("the user nobody may not run this file at its path: {error}"));
             return;
         }
         Err(error) => panic!("the test does not start as an ordinary user: {error}"),
     };
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    assert!(!said.contains("SKIPPED"), "{said}");
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    assert!(!text.contains("SKIPPED"), "{text}");
 }
 
 #[test]
-fn rights_in_a_user_namespace_are_seen() {
+fn rights_in_a_user_namespace_are_detected() {
     let rights = Capabilities::of_this_thread().expect("/proc is there");
     let built = Path::build();
     assert_eq!(built.is_ok(), rights.has(Capability::SysAdmin) && rights.has(Capability::NetAdmin));
@@ -246,17 +246,17 @@ fn a_host_has_a_route_with_an_mtu_of_its_own_until_it_is_deleted() {
     let Some(path) = path() else { return };
     let mut network = path.client.run(Network::open).expect("the client opens").expect("netlink");
     for destination in [v4(2, 2), v6(2, 2)] {
-        let before = network.route_to(destination).expect("there is a way");
+        let before = network.route_to(destination).expect("there is a route");
         let route = HostRoute { destination, route: before.clone() };
         network.set_host_route(&route, 1400, false).expect("it is made");
-        let made = network.route_to(destination).expect("there is a way");
+        let made = network.route_to(destination).expect("there is a route");
         assert_eq!((made.mtu, made.gateway, made.link), (Some(1400), before.gateway, before.link));
         let again = network.set_host_route(&route, 1300, false).expect_err("there is one");
         assert_eq!(again.errno(), Some(libc::EEXIST), "{again}");
         network.set_host_route(&route, 1300, true).expect("ours is replaced");
-        assert_eq!(network.route_to(destination).expect("there is a way").mtu, Some(1300));
+        assert_eq!(network.route_to(destination).expect("there is a route").mtu, Some(1300));
         network.delete_host_route(&route).expect("it is deleted");
-        assert_eq!(network.route_to(destination).expect("there is a way").mtu, before.mtu);
+        assert_eq!(network.route_to(destination).expect("there is a route").mtu, before.mtu);
         let gone = network.delete_host_route(&route).expect_err("there is none");
         assert_eq!(gone.errno(), Some(libc::ESRCH), "{gone}");
     }

@@ -293,10 +293,10 @@ mod tests {
                     results.missed.insert(run, row);
                     continue;
                 };
-                let one = outcome(&run, &job.title(), end.clone());
-                let one = Outcome { started: WallTime(one.started.0 + self.count), ..one };
-                keep(&self.store, &one, "mesh").expect("kept");
-                results.outcomes.insert(run, one);
+                let measured = outcome(&run, &job.title(), end.clone());
+                let measured = Outcome { started: WallTime(measured.started.0 + self.count), ..measured };
+                keep(&self.store, &measured, "mesh").expect("kept");
+                results.outcomes.insert(run, measured);
             }
             let report = report_of_results("night", &results, Vec::new());
             let judged = self.judge.judge(&report, &results).expect("usable");

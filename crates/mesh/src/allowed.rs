@@ -300,7 +300,7 @@ mod tests {
     fn by_default_a_job_measures_agents_and_named_hosts_by_our_own_protocol() {
         let usual = Allowed::default();
         let agent = Far::Agent("10.0.0.2");
-        for (test, far, said) in [
+        for (test, far, refusal) in [
             ("test = \"throughput\"", agent, ""),
             ("test = \"latency\"", agent, ""),
             ("test = \"hops\"", agent, ""),
@@ -318,7 +318,10 @@ mod tests {
             ("test = \"throughput\"\nbytes = \"200GB\"", agent, "200000000000 bytes"),
         ] {
             let refused = checked(&usual, "10.0.0.2", test, far);
-            assert!(refused.contains(said) && refused.is_empty() == said.is_empty(), "{test}: {refused}");
+            assert!(
+                refused.contains(refusal) && refused.is_empty() == refusal.is_empty(),
+                "{test}: {refused}"
+            );
         }
     }
 
@@ -332,7 +335,7 @@ mod tests {
             ..Allowed::default()
         };
         let host = Far::Host("10.1.2.3");
-        for (to, test, far, said) in [
+        for (to, test, far, refusal) in [
             ("10.1.2.3", "test = \"transfer\"\nurl = \"http://{host}/\"", host, ""),
             ("10.1.2.3", "test = \"transfer\"\nurl = \"http://11.1.2.3/\"", host, "tests toward 11.1.2.3"),
             (
@@ -354,7 +357,10 @@ mod tests {
             ("far.example", "test = \"throughput\"", Far::Host("FAR.example"), ""),
         ] {
             let refused = checked(&allowed, to, test, far);
-            assert!(refused.contains(said) && refused.is_empty() == said.is_empty(), "{test}: {refused}");
+            assert!(
+                refused.contains(refusal) && refused.is_empty() == refusal.is_empty(),
+                "{test}: {refused}"
+            );
         }
         let mut request = request("10.1.2.3", "test = \"throughput\"\nstreams = 4");
         allowed.check(&mut request, host).expect("allowed");

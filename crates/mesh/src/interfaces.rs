@@ -44,14 +44,14 @@ pub fn ask(broker: &dyn Broker, clock: &dyn Clock, reports: &mut Reports, hosts:
     let question = Question { toward: toward.into_iter().collect() };
     let question = serde_json::to_string(&question).unwrap_or_default();
     let command = serde_json::to_vec(&Command::Ask(question)).unwrap_or_default();
-    let mut asked: Vec<(String, Box<dyn Mailbox>)> = Vec::new();
+    let mut pending: Vec<(String, Box<dyn Mailbox>)> = Vec::new();
     for (name, _) in reports.iter().filter(|(_, report)| report.has_several_interfaces()) {
-        asked.push((name.clone(), broker.request(&format!("pm.cmd.{name}"), &command)?));
+        pending.push((name.clone(), broker.request(&format!("pm.cmd.{name}"), &command)?));
     }
     let end = clock.mono() + ANSWER_WITHIN;
-    for (name, mut mailbox) in asked {
+    for (name, mut mailbox) in pending {
         let Ok(Some(message)) = mailbox.next(end - clock.mono()) else { continue };
-        let Ok(Answer::Said(text)) = serde_json::from_slice(&message.data) else { continue };
+        let Ok(Answer::Text(text)) = serde_json::from_slice(&message.data) else { continue };
         if let Some(report) = reports.get_mut(&name) {
             report.toward = serde_json::from_str(&text).unwrap_or_default();
         }
@@ -147,18 +147,18 @@ mod tests {
 
     #[test]
     fn an_interface_is_that_of_its_host() {
-        let one = report("h1");
+        let single = report("h1");
         let name = |resource: Resource| resource.name;
-        assert_eq!(name(one.nic_toward("ams", "198.51.100.9")), "nic.h1.eth1-7");
-        assert_eq!(name(one.nic_toward("ams", "203.0.113.9")), "nic.h1.eth0", "as toward the server");
-        assert_eq!(name(one.nic_at("ams", "198.51.100.1")), "nic.h1.eth1-7");
+        assert_eq!(name(single.nic_toward("ams", "198.51.100.9")), "nic.h1.eth1-7");
+        assert_eq!(name(single.nic_toward("ams", "203.0.113.9")), "nic.h1.eth0", "as toward the server");
+        assert_eq!(name(single.nic_at("ams", "198.51.100.1")), "nic.h1.eth1-7");
         // Behind NAT it is reached by an address that is none of its own.
-        assert_eq!(name(one.nic_at("ams", "203.0.113.1")), "nic.h1.eth0");
+        assert_eq!(name(single.nic_at("ams", "203.0.113.1")), "nic.h1.eth0");
         // The name is the same for two agents of one host, and differs between hosts.
-        assert_eq!(report("h1").nic_at("fra", "192.0.2.1"), one.nic_at("ams", "192.0.2.1"));
-        assert_ne!(report("h2").nic_at("fra", "192.0.2.1"), one.nic_at("ams", "192.0.2.1"));
+        assert_eq!(report("h1").nic_at("fra", "192.0.2.1"), single.nic_at("ams", "192.0.2.1"));
+        assert_ne!(report("h2").nic_at("fra", "192.0.2.1"), single.nic_at("ams", "192.0.2.1"));
         assert_eq!(name(report("").nic_at("fra", "192.0.2.1")), "nic.fra");
-        assert!(one.has_several_interfaces());
+        assert!(single.has_several_interfaces());
     }
 
     #[test]

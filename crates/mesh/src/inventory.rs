@@ -294,14 +294,15 @@ mod tests {
             host: Some(host),
             ..AgentReport::default()
         };
-        let of = |report: &AgentReport| [None, Some(4), Some(6)].map(|family| report.address_of(family));
+        let addresses_of =
+            |report: &AgentReport| [None, Some(4), Some(6)].map(|family| report.address_of(family));
         let text = |text: &str| Some(text.to_owned());
-        assert_eq!(of(&report), [text("192.0.2.1"), text("192.0.2.1"), text("2001:db8::1")]);
+        assert_eq!(addresses_of(&report), [text("192.0.2.1"), text("192.0.2.1"), text("2001:db8::1")]);
         let nated = AgentReport { address: "203.0.113.9".into(), ..report.clone() };
-        assert_eq!(of(&nated), [text("203.0.113.9"), text("203.0.113.9"), None]);
+        assert_eq!(addresses_of(&nated), [text("203.0.113.9"), text("203.0.113.9"), None]);
         let named = AgentReport { more_addresses: vec!["2001:db8::9".into()], ..nated };
-        assert_eq!(of(&named)[2], text("2001:db8::9"));
+        assert_eq!(addresses_of(&named)[2], text("2001:db8::9"));
         let name = AgentReport { address: "ams.example".into(), ..report };
-        assert_eq!(of(&name), ["ams.example"; 3].map(text));
+        assert_eq!(addresses_of(&name), ["ams.example"; 3].map(text));
     }
 }

@@ -67,19 +67,19 @@ pub struct PlanJob {
 }
 
 /// Either.
-pub(crate) enum Asked {
+pub(crate) enum AnyJob {
     Mesh(MeshJob),
     Plan(PlanJob),
 }
 
-impl Asked {
+impl AnyJob {
     /// Reads the body of a job.
-    pub(crate) fn read(body: &str) -> std::result::Result<Asked, String> {
+    pub(crate) fn read(body: &str) -> std::result::Result<AnyJob, String> {
         let unknown = |error: serde_json::Error| format!("this version does not know the job: {error}");
         let value: serde_json::Value = serde_json::from_str(body).map_err(unknown)?;
         match value.get("plan") {
-            Some(_) => serde_json::from_value(value).map(Asked::Plan).map_err(unknown),
-            None => serde_json::from_value(value).map(Asked::Mesh).map_err(unknown),
+            Some(_) => serde_json::from_value(value).map(AnyJob::Plan).map_err(unknown),
+            None => serde_json::from_value(value).map(AnyJob::Mesh).map_err(unknown),
         }
     }
 }
@@ -115,7 +115,7 @@ impl JobResult {
 /// # Errors
 /// The job that it is the result of.
 pub fn check(asked: &str, body: &str) -> std::result::Result<(), String> {
-    let Ok(Asked::Mesh(asked)) = Asked::read(asked) else { return Ok(()) };
+    let Ok(AnyJob::Mesh(asked)) = AnyJob::read(asked) else { return Ok(()) };
     match model::json::read::<JobResult>(body.as_bytes()) {
         Ok(result) if result.job != asked && result.job.title() == asked.title() => {
             Err("it is the result of a job of the same name that was never handed out".to_owned())

@@ -196,14 +196,14 @@ mod tests {
             results.outcomes.insert(one.run.clone(), one);
         }
         results.missed.insert("5".into(), missed("latency par -> ams"));
-        let of = |test: &str, path: &str, state| (test.to_owned(), path.to_owned(), state);
+        let expected_cell = |test: &str, path: &str, state| (test.to_owned(), path.to_owned(), state);
         let expected = [
-            of("latency", "ams -> fra", CellState::Done),
-            of("latency", "ams -> par", CellState::Failed),
-            of("latency", "fra -> ams", CellState::Void),
-            of("latency", "par -> ams", CellState::Missed),
-            of("mtu", "ams -> par", CellState::Failed),
-            of("mtu", "par -> ams", CellState::Failed),
+            expected_cell("latency", "ams -> fra", CellState::Done),
+            expected_cell("latency", "ams -> par", CellState::Failed),
+            expected_cell("latency", "fra -> ams", CellState::Void),
+            expected_cell("latency", "par -> ams", CellState::Missed),
+            expected_cell("mtu", "ams -> par", CellState::Failed),
+            expected_cell("mtu", "par -> ams", CellState::Failed),
         ];
         assert_eq!(states(&results), expected);
         let report = report_of_results("night", &results, Vec::new());

@@ -80,7 +80,7 @@ fn timestamp(at: WallTime) -> f64 {
 mod tests {
     use super::*;
     use fleet::clock::{Clock, SystemClock};
-    use fleet::mesh::{MeshPlan, RunRequest, Site};
+    use fleet::mesh::{MeshPlan, MeshSite, RunRequest};
     use fleet::results::InMemory;
     use model::agent::{SpoolStatus, WaitingRun};
     use model::units::Nanos;
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_coordinator_reports_its_runs_by_state() {
-        let sites = ["ams", "fra"].map(Site::sole);
+        let sites = ["ams", "fra"].map(MeshSite::sole);
         let plan = MeshPlan::new("m", &sites, None, &[], |a, _| {
             vec![RunRequest {
                 agent: a.agent.clone(),

@@ -3,7 +3,7 @@
 use crate::inventory::AgentReport;
 use crate::job::{MeshJob, MeshTest};
 use fleet::lease::{Class, Resource};
-use fleet::mesh::{Crossing, MeshPlan, RunRequest, Site};
+use fleet::mesh::{Crossing, MeshPlan, MeshSite, RunRequest};
 use fleet::rounds::Pair;
 use fleet::{FleetError, check_name};
 use model::toml_file::suggest;
@@ -110,11 +110,10 @@ fn shared<'t>(what: &'static str, text: &'t str) -> Result<(Resource, Vec<&'t st
     let first = parts.next().unwrap_or_default();
     let (name, capacity) = first.split_once('=').unwrap_or((first, "1"));
     check_name("a link", name).map_err(|error: FleetError| error.to_string())?;
-    let capacity: u32 = capacity
-        .parse()
-        .ok()
-        .filter(|capacity| *capacity > 0)
-        .ok_or_else(|| format!("`{capacity}` is no capacity: how many tests it takes at once, from 1"))?;
+    let capacity: u32 =
+        capacity.parse().ok().filter(|capacity| *capacity > 0).ok_or_else(|| {
+            format!("`{capacity}` is not a capacity: how many tests it takes at once, from 1")
+        })?;
     Ok((
         Resource { name: format!("{what}.{name}"), capacity },
         parts.filter(|part| !part.is_empty()).collect(),
@@ -124,11 +123,11 @@ fn shared<'t>(what: &'static str, text: &'t str) -> Result<(Resource, Vec<&'t st
 /// A pair of two agents: `A:B`.
 ///
 /// # Errors
-/// The text is no pair.
+/// The text is not a pair.
 pub fn pair_of(text: &str) -> Result<(String, String), String> {
     match text.split_once(':') {
         Some((a, b)) if !a.is_empty() && !b.is_empty() && a != b => Ok((a.to_owned(), b.to_owned())),
-        _ => Err(format!("`{text}` is no pair of two agents: write A:B")),
+        _ => Err(format!("`{text}` is not a pair of two agents: write A:B")),
     }
 }
 
@@ -138,8 +137,8 @@ pub fn pair_of(text: &str) -> Result<(String, String), String> {
 /// A pair or a link names an agent that is not there.
 pub fn plan(name: &str, reports: &Reports, asked: &MeshRequest) -> Result<Planned, PlanError> {
     // The interfaces that a run needs are known for each pair.
-    let site = |agent: &String| Site { agent: agent.clone(), resources: Vec::new() };
-    let sites: Vec<Site> = reports.keys().map(site).collect();
+    let site = |agent: &String| MeshSite { agent: agent.clone(), resources: Vec::new() };
+    let sites: Vec<MeshSite> = reports.keys().map(site).collect();
     let index = |name: &String| {
         known(reports, name).map(|()| sites.iter().position(|site| site.agent == *name).unwrap_or(0))
     };
@@ -169,7 +168,7 @@ pub fn plan(name: &str, reports: &Reports, asked: &MeshRequest) -> Result<Planne
     unreachable.dedup();
     crossings.extend(shared_nics(reports, asked, &sites, &edges));
     let some = (!pairs.is_empty()).then_some(edges.as_slice());
-    let plan = MeshPlan::new(name, &sites, some, &crossings, |a, b| both_ways(reports, asked, a, b));
+    let plan = MeshPlan::new(name, &sites, some, &crossings, |a, b| both_directions(reports, asked, a, b));
     Ok(Planned { plan, unreachable })
 }
 
@@ -177,7 +176,7 @@ pub fn plan(name: &str, reports: &Reports, asked: &MeshRequest) -> Result<Planne
 fn together(
     name: &str,
     reports: &Reports,
-    sites: &[Site],
+    sites: &[MeshSite],
     asked: &MeshRequest,
     crossings: &[Crossing],
     pairs: &[(usize, usize)],
@@ -199,8 +198,13 @@ fn together(
 }
 
 /// Which of two ends opens the connections, and which one listens; absent: neither can be reached by this IP version.
-fn ends<'s>(reports: &Reports, a: &'s Site, b: &'s Site, family: Option<u8>) -> Option<(&'s Site, &'s Site)> {
-    let listens = |site: &Site| {
+fn ends<'s>(
+    reports: &Reports,
+    a: &'s MeshSite,
+    b: &'s MeshSite,
+    family: Option<u8>,
+) -> Option<(&'s MeshSite, &'s MeshSite)> {
+    let listens = |site: &MeshSite| {
         let report = &reports[&site.agent];
         report.listens && report.address_of(family).is_some()
     };
@@ -213,16 +217,16 @@ fn ends<'s>(reports: &Reports, a: &'s Site, b: &'s Site, family: Option<u8>) -> 
 
 /// The runs of a pair: all are carried out by the end that opens the connections, but for a trace of hops, which each end does
 /// toward the other.
-fn both_ways(reports: &Reports, asked: &MeshRequest, a: &Site, b: &Site) -> Vec<RunRequest> {
+fn both_directions(reports: &Reports, asked: &MeshRequest, a: &MeshSite, b: &MeshSite) -> Vec<RunRequest> {
     let mut runs = Vec::new();
     for (test, family) in
         asked.tests.iter().flat_map(|test| asked.families.iter().map(move |one| (*test, *one)))
     {
         let Some(ends) = ends(reports, a, b, family) else { continue };
-        let of = |reverse: bool| Flow { ends, reverse, family };
-        runs.push(request(reports, asked, of(false), test));
+        let flow = |reverse: bool| Flow { ends, reverse, family };
+        runs.push(request(reports, asked, flow(false), test));
         match test {
-            MeshTest::Throughput => runs.push(request(reports, asked, of(true), test)),
+            MeshTest::Throughput => runs.push(request(reports, asked, flow(true), test)),
             MeshTest::Hops => {
                 let back = (ends.1, ends.0);
                 if self::ends(reports, back.0, back.1, family) == Some(back) {
@@ -246,7 +250,7 @@ fn class(test: MeshTest) -> Class {
 }
 
 /// Interfaces that several agents share, as links that their pairs cross: two agents of one host are not measured at once.
-fn shared_nics(reports: &Reports, asked: &MeshRequest, sites: &[Site], edges: &[Pair]) -> Vec<Crossing> {
+fn shared_nics(reports: &Reports, asked: &MeshRequest, sites: &[MeshSite], edges: &[Pair]) -> Vec<Crossing> {
     type Use<'s> = (HashSet<&'s str>, Vec<(String, String)>);
     let mut uses: BTreeMap<Resource, Use<'_>> = BTreeMap::new();
     for pair in edges {
@@ -269,7 +273,7 @@ fn shared_nics(reports: &Reports, asked: &MeshRequest, sites: &[Site], edges: &[
 }
 
 /// The interfaces of the end that opens the connection and of the one that listens.
-fn nics(reports: &Reports, (opener, listener): (&Site, &Site), family: Option<u8>) -> [Resource; 2] {
+fn nics(reports: &Reports, (opener, listener): (&MeshSite, &MeshSite), family: Option<u8>) -> [Resource; 2] {
     let (own, far) = (&reports[&opener.agent], &reports[&listener.agent]);
     let address = far.address_of(family).unwrap_or_default();
     [own.nic_toward(&opener.agent, &address), far.nic_at(&listener.agent, &address)]
@@ -277,7 +281,7 @@ fn nics(reports: &Reports, (opener, listener): (&Site, &Site), family: Option<u8
 
 /// Data between the end that opens the connection and the one that listens.
 struct Flow<'s> {
-    ends: (&'s Site, &'s Site),
+    ends: (&'s MeshSite, &'s MeshSite),
     /// The end that listens is the one that sends.
     reverse: bool,
     family: Option<u8>,
@@ -341,7 +345,7 @@ mod tests {
         names.iter().map(|(name, listens)| ((*name).to_owned(), report(*listens))).collect()
     }
 
-    fn asked() -> MeshRequest {
+    fn mesh_request() -> MeshRequest {
         MeshRequest {
             tests: vec![MeshTest::Throughput],
             time: Nanos::from_secs(10),
@@ -376,7 +380,7 @@ mod tests {
     fn an_uplink_parts_rounds() {
         let reports = reports(&[("a", true), ("b", true), ("c", true), ("d", true)]);
         let uplinks = vec!["site,a,b".parse().expect("an uplink")];
-        let planned = plan("m", &reports, &MeshRequest { uplinks, ..asked() }).expect("a plan");
+        let planned = plan("m", &reports, &MeshRequest { uplinks, ..mesh_request() }).expect("a plan");
         let crosses = |run: &fleet::mesh::PlannedRun| {
             run.job.resources.iter().any(|resource| resource.name == "uplink.site")
         };
@@ -395,7 +399,7 @@ mod tests {
         }
         // Four pairs cross it, those of a and b, and of c and d, do not.
         assert_eq!(planned.plan.rounds.iter().flatten().filter(|run| crosses(run)).count(), 8);
-        let free = plan("m", &reports, &asked()).expect("a plan");
+        let free = plan("m", &reports, &mesh_request()).expect("a plan");
         assert!(planned.plan.rounds.len() > free.plan.rounds.len());
     }
 
@@ -403,12 +407,13 @@ mod tests {
     fn some_pairs_and_those_that_cannot_be_measured() {
         let reports = reports(&[("a", true), ("b", false), ("c", false)]);
         let pairs = vec![("a".to_owned(), "b".to_owned()), ("b".to_owned(), "c".to_owned())];
-        let planned = plan("m", &reports, &MeshRequest { pairs: pairs.clone(), ..asked() }).expect("a plan");
+        let planned =
+            plan("m", &reports, &MeshRequest { pairs: pairs.clone(), ..mesh_request() }).expect("a plan");
         assert_eq!((planned.plan.runs(), planned.unreachable), (2, vec!["b and c".to_owned()]));
-        let together = MeshRequest { pairs, is_together: true, ..asked() };
+        let together = MeshRequest { pairs, is_together: true, ..mesh_request() };
         let refused = plan("m", &reports, &together).expect_err("b and c").to_string();
         assert!(refused.contains("neither of them listens"), "{refused}");
-        let unknown = MeshRequest { pairs: vec![("a".into(), "bb".into())], ..asked() };
+        let unknown = MeshRequest { pairs: vec![("a".into(), "bb".into())], ..mesh_request() };
         assert!(plan("m", &reports, &unknown).expect_err("bb").to_string().contains("`bb`"));
     }
 
@@ -425,7 +430,7 @@ mod tests {
             report.more_addresses.clear();
         }
         let families = vec![Some(4), Some(6)];
-        let request = MeshRequest { tests: vec![MeshTest::Latency], families, ..asked() };
+        let request = MeshRequest { tests: vec![MeshTest::Latency], families, ..mesh_request() };
         let planned = plan("m", &reports, &request).expect("a plan");
         let mut runs: Vec<(&str, &str)> = planned
             .plan
@@ -460,7 +465,7 @@ mod tests {
     #[test]
     fn several_tests_of_a_pair() {
         let tests = vec![MeshTest::Throughput, MeshTest::Latency, MeshTest::Mtu, MeshTest::Hops];
-        let request = MeshRequest { tests, ..asked() };
+        let request = MeshRequest { tests, ..mesh_request() };
         let titles = |runs: &[fleet::mesh::PlannedRun]| {
             let mut titles: Vec<String> =
                 runs.iter().map(|run| format!("{} by {}", run.job.title, run.agent)).collect();
@@ -481,7 +486,7 @@ mod tests {
         let planned = plan("m", &reports(&[("a", true), ("b", false)]), &request).expect("a plan").plan;
         assert_eq!(titles(&planned.background), ["hops b -> a by b", "mtu b -> a by b"]);
         // The duration shown at the start is above zero for tests that have no length of their own.
-        let sizes = MeshRequest { tests: vec![MeshTest::Mtu], ..asked() };
+        let sizes = MeshRequest { tests: vec![MeshTest::Mtu], ..mesh_request() };
         let planned = plan("m", &reports(&[("a", true), ("b", true)]), &sizes).expect("a plan").plan;
         assert!(planned.duration() >= Nanos::from_secs(2), "{}", planned.duration());
     }
@@ -491,7 +496,7 @@ mod tests {
     fn agents_that_share_an_interface_are_parted() {
         let mut reports = reports(&[("a", true), ("b", true), ("c", true), ("d", true)]);
         let pairs = [("a", "c"), ("b", "d")].map(|(a, b)| (a.to_owned(), b.to_owned())).to_vec();
-        let request = MeshRequest { pairs, ..asked() };
+        let request = MeshRequest { pairs, ..mesh_request() };
         let rounds = |reports: &Reports| plan("m", reports, &request).expect("a plan").plan.rounds;
         assert_eq!(rounds(&reports).len(), 1);
         let nic = |name: &str| model::host::Nic { name: name.into(), ..model::host::Nic::default() };
@@ -517,7 +522,7 @@ mod tests {
     fn those_together_are_one_group() {
         let reports = reports(&[("a", true), ("b", false)]);
         let pair = ("a".to_owned(), "b".to_owned());
-        let request = MeshRequest { pairs: vec![pair.clone(), pair], is_together: true, ..asked() };
+        let request = MeshRequest { pairs: vec![pair.clone(), pair], is_together: true, ..mesh_request() };
         let plan = plan("m", &reports, &request).expect("a plan").plan;
         let [round] = plan.rounds.as_slice() else { panic!("one round") };
         assert!(round.len() == 2 && round[0].job.run != round[1].job.run);

@@ -1,6 +1,6 @@
 //! Pairs of several hosts that started at the same time, as one run.
 
-use crate::job::{Asked, JobResult};
+use crate::job::{AnyJob, JobResult};
 use engine::error::Result;
 use engine::run::run_id;
 use fleet::group::{GroupReport, Offset, Started, judge};
@@ -75,9 +75,9 @@ fn read(asked: &str, outcome: &Outcome, offset: Option<Offset>) -> std::result::
         End::Void { reason, .. } => return Err(format!("void: {reason}")),
         End::Failed { reason } => return Err(reason.clone()),
     };
-    let mut run = match Asked::read(asked)? {
-        Asked::Mesh(_) => JobResult::read(body, &outcome.title)?.run,
-        Asked::Plan(_) => model::json::read(body.as_bytes())
+    let mut run = match AnyJob::read(asked)? {
+        AnyJob::Mesh(_) => JobResult::read(body, &outcome.title)?.run,
+        AnyJob::Plan(_) => model::json::read(body.as_bytes())
             .map_err(|error| format!("the result of {} is not of this version: {error}", outcome.agent))?,
     };
     let ours = |time| offset.map_or(time, |offset| offset.at_ours(time));
@@ -92,9 +92,9 @@ fn member(
     offset: Option<Offset>,
     test: Option<&Run>,
 ) -> HostPair {
-    let (from, to) = match Asked::read(&run.job.body) {
-        Ok(Asked::Mesh(job)) => (job.from, job.to),
-        Ok(Asked::Plan(job)) => (run.agent.clone(), job.end.unwrap_or_default()),
+    let (from, to) = match AnyJob::read(&run.job.body) {
+        Ok(AnyJob::Mesh(job)) => (job.from, job.to),
+        Ok(AnyJob::Plan(job)) => (run.agent.clone(), job.end.unwrap_or_default()),
         Err(_) => Default::default(),
     };
     HostPair {

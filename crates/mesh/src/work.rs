@@ -1,7 +1,7 @@
 //! A job carried out by the agent that has it.
 
 use crate::allowed::{Allowed, Far};
-use crate::job::{Asked, JobResult, MeshJob, PlanJob};
+use crate::job::{AnyJob, JobResult, MeshJob, PlanJob};
 use engine::error::{Result, fault};
 use engine::host::interrupt::Interrupt;
 use engine::request::{Host, Request, resolve};
@@ -36,7 +36,7 @@ pub struct FarEnds {
 /// # Errors
 /// Why nothing was measured, in words.
 pub fn carry_out(job: &AgentJob, start: &Start, far: &FarEnds) -> std::result::Result<Measured, String> {
-    let asked = Asked::read(&job.body)?;
+    let job_body = AnyJob::read(&job.body)?;
     let (interrupt, is_over) = (Interrupt::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -47,9 +47,9 @@ pub fn carry_out(job: &AgentJob, start: &Start, far: &FarEnds) -> std::result::R
                 std::thread::sleep(Duration::from_millis(50));
             }
         });
-        let ended = match asked {
-            Asked::Mesh(job) => of_mesh(job, start, &interrupt, far),
-            Asked::Plan(job) => of_plan(&job, start, &interrupt, far),
+        let ended = match job_body {
+            AnyJob::Mesh(job) => of_mesh(job, start, &interrupt, far),
+            AnyJob::Plan(job) => of_plan(&job, start, &interrupt, far),
         };
         is_over.store(true, Ordering::SeqCst);
         ended

@@ -16,7 +16,7 @@ pub mod y1564;
 
 pub use burst::{Burst, Pace, Sent};
 pub use comparison::{Change, Rates, compare, compare_devices, compare_with};
-pub use order::{Action, DirectionObservation, Frames, Observation, Order, Stream};
+pub use order::{Action, BenchRequest, DirectionObservation, Frames, Observation, Stream};
 pub use plan::{BenchmarkPlan, PlanRow, Test, TrialPlan};
 pub use recovery::{Overload, ResetTime, recovery_time};
 pub use report::{

@@ -4,7 +4,7 @@ use crate::explain::Explanation;
 use crate::frames::FrameRow;
 use crate::hops::{HopsResult, HopsSample, HopsStarted};
 use crate::host::Host;
-use crate::latency::{Floor, LatencyResult, LatencySample, LatencyStarted, LoadResult};
+use crate::latency::{LatencyResult, LatencySample, LatencyStarted, LoadResult, ToolBaseline};
 use crate::limit::{LoadProbing, ObservedHost};
 use crate::packets::PacketResult;
 use crate::path::{PathResult, PathStarted};
@@ -40,7 +40,7 @@ pub enum Event {
     /// A latency run has begun.
     LatencyStarted(Box<LatencyStarted>),
     /// The tool's own floor, taken before a latency run.
-    Floor(Floor),
+    Floor(ToolBaseline),
     /// One report interval of a latency run.
     LatencySample(LatencySample),
     /// The results of a latency run.

@@ -35,7 +35,7 @@ pub struct Experiment {
     /// Whether the rows took turns, so that a slow drift affects all of them equally.
     pub interleaved: bool,
     /// Every row, in the order of the plan.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ExperimentRow>,
     /// Findings from rows between sites together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<MatrixFinding>,
@@ -58,7 +58,7 @@ pub struct MatrixFinding {
 /// One path with one test and one value of each variable.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Row {
+pub struct ExperimentRow {
     /// Name of the path.
     pub path: String,
     /// The sites that it lies between.
@@ -171,7 +171,7 @@ pub struct RowFinding {
     pub runs: u64,
 }
 
-impl Row {
+impl ExperimentRow {
     /// The runs whose figures count: they were not cut short, and are not void.
     pub fn counted(&self) -> impl Iterator<Item = &RowRun> {
         self.runs.iter().filter(|run| run.error.is_none() && run.status.is_some_and(|of| of != Status::Void))
@@ -208,7 +208,7 @@ impl Experiment {
     /// Nothing could be measured, or nothing of it can be used.
     #[must_use]
     pub fn is_void(&self) -> bool {
-        self.rows.iter().all(Row::is_empty)
+        self.rows.iter().all(ExperimentRow::is_empty)
     }
 
     /// Something that was expected is otherwise. A row that cannot run here breaks nothing.
@@ -218,8 +218,9 @@ impl Experiment {
     }
 
     /// Rows that were tried, and of which nothing could be measured: the far end cannot be reached, or refuses.
-    pub fn failed(&self) -> impl Iterator<Item = &Row> {
-        let has_failed = |row: &Row| row.runs.iter().any(|run| run.status.is_none() && run.error.is_some());
+    pub fn failed(&self) -> impl Iterator<Item = &ExperimentRow> {
+        let has_failed =
+            |row: &ExperimentRow| row.runs.iter().any(|run| run.status.is_none() && run.error.is_some());
         self.rows.iter().filter(move |row| row.is_empty() && has_failed(row))
     }
 }

@@ -284,7 +284,7 @@ pub struct LatencyResult {
     #[serde(rename = "ways")]
     pub egress_paths: Vec<EgressResult>,
     /// This tool against itself over loopback, with the same wait, size and transport: what it adds at the least.
-    pub floor: Option<Floor>,
+    pub floor: Option<ToolBaseline>,
     /// Disturbances of the measuring thread by this host.
     pub noise: HostNoise,
     /// CPU time of the measuring thread, as a share of the time that passed.
@@ -294,7 +294,7 @@ pub struct LatencyResult {
 /// The tool's own floor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Floor {
+pub struct ToolBaseline {
     /// Round trips over loopback, both ends in this process.
     #[serde(rename = "rtt_ns")]
     pub rtt: Distribution,

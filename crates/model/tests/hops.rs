@@ -181,7 +181,7 @@ fn trace_changing(world: &mut World, schedule: Schedule, change: impl Fn(&mut Wo
             }
             Step::Wait(until) => {
                 let next = coming.peek().map_or(until, |next| next.0.0.min(until));
-                now = next.max(now + Nanos(1));
+                now = next.max(now + Nanos::from_nanos(1));
             }
             Step::Done => {
                 let found = tracer.result();
@@ -530,7 +530,7 @@ fn watched(world: &mut World, schedule: Schedule, change: impl Fn(&mut World, Na
             }
             Step::Wait(until) => {
                 let next = coming.iter().map(|next| next.0).min().map_or(until, |next| next.min(until));
-                now = next.max(now + Nanos(1));
+                now = next.max(now + Nanos::from_nanos(1));
             }
             Step::Done => panic!("it ends"),
         }

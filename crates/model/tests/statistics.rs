@@ -84,6 +84,6 @@ fn the_one_far_round_trip_is_found_behind_the_warm_up_and_attributed() {
     };
     let mut watch = HostWatch::default();
     assert_eq!(attribute(&watch)[0].cause, Cause::Path);
-    watch.record(Disturbance { start: Nanos(far[0].at.0 + 9_000), length: Nanos(2_900_000) });
+    watch.record(Disturbance { start: Nanos(far[0].at.0 + 9_000), length: Nanos::from_micros(2_900) });
     assert_eq!(attribute(&watch)[0].cause, Cause::Host);
 }

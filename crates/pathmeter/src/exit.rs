@@ -130,8 +130,8 @@ mod tests {
     #[ignore = "a_panic_of_the_main_thread_is_a_fault runs it in a process of its own"]
     fn panics() {
         install_panic_hook(drop);
-        let panics = |name: &str, said: &'static str| {
-            std::thread::Builder::new().name(name.into()).spawn(move || panic!("{said}")).unwrap().join()
+        let panics = |name: &str, message: &'static str| {
+            std::thread::Builder::new().name(name.into()).spawn(move || panic!("{message}")).unwrap().join()
         };
         assert!(panics("stream 0", "in a thread of its own").is_err(), "the others go on");
         // A test does not run on the main thread, but the hook decides by the thread's name.
@@ -158,8 +158,8 @@ mod tests {
         for width in [60, 80, 100] {
             let shown = broken(text, width);
             assert!(shown.lines().all(|line| line.chars().count() <= width), "{width}: {shown}");
-            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-            assert_eq!(words(&shown), words(text), "{width}");
+            let tokens = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(tokens(&shown), tokens(text), "{width}");
             assert!(shown.ends_with("\n  give -P 1 to -P 128"), "{width}: {shown}");
         }
         assert_eq!(broken(text, 200), text);

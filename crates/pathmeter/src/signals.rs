@@ -18,10 +18,10 @@ pub(crate) fn interrupt() -> Result<Interrupt> {
 }
 
 /// A flag that SIGUSR1 raises: a request for the sums so far.
-pub(crate) fn asked() -> Result<Arc<AtomicBool>> {
-    let asked = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(SIGUSR1, asked.clone())?;
-    Ok(asked)
+pub(crate) fn report_requested() -> Result<Arc<AtomicBool>> {
+    let raised = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGUSR1, raised.clone())?;
+    Ok(raised)
 }
 
 /// Does this at the first SIGINT, SIGTERM or SIGHUP. A second signal ends the process at once, unless it comes with the

@@ -1,5 +1,5 @@
 //! `pathmeter lab up`, `exec`, `down` and `sweep`: a lab that stays, is looked into, and goes, however its end comes.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, and says why it skips")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, and states why it skips")]
 
 #[path = "peers/program.rs"]
 mod program;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 #[test]
 fn a_lab_stays_is_looked_into_and_goes() {
-    let Some(site) = Site::new("stays") else { return };
+    let Some(site) = LabDirectory::new("stays") else { return };
     let up = site.ok("up forward --name one");
     assert!(up.contains("pathmeter lab down one"), "{up}");
     // The only lab that is up need not be named.
@@ -22,7 +22,7 @@ fn a_lab_stays_is_looked_into_and_goes() {
     assert_eq!(site.lab("exec client -- sh -c [exit,7]").status.code(), Some(7));
     assert_eq!(site.lab("exec client -- sh -c [kill,-TERM,$$]").status.code(), Some(128 + 15));
     site.refused(127, "exec client -- no-such-program", "start no-such-program in client");
-    site.refused(2, "exec nobody -- true", "there is no node nobody; there is client, router, server");
+    site.refused(2, "exec absent -- true", "there is no node absent; there is client, router, server");
 
     site.refused(2, "up forward --name one", "a lab named one is up");
     site.ok("up direct --name two");
@@ -43,7 +43,7 @@ fn a_lab_stays_is_looked_into_and_goes() {
 /// The three processes that stand for a lab: the holder, its init, and the one that waits for both.
 #[test]
 fn whichever_process_is_killed_all_of_the_lab_goes() {
-    let Some(site) = Site::new("killed") else { return };
+    let Some(site) = LabDirectory::new("killed") else { return };
     // Seconds that no other process on this machine sleeps.
     let [daemon, command] = [1, 2].map(|digit| format!("{}{digit}", 900_000_000 + std::process::id()));
     for generation in 0..3 {
@@ -70,7 +70,7 @@ fn whichever_process_is_killed_all_of_the_lab_goes() {
 
 #[test]
 fn an_exec_that_is_killed_takes_its_command_along() {
-    let Some(site) = Site::new("exec") else { return };
+    let Some(site) = LabDirectory::new("exec") else { return };
     let seconds = format!("{}3", 900_000_000 + std::process::id());
     site.ok("up direct");
     let mut running = site.command(&format!("exec client -- sleep {seconds}")).spawn().unwrap();
@@ -83,7 +83,7 @@ fn an_exec_that_is_killed_takes_its_command_along() {
 
 #[test]
 fn a_run_that_is_killed_leaves_no_process() {
-    let Some(mut site) = Site::new("run") else { return };
+    let Some(mut site) = LabDirectory::new("run") else { return };
     // A name by which all that it starts is known.
     let program = site.directory.join("pathmeter-of-this-test");
     self::program::link_program(&program);
@@ -102,7 +102,7 @@ fn a_run_that_is_killed_leaves_no_process() {
 
 #[test]
 fn sweeping_leaves_the_living_alone() {
-    let Some(site) = Site::new("living") else { return };
+    let Some(site) = LabDirectory::new("living") else { return };
     site.ok("up direct --name alive");
     fs::write(site.directory.join("torn.json"), "{\"name\":").unwrap();
     assert!(site.ok("sweep").contains("torn.json"));
@@ -112,16 +112,16 @@ fn sweeping_leaves_the_living_alone() {
 
 #[test]
 fn what_cannot_be_put_back_is_kept_and_the_rest_goes() {
-    let Some(site) = Site::new("kept") else { return };
+    let Some(site) = LabDirectory::new("kept") else { return };
     let record = r#"{"name":"nosuch0","inside":"eth9","mtu":1500,"mac":null,"is_up":true,"addresses":[],"pid":1,"started":0}"#;
     fs::write(site.directory.join("nosuch0.interface"), record).unwrap();
     fs::write(site.directory.join("torn.json"), "{\"name\":").unwrap();
     let output = site.command("sweep").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(
-        said.contains("torn.json") && said.contains("kept: ") && said.contains("nosuch0 is not there"),
-        "{said}"
+        text.contains("torn.json") && text.contains("kept: ") && text.contains("nosuch0 is not there"),
+        "{text}"
     );
     assert!(site.directory.join("nosuch0.interface").exists() && !site.directory.join("torn.json").exists());
 }
@@ -129,7 +129,7 @@ fn what_cannot_be_put_back_is_kept_and_the_rest_goes() {
 /// A physical interface comes back under the name it had in the lab; a veth stands for it here.
 #[test]
 fn sweeping_makes_an_interface_what_it_was() {
-    let Some(site) = Site::new("interface") else { return };
+    let Some(site) = LabDirectory::new("interface") else { return };
     let record = r#"{"name": "back0", "inside": "eth0", "mtu": 1400, "mac": [2, 0, 0, 0, 0, 9], "is_up": true,
         "addresses": [["192.0.2.9", 24], ["2001:db8::9", 64]], "pid": 1, "started": 1}"#;
     fs::write(site.directory.join("back0.interface"), record).unwrap();
@@ -137,24 +137,24 @@ fn sweeping_makes_an_interface_what_it_was() {
     let mut command = Command::new("unshare");
     command.args(["-n", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_pathmeter"), "lab", "sweep"]);
     let output = site.with_directory(&mut command).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     for part in ["back0.interface", "mtu 1400", "192.0.2.9/24", "2001:db8::9/64"] {
-        assert!(said.contains(part), "{part}: {output:?}");
+        assert!(text.contains(part), "{part}: {output:?}");
     }
     assert!(!site.directory.join("back0.interface").exists());
 }
 
 #[test]
 fn an_ordinary_user_needs_no_root() {
-    let Some(site) = Site::new("rootless") else { return };
-    let site = site.of_nobody();
+    let Some(site) = LabDirectory::new("rootless") else { return };
+    let site = site.unprivileged();
     let up = site.lab("up forward");
-    let said = String::from_utf8_lossy(&up.stderr).into_owned();
-    if said.contains("user namespaces") {
-        skip::skip(format!("no user namespaces here: {said}"));
+    let text = String::from_utf8_lossy(&up.stderr).into_owned();
+    if text.contains("user namespaces") {
+        skip::skip(format!("no user namespaces here: {text}"));
         return;
     }
-    assert!(up.status.success(), "{said}");
+    assert!(up.status.success(), "{text}");
     let ping = site.ok("exec client -- ping -c 1 -W 10 2001:db8:2::2");
     assert!(ping.contains("1 received"), "{ping}");
     let holder = site.holder("forward");
@@ -167,22 +167,22 @@ fn an_ordinary_user_needs_no_root() {
 }
 
 #[test]
-fn without_any_right_the_way_out_is_reported() {
-    let Some(site) = Site::new("rights") else { return };
+fn without_any_right_the_remedy_is_reported() {
+    let Some(site) = LabDirectory::new("rights") else { return };
     // Root of a user namespace that may make no other, and has no rights in it.
     let script = "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["-r", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_pathmeter"), "lab", "up", "forward"]);
     let output = site.with_directory(&mut command).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("needs root or user namespaces") && said.contains("run it with sudo"), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("needs root or user namespaces") && text.contains("run it with sudo"), "{text}");
     assert_eq!(site.files(), Vec::<String>::new());
 }
 
 #[test]
 fn what_cannot_be_built_is_reported_and_leaves_nothing() {
-    let Some(site) = Site::new("faulty") else { return };
+    let Some(site) = LabDirectory::new("faulty") else { return };
     site.refused(2, "up no-such-topology", "no-such-topology");
     site.refused(2, "up /no/such/file.toml", "/no/such/file.toml");
     let out = site.lab("up forward --name a/b");
@@ -195,19 +195,19 @@ fn what_cannot_be_built_is_reported_and_leaves_nothing() {
     let wrong = "[nodes.server]\nrules = \"table inet x { nonsense }\"";
     fs::write(&broken, text.replacen("[nodes.server]", wrong, 1)).unwrap();
     let out = site.lab(&format!("up {}", broken.display()));
-    let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert!(!out.status.success() && said.contains("node server: nft: "), "{said}");
+    let printed = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(!out.status.success() && printed.contains("node server: nft: "), "{printed}");
     assert_eq!(site.files(), Vec::<String>::new());
 }
 
 /// A directory of labs for one test, and what runs the program on it.
-struct Site {
+struct LabDirectory {
     directory: PathBuf,
     program: PathBuf,
-    nobody: bool,
+    is_unprivileged: bool,
 }
 
-impl Site {
+impl LabDirectory {
     /// `None` without the rights.
     fn new(name: &str) -> Option<Self> {
         let root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
@@ -219,24 +219,28 @@ impl Site {
             std::env::temp_dir().join(format!("pathmeter-lab-test-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).unwrap();
-        Some(Self { directory, program: env!("CARGO_BIN_EXE_pathmeter").into(), nobody: false })
+        Some(Self { directory, program: env!("CARGO_BIN_EXE_pathmeter").into(), is_unprivileged: false })
     }
 
     /// The same for an ordinary user, who may not even see where the program was built.
-    fn of_nobody(mut self) -> Self {
+    fn unprivileged(mut self) -> Self {
         let program = std::env::temp_dir().join(format!("pathmeter-lab-test-{}", std::process::id()));
         self::program::link_program(&program);
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        std::os::unix::fs::chown(&self.directory, Some(NOBODY), Some(NOBODY)).unwrap();
-        (self.program, self.nobody) = (program, true);
+        std::os::unix::fs::chown(&self.directory, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
+        (self.program, self.is_unprivileged) = (program, true);
         self
     }
 
     /// Words are set apart by blanks; one in brackets has commas for its own.
     fn command(&self, argv: &str) -> Command {
-        let mut command = if self.nobody {
+        let mut command = if self.is_unprivileged {
             let mut command = Command::new("setpriv");
-            command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".into()]);
+            command.args([
+                format!("--reuid={UNPRIVILEGED}"),
+                format!("--regid={UNPRIVILEGED}"),
+                "--clear-groups".into(),
+            ]);
             command.arg(&self.program);
             command
         } else {
@@ -269,9 +273,9 @@ impl Site {
 
     fn refused(&self, code: i32, argv: &str, why: &str) {
         let output = self.lab(argv);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{argv}: {said}");
-        assert!(said.contains(why), "{argv}: {said}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{argv}: {text}");
+        assert!(text.contains(why), "{argv}: {text}");
     }
 
     /// The labs' files.
@@ -290,11 +294,11 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for LabDirectory {
     fn drop(&mut self) {
         let _ = self.lab("down --all");
         let _ = fs::remove_dir_all(&self.directory);
-        if self.nobody {
+        if self.is_unprivileged {
             let _ = fs::remove_file(&self.program);
         }
     }
@@ -327,4 +331,4 @@ fn wait_until(what: &str, happened: impl Fn() -> bool) {
     assert!(observed, "not within ten seconds: {what}");
 }
 
-const NOBODY: u32 = 65534;
+const UNPRIVILEGED: u32 = 65534;

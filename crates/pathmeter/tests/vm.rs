@@ -144,14 +144,14 @@ fn repetition<'a>(variant: &'a serde_json::Value, test: &str, direction: &str) -
 
 #[test]
 fn what_cannot_run_in_a_machine_is_refused() {
-    for (line, said) in [
+    for (line, message) in [
         ("lab run vm --in-vm", "vm cannot run in a virtual machine: server is a virtual machine itself"),
         ("lab run direct --in-vm --capture client:eth0 --pcap x.pcapng", "the links are inside the machine"),
     ] {
         let output = pathmeter(line);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains(said), "{stderr}");
+        assert!(stderr.contains(message), "{stderr}");
     }
 }
 
@@ -207,9 +207,9 @@ fn commands_reach_the_machines_of_a_lab_that_stays() {
         .signal(linux::process::Signal::Kill)
         .unwrap();
     let reported = client.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&reported.stderr);
-    assert_eq!(reported.status.code(), Some(128 + 9), "{said}");
-    assert!(said.contains("the lab one has gone, and the command with it"), "{said}");
+    let text = String::from_utf8_lossy(&reported.stderr);
+    assert_eq!(reported.status.code(), Some(128 + 9), "{text}");
+    assert!(text.contains("the lab one has gone, and the command with it"), "{text}");
     assert!(wait_for(|| (!exists(qemu)).then_some(())).is_some(), "qemu {qemu} outlives its parent");
 
     let swept = lab("lab sweep").output().unwrap();
@@ -227,20 +227,20 @@ fn what_commands_say_comes_out(lab: &impl Fn(&str) -> Command) {
         ("kill -TERM $$", 128 + 15, "", ""),
     ] {
         let ran = lab("lab exec server -- sh -c").arg(line).output().expect("it was built");
-        let said = String::from_utf8_lossy(&ran.stderr);
-        assert_eq!(ran.status.code(), Some(exit), "{line}: {said}");
-        assert!(said.contains(stderr), "{line}: {said}");
-        assert_eq!(String::from_utf8_lossy(&ran.stdout), stdout, "{line}: {said}");
+        let message = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(exit), "{line}: {message}");
+        assert!(message.contains(stderr), "{line}: {message}");
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), stdout, "{line}: {message}");
     }
 
-    for (line, exit, said) in [
+    for (line, exit, message) in [
         ("lab exec server -- no-such-program", 127, "node server: no-such-program: "),
         ("lab exec server", 2, "name a command"),
     ] {
         let refused = lab(line).output().expect("it was built");
         let stderr = String::from_utf8_lossy(&refused.stderr);
         assert_eq!(refused.status.code(), Some(exit), "{line}: {stderr}");
-        assert!(stderr.contains(said), "{line}: {stderr}");
+        assert!(stderr.contains(message), "{line}: {stderr}");
     }
 }
 

@@ -1,6 +1,6 @@
-//! Documents: what a command has to say, as blocks that every format shows in its own way.
+//! Documents: what a command has to say, as blocks that every format shows in its own form.
 //!
-//! A document says what it holds and no format, a format says how a block looks and knows no document: so that a new one of
+//! A document reports what it holds and no format, a format states how a block looks and knows no document: so that a new one of
 //! either is shown with all of the other.
 
 mod block;
@@ -35,7 +35,7 @@ pub trait Document {
     /// Its kind, its title and its times.
     fn head(&self) -> Head;
 
-    /// All that it says, in order. Text between backticks is code, as in Markdown.
+    /// All its blocks, in order. Text between backticks is code, as in Markdown.
     fn blocks(&self) -> Vec<Block>;
 
     /// The expectations, and whether each held.
@@ -91,16 +91,16 @@ pub(crate) fn parts_of_blocks(title: &str, blocks: Vec<Block>) -> Vec<Part> {
 
 /// The drawings among blocks.
 fn drawn(blocks: &[Block]) -> Vec<Chart> {
-    let of = |block: &Block| match block {
+    let charts_of = |block: &Block| match block {
         Block::Chart(chart) => vec![chart.clone()],
         Block::Details(_, blocks) => drawn(blocks),
         _ => Vec::new(),
     };
-    blocks.iter().flat_map(of).collect()
+    blocks.iter().flat_map(charts_of).collect()
 }
 
 /// The drawings of documents as one picture, with what they are of and `command` below. Of a document without figures it
-/// has the verdict: a picture that was asked for says why it is empty.
+/// has the verdict: a picture that was asked for states why it is empty.
 pub fn picture(documents: &[&dyn Document], command: &str) -> Figure {
     let mut drawings: Vec<Drawing> =
         documents.iter().flat_map(|document| document.charts()).map(|chart| chart.drawing()).collect();

@@ -20,7 +20,7 @@ use thiserror::Error;
 ///
 /// Reads `[tcp.|udp.][up.|down.]NAME OP VALUE`, e.g. `down.goodput>=9.4Gbit/s`, `up.loss<0.1%`, `rtt.p99<5ms`,
 /// `udp.up.line_rate_share>=0.9`. In a run of several tests the first test that has the figure answers, or the first
-/// of the transport asked for. Figures of a latency run: `rtt.p999<=500us`, of a way `way.LABEL.rtt.p50<1ms`, of a phase
+/// of the transport asked for. Figures of a latency run: `rtt.p999<=500us`, of a path `way.LABEL.rtt.p50<1ms`, of a phase
 /// `loaded.up.rtt.p99<80ms` (idle, up, down, both). Of packet sizes: `up.path_mtu>=1500`, `service.max_payload>=1472`. Of what
 /// was found: `verdict==ok`, `verdict<=degraded`, `findings==0`, `finding.host-noise==0`.
 #[derive(Clone, Debug)]
@@ -216,15 +216,18 @@ mod tests {
             ("colour==ok", "the figures are"),
             ("verdikt==ok", "did you mean `verdict`?"),
         ] {
-            let said = text.parse::<Expectation>().expect_err(text).to_string();
-            assert!(said.contains(meant), "{text}: {said}");
+            let message = text.parse::<Expectation>().expect_err(text).to_string();
+            assert!(message.contains(meant), "{text}: {message}");
             // A user who mistyped one name does not want to read a hundred.
-            assert!(!meant.starts_with("did you mean") || said.len() < 250, "{said}");
+            assert!(!meant.starts_with("did you mean") || message.len() < 250, "{message}");
         }
-        let said = "transfer.speed>=9".parse::<Expectation>().expect_err("no figure").to_string();
-        assert!(said.contains("transfer.rate, "), "the nearest by its letters need not be the one: {said}");
-        let said = "64.througput>=1Mpps".parse::<DeviceExpectation>().expect_err("mistyped").to_string();
-        assert!(said.contains("did you mean `64.throughput`?"), "{said}");
+        let message = "transfer.speed>=9".parse::<Expectation>().expect_err("no figure").to_string();
+        assert!(
+            message.contains("transfer.rate, "),
+            "the nearest by its letters need not be the one: {message}"
+        );
+        let message = "64.througput>=1Mpps".parse::<DeviceExpectation>().expect_err("mistyped").to_string();
+        assert!(message.contains("did you mean `64.throughput`?"), "{message}");
     }
     use insight::{run_of_events, run_of_tests};
     use model::event::Event;
@@ -337,7 +340,7 @@ mod tests {
         }
     }
 
-    /// A way of ten round trips, one lost, and a phase under load.
+    /// A path of ten round trips, one lost, and a phase under load.
     fn latency() -> Run {
         let rtt = Distribution { count: 10, p50: Nanos::from_micros(180), ..Distribution::default() };
         let phase = |load| LoadPhase {
@@ -369,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_and_phases_have_names() {
+    fn paths_and_phases_have_names() {
         let run = latency();
         for (text, held) in [
             ("way.a.b.rtt.p50<=180us", true),
@@ -392,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expectation_says_why() {
+    fn what_is_no_expectation_states_why() {
         for (text, part) in [
             ("down.goodput", "write a figure"),
             ("down.goodput>=", "write a figure"),

@@ -103,7 +103,7 @@ pub enum Live {
     Nothing,
 }
 
-/// How a format writes what is no result: what would be done (`--dry-run`), and an error.
+/// How a format writes what is not a result: what would be done (`--dry-run`), and an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanForm {
     /// Sentences where the command has them, else as JSON; of an error nothing, which standard error has.

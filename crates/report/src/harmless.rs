@@ -10,7 +10,7 @@ pub fn text(text: &str) -> Cow<'_, str> {
     replaced(text, |_| "\u{fffd}".into())
 }
 
-/// A text of JSON with such characters escaped (RFC 8259 section 7): what it says stays the same.
+/// A text of JSON with such characters escaped (RFC 8259 section 7): its meaning stays the same.
 #[must_use]
 pub fn json(text: &str) -> Cow<'_, str> {
     replaced(text, |c| format!("\\u{:04x}", u32::from(c)))
@@ -64,11 +64,11 @@ mod tests {
     }
 
     #[test]
-    fn json_says_the_same() {
-        let said = format!("{{\"name\": \"{}\"}}\n", "a\u{9b}1m\u{202e}\u{7f}b");
-        let clean = json(&said);
+    fn json_reports_the_same() {
+        let text = format!("{{\"name\": \"{}\"}}\n", "a\u{9b}1m\u{202e}\u{7f}b");
+        let clean = json(&text);
         assert!(!clean.contains(is_harmful) && clean.contains("\\u009b1m\\u202e\\u007f"), "{clean}");
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("it is JSON");
-        assert_eq!(value(&said), value(&clean));
+        assert_eq!(value(&text), value(&clean));
     }
 }

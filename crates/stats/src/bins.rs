@@ -25,7 +25,7 @@ impl Bins {
     /// Empty bins. A width of zero is replaced by a nanosecond.
     #[must_use]
     pub fn new(shape: BinShape) -> Bins {
-        let shape = BinShape { width: shape.width.max(Nanos(1)), ..shape };
+        let shape = BinShape { width: shape.width.max(Nanos::from_nanos(1)), ..shape };
         Bins { shape, counts: BTreeMap::new(), below: 0, above: 0 }
     }
 

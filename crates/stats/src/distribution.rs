@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn what_is_absent_is_not_written_and_read_as_absent() {
-        let mean = Nanos(8_100);
+        let mean = Nanos::from_nanos(8_100);
         let alone =
             Distribution::from(PartialDistribution { count: 40_000, mean, ..PartialDistribution::default() });
         let all_but_mean = Absent { min: true, stddev: true, percentiles: [true; 5], max: true };
@@ -236,11 +236,11 @@ mod tests {
         assert_eq!(serde_json::to_string(&alone).unwrap(), r#"{"count":40000,"mean":8100}"#);
         let some = PartialDistribution {
             count: 40_000,
-            min: Some(Nanos(5)),
-            mean: Nanos(20),
-            p90: Some(Nanos(30)),
-            p99: Some(Nanos(40)),
-            max: Some(Nanos(900)),
+            min: Some(Nanos::from_nanos(5)),
+            mean: Nanos::from_nanos(20),
+            p90: Some(Nanos::from_nanos(30)),
+            p99: Some(Nanos::from_nanos(40)),
+            max: Some(Nanos::from_nanos(900)),
             ..PartialDistribution::default()
         };
         let some = Distribution::from(some);
@@ -257,15 +257,15 @@ mod tests {
     fn a_whole_distribution_keeps_its_form() {
         let whole = Distribution {
             count: 3,
-            min: Nanos(1),
-            mean: Nanos(2),
-            stddev: Nanos(3),
-            p50: Nanos(4),
-            p90: Nanos(5),
-            p99: Nanos(6),
-            p999: Nanos(7),
-            p9999: Nanos(8),
-            max: Nanos(9),
+            min: Nanos::from_nanos(1),
+            mean: Nanos::from_nanos(2),
+            stddev: Nanos::from_nanos(3),
+            p50: Nanos::from_nanos(4),
+            p90: Nanos::from_nanos(5),
+            p99: Nanos::from_nanos(6),
+            p999: Nanos::from_nanos(7),
+            p9999: Nanos::from_nanos(8),
+            max: Nanos::from_nanos(9),
             missing: 1,
             absent: Absent::NOTHING,
         };
@@ -275,6 +275,6 @@ mod tests {
             r#"{"count":3,"min":1,"mean":2,"stddev":3,"p50":4,"p90":5,"p99":6,"p999":7,"p9999":8,"max":9,"missing":1}"#
         );
         assert_eq!(serde_json::from_str::<Distribution>(&written).unwrap(), whole);
-        assert_eq!(whole.centre(), Centre { time: Nanos(4), name: "median" });
+        assert_eq!(whole.centre(), Centre { time: Nanos::from_nanos(4), name: "median" });
     }
 }

@@ -119,12 +119,16 @@ mod tests {
     fn a_long_path_is_measured_to_the_nanosecond() {
         let sorted = exact((0..261).map(|index| 383_000_123 + index * 1_009)).sorted(1).unwrap();
         let figures = sorted.distribution();
-        assert_eq!((figures.count, figures.min), (260, Nanos(383_000_123 + 1_009)));
-        assert_eq!(figures.p50, Nanos(383_000_123 + 130 * 1_009));
-        assert_eq!(figures.max, Nanos(383_000_123 + 260 * 1_009));
+        assert_eq!((figures.count, figures.min), (260, Nanos::from_nanos(383_000_123 + 1_009)));
+        assert_eq!(figures.p50, Nanos::from_nanos(383_000_123 + 130 * 1_009));
+        assert_eq!(figures.max, Nanos::from_nanos(383_000_123 + 260 * 1_009));
         assert_eq!(
             sorted.dispersion(),
-            Dispersion { mad: Nanos(65 * 1_009), iqr: Nanos(130 * 1_009), precision: Nanos::ZERO }
+            Dispersion {
+                mad: Nanos::from_nanos(65 * 1_009),
+                iqr: Nanos::from_nanos(130 * 1_009),
+                precision: Nanos::ZERO
+            }
         );
         assert_eq!(sorted.percentiles(&[50.0, 99.0]).len(), 1, "p99 takes 368");
     }

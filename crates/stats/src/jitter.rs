@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn the_estimate_moves_by_a_sixteenth_of_the_difference() {
-        assert_eq!(after(&[(0, 0), (100, 1700)]).estimate(), Nanos(100));
-        assert_eq!(after(&[(0, 0), (100, 1700), (200, 1800)]).estimate(), Nanos(94));
-        assert_eq!(after(&[(0, 1600), (100, 100)]).estimate(), Nanos(100));
+        assert_eq!(after(&[(0, 0), (100, 1700)]).estimate(), Nanos::from_nanos(100));
+        assert_eq!(after(&[(0, 0), (100, 1700), (200, 1800)]).estimate(), Nanos::from_nanos(94));
+        assert_eq!(after(&[(0, 1600), (100, 100)]).estimate(), Nanos::from_nanos(100));
     }
 
     #[test]

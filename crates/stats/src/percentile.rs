@@ -202,9 +202,9 @@ mod tests {
     fn what_a_source_does_not_give_is_not_known() {
         let some = PartialDistribution {
             count: 40_000,
-            mean: Nanos(20),
-            p90: Some(Nanos(30)),
-            p99: Some(Nanos(40)),
+            mean: Nanos::from_nanos(20),
+            p90: Some(Nanos::from_nanos(30)),
+            p99: Some(Nanos::from_nanos(40)),
             ..PartialDistribution::default()
         };
         let (known, not) = (Standing::Known, Standing::NotGiven);
@@ -264,16 +264,24 @@ mod tests {
         (1..=1000).for_each(|value| histogram.record(value));
         let given = percentiles(&histogram, &[50.0, 99.0, 99.9, 99.99]);
         assert_eq!(given.iter().map(|single| single.percent).collect::<Vec<_>>(), [50.0, 99.0]);
-        assert_eq!(given[0].value, Nanos(500));
+        assert_eq!(given[0].value, Nanos::from_nanos(500));
         // Exact binomial ranks: R, qbinom(c(.025, .975), 1000, p).
-        assert_eq!((given[0].low, given[0].high), (Nanos(469), Nanos(532)));
-        assert_eq!((given[1].value, given[1].low, given[1].high), (Nanos(990), Nanos(983), Nanos(997)));
+        assert_eq!((given[0].low, given[0].high), (Nanos::from_nanos(469), Nanos::from_nanos(532)));
+        assert_eq!(
+            (given[1].value, given[1].low, given[1].high),
+            (Nanos::from_nanos(990), Nanos::from_nanos(983), Nanos::from_nanos(997))
+        );
         assert_eq!(percentiles(&Histogram::default(), &[50.0]), []);
     }
 
     #[test]
     fn it_is_written_with_its_unit() {
-        let single = Percentile { percent: 99.9, value: Nanos(3), low: Nanos(2), high: Nanos(4) };
+        let single = Percentile {
+            percent: 99.9,
+            value: Nanos::from_nanos(3),
+            low: Nanos::from_nanos(2),
+            high: Nanos::from_nanos(4),
+        };
         let text = serde_json::to_string(&single).unwrap();
         assert_eq!(text, r#"{"percent":99.9,"value_ns":3,"low_ns":2,"high_ns":4}"#);
     }

@@ -247,7 +247,10 @@ mod tests {
         }
         let found = meter.shifts();
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].at.0.abs_diff(4_000 * MS) < 50 * MS && found[0].to == Nanos(400 * MS), "{found:?}");
+        assert!(
+            found[0].at.0.abs_diff(4_000 * MS) < 50 * MS && found[0].to == Nanos::from_nanos(400 * MS),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Dispersion {
             here.then_some(distance)
         })?;
         let widest = histogram.width_at(three_quarters).max(histogram.width_at(middle.saturating_add(mad)));
-        let precision = Nanos(2 * (widest - 1));
+        let precision = Nanos::from_nanos(2 * (widest - 1));
         Some(Dispersion { mad: Nanos(mad), iqr: Nanos(three_quarters - quarter), precision })
     }
 }
@@ -109,9 +109,12 @@ mod tests {
     fn the_dispersion_of_known_lists() {
         // R: mad(x, constant = 1) and quantile(x, type = 1).
         let small = Dispersion::from_histogram(&filled(&[1, 1, 2, 2, 4, 6, 9])).unwrap();
-        assert_eq!(small, Dispersion { mad: Nanos(1), iqr: Nanos(5), precision: Nanos::ZERO });
+        assert_eq!(
+            small,
+            Dispersion { mad: Nanos::from_nanos(1), iqr: Nanos::from_nanos(5), precision: Nanos::ZERO }
+        );
         let outlier = Dispersion::from_histogram(&filled(&[100, 101, 102, 103, 900_000_000])).unwrap();
-        assert_eq!((outlier.mad, outlier.iqr), (Nanos(1), Nanos(2)));
+        assert_eq!((outlier.mad, outlier.iqr), (Nanos::from_nanos(1), Nanos::from_nanos(2)));
         let single = Dispersion::from_histogram(&filled(&[77])).unwrap();
         assert_eq!((single.mad, single.iqr, single.precision), (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO));
         assert_eq!(Dispersion::from_histogram(&Histogram::default()), None);

@@ -228,7 +228,7 @@ mod tests {
     fn test_of(count: u64, seed: u64, value: impl Fn(u64, u64) -> u64) -> Settled {
         let mut warm_up = WarmUp::default();
         (0..count).for_each(|index| {
-            warm_up.record(Nanos(7_000 + index * 1_000_000), value(index, noise(seed, index)));
+            warm_up.record(Nanos::from_nanos(7_000 + index * 1_000_000), value(index, noise(seed, index)));
         });
         assert_eq!(warm_up.count(), count);
         warm_up.finish()

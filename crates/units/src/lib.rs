@@ -264,7 +264,7 @@ mod tests {
     fn rates_come_from_amounts_and_times() {
         assert_eq!(BitRate::from_bytes(Bytes(1_250_000), Nanos::from_millis(1)), BitRate(10_000_000_000));
         assert_eq!(BitRate::from_bytes(Bytes(1), Nanos::ZERO), BitRate(0));
-        assert_eq!(BitRate::from_bytes(Bytes(u64::MAX), Nanos(1)), BitRate(u64::MAX));
+        assert_eq!(BitRate::from_bytes(Bytes(u64::MAX), Nanos::from_nanos(1)), BitRate(u64::MAX));
         assert_eq!(PacketRate::from_count(3, Nanos::from_secs(2)), PacketRate(2));
         assert_eq!(PacketRate::from_count(u64::MAX, Nanos::from_secs(1)), PacketRate(u64::MAX));
     }
@@ -272,15 +272,15 @@ mod tests {
     #[test]
     fn amounts_and_times_come_from_rates() {
         assert_eq!(BitRate(8_000).bytes_in(Nanos::from_millis(1500)), Bytes(1500));
-        assert_eq!(BitRate(3).time_for(Bytes(1)), Some(Nanos(2_666_666_667)));
+        assert_eq!(BitRate(3).time_for(Bytes(1)), Some(Nanos::from_nanos(2_666_666_667)));
         assert_eq!(BitRate(0).time_for(Bytes(1)), None);
         assert_eq!(BitRate(u64::MAX).bytes_in(Nanos::MAX), Bytes(u64::MAX));
     }
 
     #[test]
     fn arithmetic_saturates() {
-        assert_eq!(Nanos(1) - Nanos(2), Nanos::ZERO);
-        assert_eq!(Nanos::MAX + Nanos(1), Nanos::MAX);
+        assert_eq!(Nanos::from_nanos(1) - Nanos::from_nanos(2), Nanos::ZERO);
+        assert_eq!(Nanos::MAX + Nanos::from_nanos(1), Nanos::MAX);
         assert_eq!(Nanos::from_secs(u64::MAX), Nanos::MAX);
         assert_eq!(Nanos::from_duration(Duration::MAX), Nanos::MAX);
         assert_eq!([Bytes(u64::MAX), Bytes(7)].into_iter().sum::<Bytes>(), Bytes(u64::MAX));
@@ -289,6 +289,6 @@ mod tests {
     #[test]
     fn json_is_the_bare_number() {
         assert_eq!(serde_json::to_string(&BitRate(25_000_000_000)).unwrap(), "25000000000");
-        assert_eq!(serde_json::from_str::<Nanos>("7").unwrap(), Nanos(7));
+        assert_eq!(serde_json::from_str::<Nanos>("7").unwrap(), Nanos::from_nanos(7));
     }
 }

@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(PacketRate(1_942_334).to_string(), "1.94 Mpps");
         assert_eq!(Nanos::from_secs(10).to_string(), "10.0 s");
         assert_eq!(Nanos::from_micros(350).to_string(), "350 µs");
-        assert_eq!(Nanos(5).to_string(), "5 ns");
+        assert_eq!(Nanos::from_nanos(5).to_string(), "5 ns");
         assert_eq!(Nanos::from_secs(3600).to_string(), "3600 s");
         assert_eq!(Bytes(1_342_177_280).to_string(), "1.34 GB");
         assert_eq!(format!("{:#}", Bytes(1_342_177_280)), "1.25 GiB");

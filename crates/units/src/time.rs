@@ -20,7 +20,7 @@ use thiserror::Error;
 ///
 /// ```
 /// # use pathmeter_units::{Nanos, time::MonoTime};
-/// assert_eq!(MonoTime(5) - MonoTime(3), Nanos(2));
+/// assert_eq!(MonoTime(5) - MonoTime(3), Nanos::from_nanos(2));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -271,9 +271,9 @@ mod tests {
     fn spans_saturate() {
         assert_eq!(MonoTime(1) - MonoTime(2), Nanos::ZERO);
         assert_eq!(MonoTime(1).checked_since(MonoTime(2)), None);
-        assert_eq!(MonoTime(2).checked_since(MonoTime(1)), Some(Nanos(1)));
-        assert_eq!(MonoTime(u64::MAX) + Nanos(1), MonoTime(u64::MAX));
-        assert_eq!(MonoTime(1) - Nanos(2), MonoTime::ZERO);
+        assert_eq!(MonoTime(2).checked_since(MonoTime(1)), Some(Nanos::from_nanos(1)));
+        assert_eq!(MonoTime(u64::MAX) + Nanos::from_nanos(1), MonoTime(u64::MAX));
+        assert_eq!(MonoTime(1) - Nanos::from_nanos(2), MonoTime::ZERO);
     }
 
     proptest! {

@@ -136,8 +136,8 @@ pub(crate) async fn ask<T: Send + 'static>(
     work: impl FnOnce(&Store, &Backend) -> Result<T, Failed> + Send + 'static,
 ) -> Result<T, Failed> {
     let backend = app.backend.clone();
-    let asked = tokio::task::spawn_blocking(move || work(&(backend.open)()?, &backend));
-    asked.await.unwrap_or_else(|_| Err(Failed::internal()))
+    let worker = tokio::task::spawn_blocking(move || work(&(backend.open)()?, &backend));
+    worker.await.unwrap_or_else(|_| Err(Failed::internal()))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub struct Backend {
     pub open: Box<dyn Fn() -> store::Result<Store> + Send + Sync>,
     /// Begins a test in a thread of its own, and keeps it in the store. Updates go to the sink; the last one is
     /// [`Update::Ended`] or [`Update::Failed`].
-    pub start: Box<dyn Fn(Asked, Sink) -> Result<BegunTest, Refused> + Send + Sync>,
+    pub start: Box<dyn Fn(TestRequest, Sink) -> Result<BegunTest, Refused> + Send + Sync>,
     /// Puts the outputs in a text into the store, as `pathmeter import --save` does.
     pub import: Box<dyn Fn(Upload) -> Result<Uploaded, Refused> + Send + Sync>,
     /// Far ends that have names in the configuration.
@@ -95,7 +95,7 @@ pub struct Refused {
 /// The fields of the form. An unknown field is an error.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct TestRequest {
     /// Kind of the measurement.
     pub kind: Kind,
     /// The far end, as on the command line: a name or an address, with a port or without.

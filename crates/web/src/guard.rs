@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::compress;
 use crate::failed::Failed;
 use crate::login::{Denied, Rights};
-use crate::places::Place;
+use crate::places::ConnectionSlot;
 use crate::secret::is_same;
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -105,7 +105,7 @@ fn check_client(app: &App, request: &Request) -> Result<(), Failed> {
     let peer =
         request.extensions().get::<Peer>().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.address.ip());
     let is_known = || {
-        if let Some(place) = request.extensions().get::<Place>().filter(|_| app.logins.is_needed()) {
+        if let Some(place) = request.extensions().get::<ConnectionSlot>().filter(|_| app.logins.is_needed()) {
             place.is_known();
         }
     };

@@ -25,7 +25,7 @@ mod server;
 mod tls;
 
 pub use app::Limits;
-pub use backend::{Asked, Backend, BegunTest, Kind, Refused, Sink, Stop, Update, Upload, Uploaded};
+pub use backend::{Backend, BegunTest, Kind, Refused, Sink, Stop, TestRequest, Update, Upload, Uploaded};
 pub use error::WebError;
 pub use login::Tokens;
 pub use server::{Config, Server, Stopper};

@@ -4,7 +4,7 @@
 //! is new now and then ([`Live::since`]), since a browser opens six connections to a host and ten tabs would take all of them;
 //! programs may follow a stream ([`Live::next`]).
 
-use crate::backend::{Asked, Backend, BegunTest, Kind, Refused, Sink, Stop, Update};
+use crate::backend::{Backend, BegunTest, Kind, Refused, Sink, Stop, TestRequest, Update};
 use crate::secret::random;
 use model::event::{Event, Progress};
 use report::format::{LivePoint, live_points};
@@ -120,7 +120,7 @@ pub(crate) enum NotBegun {
 
 /// Where in the story a listener is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct LogPosition {
     number: u64,
     next: usize,
 }
@@ -139,7 +139,7 @@ impl Live {
     }
 
     /// Begins a test. Blocks while names are looked up.
-    pub(crate) fn start(self: &Arc<Live>, asked: Asked, backend: &Backend) -> Result<(), NotBegun> {
+    pub(crate) fn start(self: &Arc<Live>, asked: TestRequest, backend: &Backend) -> Result<(), NotBegun> {
         {
             let mut state = self.lock();
             if state.running {
@@ -233,7 +233,7 @@ impl Live {
     }
 
     /// Returns the next line of the story; waits for it. `None`: the server ends, or there was nothing for a while.
-    pub(crate) async fn next(&self, place: &mut Place) -> Next {
+    pub(crate) async fn next(&self, place: &mut LogPosition) -> Next {
         let (mut reported, mut stopped) = (self.reported.subscribe(), self.stopped.clone());
         loop {
             if let Some((line, next)) = self.after(*place) {
@@ -248,11 +248,11 @@ impl Live {
         }
     }
 
-    fn after(&self, place: Place) -> Option<(Arc<str>, Place)> {
+    fn after(&self, place: LogPosition) -> Option<(Arc<str>, LogPosition)> {
         let state = self.lock();
         let next = if place.number == state.number { place.next } else { 0 };
         let line = state.story.get(next)?.clone();
-        Some((line, Place { number: state.number, next: next + 1 }))
+        Some((line, LogPosition { number: state.number, next: next + 1 }))
     }
 
     fn sink(self: &Arc<Live>) -> Sink {

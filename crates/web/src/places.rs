@@ -47,7 +47,7 @@ pub(crate) enum Full {
 
 /// A place; given back on drop.
 #[derive(Clone, Debug)]
-pub(crate) struct Place(Arc<Held>);
+pub(crate) struct ConnectionSlot(Arc<Held>);
 
 #[derive(Debug)]
 struct Held {
@@ -64,7 +64,7 @@ impl Places {
     }
 
     /// A place for a connection from there.
-    pub(crate) fn enter(self: &Arc<Self>, from: IpAddr, now: Instant) -> Result<Place, Full> {
+    pub(crate) fn enter(self: &Arc<Self>, from: IpAddr, now: Instant) -> Result<ConnectionSlot, Full> {
         let mut state = self.lock();
         let source = source(from);
         let is_one = !from.to_canonical().is_loopback() && !self.proxies.contains(&from.to_canonical());
@@ -79,7 +79,7 @@ impl Places {
         state.next += 1;
         let holder = Holder { source, since: now, is_known: false, is_leaving: false, leave: leave.clone() };
         state.held.insert(number, holder);
-        Ok(Place(Arc::new(Held { places: self.clone(), number, leave })))
+        Ok(ConnectionSlot(Arc::new(Held { places: self.clone(), number, leave })))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -124,7 +124,7 @@ impl State {
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Its client asks for something now.
     pub(crate) fn touch(&self, now: Instant) {
         if let Some(holder) = self.0.places.lock().held.get_mut(&self.0.number) {
@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn one_source_has_its_share_and_others_the_rest() {
         let (places, now) = (Places::new(16, true, Vec::new()), Instant::now());
-        let held: Vec<Place> = (0..4).map(|_| places.enter(v4(1), now).unwrap()).collect();
+        let held: Vec<ConnectionSlot> = (0..4).map(|_| places.enter(v4(1), now).unwrap()).collect();
         assert!(places.enter(v4(1), now).err() == Some(Full::Source), "a quarter");
-        let others: Vec<Place> = (0..8).map(|n| places.enter(v4(2 + n), now).unwrap()).collect();
+        let others: Vec<ConnectionSlot> = (0..8).map(|n| places.enter(v4(2 + n), now).unwrap()).collect();
         assert!(places.enter(v4(99), now).err() == Some(Full::Total), "no client has been quiet for long");
         // The reserve: clients that log in have it, and then others come in again.
         others[0].is_known();
@@ -191,8 +191,8 @@ mod tests {
     #[test]
     fn those_who_are_logged_in_never_make_room() {
         let (places, now) = (Places::new(4, true, Vec::new()), Instant::now());
-        let held: Vec<Place> = (0..3).map(|n| places.enter(v4(n), now).unwrap()).collect();
-        held.iter().for_each(Place::is_known);
+        let held: Vec<ConnectionSlot> = (0..3).map(|n| places.enter(v4(n), now).unwrap()).collect();
+        held.iter().for_each(ConnectionSlot::is_known);
         let last = places.enter(v4(9), now).unwrap();
         last.is_known();
         assert!(places.enter(v4(10), now + QUIET * 10).is_err(), "all are logged in");
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_named_proxy_is_not_one_source() {
         let (places, now) = (Places::new(16, true, vec![v4(1)]), Instant::now());
-        let held: Vec<Place> = (0..12).map(|_| places.enter(v4(1), now).unwrap()).collect();
+        let held: Vec<ConnectionSlot> = (0..12).map(|_| places.enter(v4(1), now).unwrap()).collect();
         assert!(places.enter(v4(1), now + QUIET).is_ok(), "the quietest makes room");
         drop(held);
     }

@@ -7,7 +7,7 @@ use crate::error::{SHORTEST, WebError};
 use crate::guard::Peer;
 use crate::live::Live;
 use crate::login::{Logins, Tokens};
-use crate::places::{Full, Place, Places};
+use crate::places::{ConnectionSlot, Full, Places};
 use crate::tls::{Begun, Tls};
 use axum::Router;
 use axum::body::Body;
@@ -171,7 +171,7 @@ impl Server {
 async fn begin(
     stream: TcpStream,
     tls: Option<Tls>,
-    (address, place): (SocketAddr, Place),
+    (address, place): (SocketAddr, ConnectionSlot),
     router: Router,
     limits: Limits,
 ) {
@@ -196,7 +196,7 @@ async fn begin(
 /// Answers the requests of a connection.
 async fn answer(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    (peer, place): (Peer, Place),
+    (peer, place): (Peer, ConnectionSlot),
     router: Router,
     limits: Limits,
 ) {

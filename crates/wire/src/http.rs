@@ -125,7 +125,7 @@ fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<u64>, Refus
         let digits = std::str::from_utf8(header.value).ok().map(str::trim);
         let digits = digits.filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
         let read = digits.and_then(|text| text.parse().ok());
-        let read: u64 = read.ok_or(Refused(400, "the Content-Length is no number of bytes"))?;
+        let read: u64 = read.ok_or(Refused(400, "the Content-Length is not a number of bytes"))?;
         if length.is_some_and(|before| before != read) {
             return Err(Refused(400, "the request has two lengths"));
         }

@@ -9,7 +9,7 @@
 //! ```text
 //! Send* … work … Send* … Close
 //!
-//! throughput   Flows ──► Open ──► Start ──► (Sample | Progress)* … (SendersDone | the peer says stop)
+//! throughput   Flows ──► Open ──► Start ──► (Sample | Progress)* … (SendersDone | the peer sends stop)
 //!                        ──► StopSenders ──► SendersDone ──► Drain ──► Measured
 //! probes       Flows ──► Open ──► (Send ──► TooBig | Datagram | ReportPath ──► PathObservation)*
 //! round trips  Flows ──► Open ──► Reflect ──► (Count ──► count)*

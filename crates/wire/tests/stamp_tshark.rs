@@ -20,7 +20,7 @@ fn exchange(length: usize, format: Format) -> (Vec<u8>, Vec<u8>) {
         clock: clock("2026-08-01T12:30:00.250Z"),
         format,
         synced: false,
-        error: Nanos(976_562),
+        error: Nanos::from_nanos(976_562),
         ssid: 0x0a0b,
         key: None,
         far_counts: false,

@@ -1,7 +1,7 @@
 //! Outputs of other tools looked at together: every analysis can be written in every format, and has figures that are.
 #![no_main]
 
-use insight::analysis::{Analysis, Asked, Subject};
+use insight::analysis::{Analysis, AnalysisOptions, Subject};
 use model::units::BitRate;
 use report::document::Document;
 use report::format::{FORMATS, Style, render};
@@ -28,7 +28,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
                 run: &one.run,
             });
             let subjects: Vec<_> = subjects.collect();
-            hold(&Analysis::from_subjects(&subjects, Asked { link, together }));
+            hold(&Analysis::from_subjects(&subjects, AnalysisOptions { link, together }));
         }
     }
 });
@@ -38,7 +38,7 @@ fn hold(found: &Analysis) {
     let again: Analysis = serde_json::from_str(&json).expect("our own document is read");
     assert!(
         again == *found,
-        "an analysis changed on its way through JSON:\n{json}\n{}",
+        "an analysis changed when it went through JSON:\n{json}\n{}",
         again.json()
     );
     assert!(found.ndjson().lines().all(|line| line.starts_with('{')));

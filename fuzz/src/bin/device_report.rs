@@ -36,9 +36,9 @@ fn read(text: &str) {
 fn hold(report: &DutReport) {
     let written = json(report);
     let again = rfc2544::read(&written).expect("our own document is read");
-    assert_eq!(json(&again), written, "a report changed on its way through JSON");
+    assert_eq!(json(&again), written, "a report changed when it went through JSON");
     let again = rfc2544::read(&DeviceDocument::from_report(report).ndjson()).expect("our own lines are read");
-    assert_eq!(json(&again), written, "a report changed on its way through lines");
+    assert_eq!(json(&again), written, "a report changed when it went through lines");
     every_format(report);
     let comparisons = [compare_with(report, &again), compare_devices(report)];
     let compared = DutReport { comparisons: comparisons.concat(), ..again };

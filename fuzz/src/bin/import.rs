@@ -23,7 +23,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         assert_eq!(
             runs::json(&again.run),
             runs::json(&imported.run),
-            "a run changed on its way through its document"
+            "a run changed when it went through its document"
         );
     }
 });

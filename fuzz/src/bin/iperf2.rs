@@ -216,7 +216,7 @@ impl Play {
                 }
                 other if self.closed => panic!("{other:?} after Close"),
                 Output::Close => self.closed = true,
-                Output::Work(WorkRequest::InBand(Want::Flow(flow, order))) => self.order(flow, order),
+                Output::Work(WorkRequest::InBand(Want::Flow(flow, order))) => self.command(flow, order),
                 Output::Work(WorkRequest::InBand(Want::Leave { .. })) => self.leaves = true,
                 Output::Event(_) => {}
                 other => panic!("{other:?} of a session without control bytes"),
@@ -225,7 +225,7 @@ impl Play {
         panic!("a session that never waits");
     }
 
-    fn order(&mut self, flow: u32, order: FlowCommand) {
+    fn command(&mut self, flow: u32, order: FlowCommand) {
         self.begun |= matches!(order, FlowCommand::Start(_));
         match order {
             FlowCommand::Send(bytes) => self.went += HEADERS + bytes.len(),

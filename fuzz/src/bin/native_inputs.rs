@@ -62,7 +62,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         1 => {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
             let spec = TestSpec::new(Transport::Udp);
-            torment(Client::new(config, spec, Nanos(1_000_000_000), now), rest, now, |_, _| (), |_, _| ());
+            torment(Client::new(config, spec, Nanos::from_secs(1), now), rest, now, |_, _| (), |_, _| ());
         }
         2 if first & 8 != 0 => {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
@@ -76,9 +76,9 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         2 => {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
             torment(ProbeClient::new(config, now), rest, now, |_, _| (), |client, now| {
-                let order =
-                    ProbeSend { id: 1, sizes: vec![100], count: 1, cut: None, trace: false, gap: Nanos(0) };
-                let _ = client.request(now, order);
+                let probes =
+                    ProbeSend { id: 1, sizes: vec![100], count: 1, cut: None, trace: false, gap: Nanos::ZERO };
+                let _ = client.request(now, probes);
                 let _ = client.report(now, 1);
                 while client.take_reply().is_some() {}
             });
@@ -113,11 +113,11 @@ fn at_work(mut server: Server, now: MonoTime) -> Server {
 
 /// The client reports more and more intervals.
 fn reports() -> impl Fn(&mut Server, MonoTime) {
-    let said = Cell::new(0_u64);
+    let reported = Cell::new(0_u64);
     move |server, now| {
         for _ in 0..100 {
-            let (start, end) = (said.get(), said.get() + 60_000_000);
-            said.set(end);
+            let (start, end) = (reported.get(), reported.get() + 60_000_000);
+            reported.set(end);
             let sample = format!(
                 r#"{{"type":"interval","sample":{{"side":"local","start_ns":{start},"end_ns":{end},"omitted":false,"streams":[]}}}}"#
             );
@@ -183,7 +183,7 @@ fn say<S: Session>(
         6 => session.input(now, Input::Interrupt("enough")),
         7 => session.input(now, Reply::Progress { sent: 1 << 40, received: 1 << 50, omitted: false }.into()),
         8 => {
-            let (start, end) = (Nanos(0), Nanos(1));
+            let (start, end) = (Nanos::ZERO, Nanos::from_nanos(1));
             let sample =
                 IntervalSample { side: Side::Local, start, end, omitted: false, streams: Vec::new() };
             session.input(now, Reply::Sample(sample).into())
@@ -247,7 +247,7 @@ fn handshake(data: &[u8], mut now: MonoTime) {
         now = now + Nanos(u64::from(what) * 1_000_000);
         open.input(take(&mut rest), now);
         while let UdpStep::Send(_) = open.step(now) {
-            now = now + Nanos(1);
+            now = now + Nanos::from_nanos(1);
         }
         assert_ne!(open.step(now), UdpStep::Open, "an ACK was forged");
     }

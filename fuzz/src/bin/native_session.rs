@@ -38,7 +38,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         host: Host::default(),
     };
     let chance = chance.shared();
-    let client = |now| Client::new(client, test.clone(), Nanos(1_000_000_000), now);
+    let client = |now| Client::new(client, test.clone(), Nanos::from_secs(1), now);
     let mut world = meet(client, |now| Server::new(server, now), &chance);
     world.run();
     let (client, server) = (report_of(&world, Who::Client), report_of(&world, Who::Server));

@@ -6,11 +6,11 @@ use wire::echo::{Arrival, Exchange, Reflect};
 use wire::sockperf::{Client, HEADER_LEN, Responder, TIMES_LEN};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let Some((&[max, said], message)) = data.split_first_chunk() else { return };
+    let Some((&[max, announced], message)) = data.split_first_chunk() else { return };
     let max = usize::from(max) * 4;
     for mut server in [Responder::new(max), Responder::native(max)] {
         let mut buf = message.to_vec();
-        let len = usize::from(said).min(message.len() + 1);
+        let len = usize::from(announced).min(message.len() + 1);
         let arrival = Arrival::new(([192, 0, 2, 1], 9).into(), MonoTime(1));
         let Some(reply) = server.reflect(arrival, MonoTime(2), &mut buf, len) else { continue };
         assert!(reply <= len && reply <= max);

@@ -16,7 +16,7 @@ fn reflector(keyed: bool, choice: u8) -> Reflector {
         clock: Clock { mono: MonoTime(1 << 30), wall: WallTime(1 << 60) },
         format: if choice & 1 == 0 { Format::Ntp } else { Format::Ptp },
         synced: choice & 2 != 0,
-        error: Nanos(1 << (choice >> 3)),
+        error: Nanos::from_nanos(1 << (choice >> 3)),
         stateful: choice & 4 != 0,
         key: keyed.then(key),
     })

@@ -10,14 +10,14 @@ use wire::stamp::{Clock, Format, Key, Mode, ReflectorPacket, Sender, SenderOptio
 const REQUESTS: u64 = 5;
 
 /// A sender and its requests.
-type Asked = (Sender, Vec<Vec<u8>>);
+type SentRequests = (Sender, Vec<Vec<u8>>);
 
-fn asked(key: Option<Key>) -> Asked {
+fn sent_requests(key: Option<Key>) -> SentRequests {
     let mut sender = Sender::new(SenderOptions {
         clock: Clock { mono: MonoTime(0), wall: WallTime(1 << 60) },
         format: Format::Ntp,
         synced: false,
-        error: Nanos(1),
+        error: Nanos::from_nanos(1),
         ssid: 9,
         key,
         far_counts: false,
@@ -34,7 +34,7 @@ fn asked(key: Option<Key>) -> Asked {
 
 thread_local! {
     /// One sender without and one with a key. They are kept: a sender's table is large, and no reply ends it.
-    static SENDERS: RefCell<[Asked; 2]> = RefCell::new([asked(None), asked(Some(key()))]);
+    static SENDERS: RefCell<[SentRequests; 2]> = RefCell::new([sent_requests(None), sent_requests(Some(key()))]);
 }
 
 fn key() -> Key {
@@ -42,7 +42,7 @@ fn key() -> Key {
 }
 
 /// Any message: if it is taken, it echoes a request.
-fn any_message(mode: Mode, (sender, requests): &mut Asked, message: &[u8]) {
+fn any_message(mode: Mode, (sender, requests): &mut SentRequests, message: &[u8]) {
     if sender.reply(message).is_ok() {
         let packet = ReflectorPacket::read(mode, message);
         let request = SenderPacket::read(mode, &requests[packet.sender_sequence as usize]);
@@ -51,7 +51,7 @@ fn any_message(mode: Mode, (sender, requests): &mut Asked, message: &[u8]) {
 }
 
 /// A message that is made to echo a request, if its number may be one's.
-fn made_message(mode: Mode, (sender, requests): &mut Asked, message: &[u8]) {
+fn made_message(mode: Mode, (sender, requests): &mut SentRequests, message: &[u8]) {
     let mut message = message.to_vec();
     message.resize(message.len().max(mode.base_len()), 0);
     let mut packet = ReflectorPacket::read(mode, &message);

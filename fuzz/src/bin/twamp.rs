@@ -11,7 +11,7 @@ use wire::{Input, Output, Session};
 const NOW: MonoTime = MonoTime(1 << 30);
 
 /// Length of its present output, bytes.
-fn said(end: &mut dyn Session) -> usize {
+fn drained(end: &mut dyn Session) -> usize {
     let mut all = 0;
     while let Output::Send(bytes) = end.output(NOW) {
         all += bytes.len();
@@ -24,7 +24,7 @@ fn serve(choice: u8, data: &[u8], portion: usize) {
     if choice & 1 != 0 {
         server.input(NOW, Input::Received(&SetUp { mode: 1 }.write())).expect("the mode it speaks");
     }
-    let (mut given, mut opened, mut running) = (said(&mut server), 0, false);
+    let (mut given, mut opened, mut running) = (drained(&mut server), 0, false);
     for part in data.chunks(portion) {
         if server.input(NOW, Input::Received(part)).is_err() {
             return;
@@ -51,7 +51,7 @@ fn serve(choice: u8, data: &[u8], portion: usize) {
                 }
             }
         }
-        given += said(&mut server);
+        given += drained(&mut server);
     }
     // Greeting and start, and then an answer no longer than its question.
     assert!(given <= 64 + 48 + data.len());
@@ -73,11 +73,11 @@ fn ask(data: &[u8], portion: usize) {
         if client.input(NOW, Input::Received(part)).is_err() {
             return;
         }
-        said(&mut client);
+        drained(&mut client);
         assert_ne!(client.port(), Some(0));
     }
     client.finish();
-    assert!(said(&mut client) <= 32);
+    assert!(drained(&mut client) <= 32);
 }
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -2,7 +2,7 @@
 import { access } from './access.svelte'
 import type { Session } from './types'
 
-/** What the server refused, with the way out. */
+/** What the server refused, with a remedy. */
 export class Refused extends Error {
   constructor(
     readonly status: number,

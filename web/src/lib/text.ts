@@ -88,7 +88,7 @@ export function short(id: string): string {
   return id.length > 18 ? id.slice(0, 18) : id
 }
 
-/** A text in which what is unseen, or changes the order of other letters (UAX #9), is a mark that is seen. */
+/** A text in which what is invisible, or changes the order of other letters (UAX #9), is a visible mark. */
 export function shown(text: string): string {
   return text.replaceAll(/[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
 }

@@ -13,8 +13,7 @@ EXAMPLES
   pathmeter ui --listen 127.0.0.1:8080 --store team.db
   pathmeter ui --listen 0.0.0.0:5280 --token-file ui.token --name far.example
   pathmeter ui --token-file ui.token --read-token-file team.token
-  pathmeter ui --listen 0.0.0.0:5280 --token-file ui.token --name far.example \
-      --tls-cert fullchain.pem --tls-key privkey.pem
+  pathmeter ui --token-file ui.token --tls-cert cert.pem --tls-key key.pem
   ssh -L 5280:127.0.0.1:5280 far.example                the page of another host, through ssh
 
 Anyone who can reach the page can start tests and take runs out of the store. On the loopback

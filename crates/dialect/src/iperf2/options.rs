@@ -14,11 +14,11 @@ pub(super) use server::SERVER;
 use super::{CommandLine, Fault};
 use crate::getopt::{OptionRow, Role};
 
-type Row = OptionRow<CommandLine, Fault>;
+type Iperf2Option = OptionRow<CommandLine, Fault>;
 type Taken = Result<(), Fault>;
 
 /// Every option.
-pub(super) const ALL: [(Role, &[Row]); 4] =
+pub(super) const ALL: [(Role, &[Iperf2Option]); 4] =
     [(Role::Both, BOTH), (Role::Server, SERVER), (Role::Client, CLIENT), (Role::Both, REFUSED)];
 
 /// `[v6]:port`, `v4:port`, and `%dev` behind either.

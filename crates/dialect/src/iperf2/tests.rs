@@ -75,7 +75,7 @@ fn letters_mean_what_iperf2_means() {
 }
 
 #[test]
-fn the_ways_of_a_test() {
+fn the_directions_of_a_test() {
     for (option, directions, back) in [
         ("-R", Directions::Down, Back::FullDuplex),
         ("--full-duplex", Directions::Both, Back::FullDuplex),
@@ -92,8 +92,8 @@ fn the_ways_of_a_test() {
     let line = client("-c h --bounceback --bounceback-period 0.5");
     assert_eq!(line.client.bounceback, Some(Bounceback { period: 0.5, ..Bounceback::default() }));
     let line = client("-c h --bounceback --bounceback-reply 2K --bounceback-no-quickack");
-    let asked = Bounceback { reply: Some(2048), quick_ack: false, ..Bounceback::default() };
-    assert_eq!(line.client.bounceback, Some(asked));
+    let bounceback = Bounceback { reply: Some(2048), quick_ack: false, ..Bounceback::default() };
+    assert_eq!(line.client.bounceback, Some(bounceback));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_bind_has_a_port_and_a_device() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    for (line, said) in [
+    for (line, message) in [
         ("", "Usage: iperf"),
         ("--bogus", "unrecognized option '--bogus'"),
         ("-Q", "invalid option -- 'Q'"),
@@ -171,7 +171,7 @@ fn what_cannot_be_is_refused() {
         ("-c h --bounceback --bounceback-hold 5", "--bounceback-hold is not served"),
     ] {
         let reported = refused(line);
-        assert!(reported.contains(said), "{line}: {reported}");
+        assert!(reported.contains(message), "{line}: {reported}");
     }
 }
 
@@ -233,11 +233,12 @@ fn options_of_2_2_for_load_steps_and_groups() {
     let extras = &line.client.extras;
     assert_eq!(extras.rate_step, Some((BitRate(2_000_000), Nanos::from_millis(500))));
     assert_eq!(extras.unsent_limit, Some(Bytes(16 << 10)));
-    let asked = client("-c h --bounceback --trip-times -P 3 --bounceback-request 200 --bounceback-reply 300");
-    let bounceback = asked.client.bounceback.expect("round trips");
+    let client_line =
+        client("-c h --bounceback --trip-times -P 3 --bounceback-request 200 --bounceback-reply 300");
+    let bounceback = client_line.client.bounceback.expect("round trips");
     assert!(bounceback.trip_times && bounceback.reply == Some(300));
-    assert_eq!((asked.client.test.streams, asked.client.test.length), (3, 200));
-    assert!(asked.working_load().is_none());
+    assert_eq!((client_line.client.test.streams, client_line.client.test.length), (3, 200));
+    assert!(client_line.working_load().is_none());
     let load = client("-c h -u -t 3 --working-load=down,4 --working-load-cca reno").working_load();
     let test = load.expect("a load").client.test;
     assert_eq!((test.transport, test.directions, test.streams), (Transport::Tcp, Directions::Down, 4));

@@ -13,11 +13,11 @@ use super::{CommandLine, Fault};
 use crate::getopt::{OptionRow, Role};
 use std::net::Ipv6Addr;
 
-type Row = OptionRow<CommandLine, Fault>;
+type Iperf3Option = OptionRow<CommandLine, Fault>;
 type Taken = Result<(), Fault>;
 
 /// Every option, in the groups of the help.
-pub(super) const ALL: [(Role, &[Row]); 3] =
+pub(super) const ALL: [(Role, &[Iperf3Option]); 3] =
     [(Role::Both, BOTH), (Role::Server, SERVER), (Role::Client, CLIENT)];
 
 fn both_roles() -> Fault {

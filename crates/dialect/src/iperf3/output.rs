@@ -56,7 +56,7 @@ pub struct Iperf3File {
 impl Iperf3File {
     /// Its size, and how much of it these bytes are, percent: all of an empty one. One that is written is as long as what was
     /// received.
-    fn share(&self, sending: bool, row: &ends::Row, bytes: u64) -> (u64, u64) {
+    fn share(&self, sending: bool, row: &ends::StreamEnd, bytes: u64) -> (u64, u64) {
         let size = self.size.filter(|_| sending).unwrap_or(row.received);
         (size, bytes.saturating_mul(100).checked_div(size).unwrap_or(100))
     }

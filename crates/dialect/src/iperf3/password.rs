@@ -11,14 +11,14 @@ use std::process::{Command, Stdio};
 pub(crate) fn password() -> io::Result<String> {
     match std::env::var("IPERF3_PASSWORD") {
         Ok(password) => Ok(password),
-        Err(_) => asked().map_err(|error| {
+        Err(_) => read_from_terminal().map_err(|error| {
             let reported = format!("read the password: set IPERF3_PASSWORD, or run on a terminal ({error})");
             io::Error::new(error.kind(), reported)
         }),
     }
 }
 
-fn asked() -> io::Result<String> {
+fn read_from_terminal() -> io::Result<String> {
     let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
     terminal.write_all(b"Password: ")?;
     echo(&terminal, "-echo")?;

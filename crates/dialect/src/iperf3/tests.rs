@@ -118,13 +118,13 @@ fn every_further_option_of_a_client_arrives() {
 
 #[test]
 fn what_is_not_served_is_named() {
-    for (line, said) in [
+    for (line, message) in [
         ("-c h -X a", "-X/--xbind is not served by pathmeter: it is of SCTP alone"),
         ("-c h --nstreams 3", "--nstreams is not served by pathmeter: it is of SCTP alone"),
         ("-c h -u -F file", "cannot transfer file using UDP"),
     ] {
         let fault = read(line).expect_err(line).to_string();
-        assert!(fault.contains(said), "{line}: {fault}");
+        assert!(fault.contains(message), "{line}: {fault}");
     }
 }
 
@@ -193,7 +193,7 @@ fn a_server_has_its_options() {
 
 #[test]
 fn refusals_in_iperf3s_words() {
-    for (line, said) in [
+    for (line, message) in [
         ("", "must either be a client (-c) or server (-s)"),
         ("-s -c h", "cannot be both server and client"),
         ("-c h -s", "cannot be both server and client"),
@@ -234,9 +234,9 @@ fn refusals_in_iperf3s_words() {
     ] {
         let fault = read(line).expect_err(line).to_string();
         assert!(fault.starts_with("iperf3: parameter error - "), "{line}: {fault}");
-        assert!(fault.contains(said) && fault.contains("\n\nUsage: iperf3"), "{line}: {fault}");
+        assert!(fault.contains(message) && fault.contains("\n\nUsage: iperf3"), "{line}: {fault}");
     }
-    for (line, said) in [
+    for (line, message) in [
         ("-c", "option requires an argument -- 'c'"),
         ("-c h -Q", "invalid option -- 'Q'"),
         ("--nope", "unrecognized option '--nope'"),
@@ -246,7 +246,7 @@ fn refusals_in_iperf3s_words() {
     ] {
         let fault = read(line).expect_err(line).to_string();
         assert!(
-            fault.starts_with(&format!("iperf3: {said}")) && fault.contains("Usage: iperf3"),
+            fault.starts_with(&format!("iperf3: {message}")) && fault.contains("Usage: iperf3"),
             "{line}: {fault}"
         );
     }

@@ -8,7 +8,7 @@ use super::{Command, Fault};
 use crate::getopt::{Usage, Value};
 
 /// An option of the table.
-pub(super) struct Row {
+pub(super) struct SockperfOption {
     /// Its letters, its long names, its value.
     pub(super) usage: Usage,
     /// The sub-commands that have it.
@@ -41,20 +41,20 @@ impl Of {
 
     pub(super) fn has(self, command: Command) -> bool {
         use crate::sockperf::output::Mode;
-        let of = match command {
+        let commands = match command {
             Command::Client(Mode::PingPong) => Of::PING_PONG,
             Command::Client(Mode::UnderLoad) => Of::UNDER_LOAD,
             Command::Client(Mode::Throughput) => Of::THROUGHPUT,
             Command::Client(Mode::Playback) => Of::PLAYBACK,
             Command::Server => Of::SERVER,
         };
-        self.0 & of.0 != 0
+        self.0 & commands.0 != 0
     }
 }
 
 /// An option on the command line.
 pub(super) struct Found<'a> {
-    pub(super) row: &'static Row,
+    pub(super) row: &'static SockperfOption,
     /// The option as typed, with its dashes.
     pub(super) name: String,
     pub(super) value: Option<&'a str>,
@@ -91,7 +91,7 @@ pub(super) fn split<'a>(args: &[&'a str], command: Command) -> Result<Vec<Found<
 }
 
 /// The option that a word begins, as typed, and what is attached to it.
-fn named(word: &str, command: Command) -> Result<(&'static Row, String, &str), Fault> {
+fn named(word: &str, command: Command) -> Result<(&'static SockperfOption, String, &str), Fault> {
     let rows = || ALL.iter().flat_map(|part| part.iter()).filter(|row| row.of.has(command));
     let unknown = || Fault::bad(format!("unknown option or word: {word}"));
     if let Some(long) = word.strip_prefix("--") {

@@ -9,7 +9,7 @@
 //!
 //! A line that is the same as one before means nothing, except a client's TCP line: that opens one more connection.
 
-use super::Place;
+use super::SocketSpec;
 use thiserror::Error;
 
 /// Why a feed file cannot be used. Sockperf's number for it is 2, and 1 for an empty one.
@@ -51,8 +51,8 @@ impl FeedError {
 ///
 /// # Errors
 /// At the first line that is none of it.
-pub(crate) fn parse(text: &str, client: bool) -> Result<Vec<Place>, FeedError> {
-    let mut places: Vec<Place> = Vec::new();
+pub(crate) fn parse(text: &str, client: bool) -> Result<Vec<SocketSpec>, FeedError> {
+    let mut places: Vec<SocketSpec> = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         if text.trim_end().is_empty() || text.starts_with([' ', '#']) {
             continue;
@@ -65,7 +65,7 @@ pub(crate) fn parse(text: &str, client: bool) -> Result<Vec<Place>, FeedError> {
     if places.is_empty() { Err(FeedError::Empty) } else { Ok(places) }
 }
 
-fn place(text: &str, line: usize) -> Result<Place, FeedError> {
+fn place(text: &str, line: usize) -> Result<SocketSpec, FeedError> {
     let syntax = || FeedError::Syntax { line, text: text.chars().take(80).collect() };
     let kind = text.get(..2).filter(|kind| matches!(*kind, "U:" | "u:" | "T:" | "t:"));
     let rest = kind.map_or(text, |kind| &text[kind.len()..]);
@@ -86,7 +86,7 @@ fn place(text: &str, line: usize) -> Result<Place, FeedError> {
     let digits = port.bytes().all(|byte| byte.is_ascii_digit());
     let port = port.parse().ok().filter(|port| digits && *port > 0).ok_or_else(syntax)?;
     let tcp = matches!(kind, Some("T:" | "t:"));
-    Ok(Place { host: Some(host.to_owned()), port, tcp, source: source.map(str::to_owned) })
+    Ok(SocketSpec { host: Some(host.to_owned()), port, tcp, source: source.map(str::to_owned) })
 }
 
 /// A name, an IPv4 address, or an IPv6 address in brackets; and what follows.
@@ -114,8 +114,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn place(host: &str, port: u16, tcp: bool, source: Option<&str>) -> Place {
-        Place { host: Some(host.into()), port, tcp, source: source.map(str::to_owned) }
+    fn place(host: &str, port: u16, tcp: bool, source: Option<&str>) -> SocketSpec {
+        SocketSpec { host: Some(host.into()), port, tcp, source: source.map(str::to_owned) }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! From options as they stand to a job: defaults, and what cannot go together.
 
-use super::{Activity, Both, Client, Command, Fault, Job, Multicast, Place, Places, Request, Role, Server};
-use crate::sockperf::output::{Asked, Bins, End, Mode, Version};
+use super::{
+    Activity, Both, Client, Command, Fault, Multicast, Places, Request, Role, Server, SocketSpec, SockperfJob,
+};
+use crate::sockperf::output::{Bins, End, Mode, RequestedTest, Version};
 use model::cpus::CpuList;
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::units::Nanos;
@@ -74,7 +76,7 @@ pub(super) fn finish(mut line: Line, command: Command) -> Result<Request, Fault>
         Command::Client(mode) => Role::Client(client(line, mode)?),
         Command::Server => Role::Server(server(line)?),
     };
-    Ok(Request::Run(Box::new(Job { both, role }), notes))
+    Ok(Request::Run(Box::new(SockperfJob { both, role }), notes))
 }
 
 /// Refuses options that cannot be combined.
@@ -118,7 +120,7 @@ fn both(line: &mut Line, command: Command) -> Both {
         Some(file) => Places::Feed(file),
         None => {
             let (host, port) = (line.host.take(), line.port.unwrap_or(wire::sockperf::PORT));
-            Places::One(Place { host, port, tcp: line.tcp, source: line.source.clone() })
+            Places::One(SocketSpec { host, port, tcp: line.tcp, source: line.source.clone() })
         }
     };
     // Only throughput waits for full segments.
@@ -164,7 +166,7 @@ fn client(line: Line, mode: Mode) -> Result<Client, Fault> {
         Mode::Throughput => (None, NEVER),
         Mode::UnderLoad | Mode::Playback => (Some(RATE), REPLY_EVERY),
     };
-    let asked = Asked {
+    let requested = RequestedTest {
         version: line.version.unwrap_or_default(),
         mode,
         full_rtt: line.full_rtt,
@@ -180,7 +182,7 @@ fn client(line: Line, mode: Mode) -> Result<Client, Fault> {
         precise: line.precise,
     };
     Ok(Client {
-        asked,
+        asked: requested,
         largest: u32::try_from(max).unwrap_or(u32::MAX),
         bind: (line.client_host, line.client_port),
         full_log: line.full_log,
@@ -216,4 +218,4 @@ const NEVER: u32 = 1 << 30;
 /// Percent.
 const CONFIDENCE: u32 = 99;
 const MULTICAST_TTL: u8 = 2;
-const CONNECT_TIMEOUT: Nanos = Nanos(5_000_000_000);
+const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);

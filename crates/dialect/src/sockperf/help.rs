@@ -1,17 +1,17 @@
 //! The text of `--help` and `--version`.
 
 use super::Command;
-use super::aopt::Row;
+use super::aopt::SockperfOption;
 use super::options::ALL;
 use crate::sockperf::output::Mode;
 
 /// The name in the first line of the output, after `version #`.
 pub(crate) fn version_name(version: crate::sockperf::output::Version) -> String {
-    let of = match version {
+    let number = match version {
         crate::sockperf::output::Version::V3_7 => "3.7",
         crate::sockperf::output::Version::V3_10 => "3.10",
     };
-    format!("{of}-pathmeter.{}", env!("CARGO_PKG_VERSION"))
+    format!("{number}-pathmeter.{}", env!("CARGO_PKG_VERSION"))
 }
 
 /// `--version`: sockperf's version first, for scripts that read it.
@@ -47,7 +47,7 @@ fn overview() -> String {
     text
 }
 
-fn entry(row: &Row) -> String {
+fn entry(row: &SockperfOption) -> String {
     let letters = row.usage.letters().map(|letter| format!("-{letter}"));
     let spellings: Vec<String> = letters.chain(row.usage.names().map(|name| format!("--{name}"))).collect();
     row.usage.entry(&spellings.join(", "), row.help)

@@ -5,7 +5,7 @@ mod client;
 mod server;
 
 use super::Fault;
-use super::aopt::{Of, Row};
+use super::aopt::{Of, SockperfOption};
 use super::finish::Line;
 use super::numbers::within;
 use crate::getopt::Usage;
@@ -15,7 +15,7 @@ use model::cpus::CpuList;
 use server::SERVER;
 
 /// Every option, in the groups of the help.
-pub(super) const ALL: [&[Row]; 4] = [BOTH, CLIENT, TEST, SERVER];
+pub(super) const ALL: [&[SockperfOption]; 4] = [BOTH, CLIENT, TEST, SERVER];
 
 type Taken = Result<(), Fault>;
 
@@ -24,8 +24,8 @@ const fn row(
     of: Of,
     help: &'static str,
     take: fn(&mut Line, &str, &str) -> Taken,
-) -> Row {
-    Row { usage: Usage(usage), of, help, take }
+) -> SockperfOption {
+    SockperfOption { usage: Usage(usage), of, help, take }
 }
 
 /// Notes an option that has no effect here.

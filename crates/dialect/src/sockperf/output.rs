@@ -43,7 +43,7 @@ pub enum Mode {
 
 /// The requested test, as far as the text shows it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct RequestedTest {
     /// The version whose output this is.
     pub version: Version,
     /// The client's sub-command.
@@ -96,10 +96,10 @@ pub struct Totals {
     pub skipped: u64,
 }
 
-impl Default for Asked {
+impl Default for RequestedTest {
     /// The test of `sockperf pp` without options.
-    fn default() -> Asked {
-        Asked {
+    fn default() -> RequestedTest {
+        RequestedTest {
             version: Version::default(),
             mode: Mode::PingPong,
             full_rtt: false,
@@ -117,7 +117,7 @@ impl Default for Asked {
     }
 }
 
-impl Asked {
+impl RequestedTest {
     /// Messages per second as in files: for `max` the number that sockperf makes room for.
     fn shown_rate(&self) -> u32 {
         let most = match self.mode {

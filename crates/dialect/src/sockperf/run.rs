@@ -6,7 +6,7 @@ mod plan;
 mod records;
 mod server;
 
-use super::{Both, Job, Place, Places, Request, Role, feed, help_text, parse, version_text};
+use super::{Both, Places, Request, Role, SocketSpec, SockperfJob, feed, help_text, parse, version_text};
 use crate::{Process, daemon};
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -35,7 +35,7 @@ pub fn run(args: &[OsString], process: Process) -> u8 {
     })
 }
 
-fn start(job: &Job, args: &[OsString], process: Process) -> Stepped<()> {
+fn start(job: &SockperfJob, args: &[OsString], process: Process) -> Stepped<()> {
     if job.both.daemon && !daemon::is_detached() {
         return daemon::start("sockperf", args).map_err(no_daemon);
     }
@@ -54,7 +54,7 @@ fn no_daemon(error: impl Display) -> End {
 }
 
 /// The sockets, a feed file's among them.
-fn places(both: &Both, client: bool) -> Stepped<Vec<Place>> {
+fn places(both: &Both, client: bool) -> Stepped<Vec<SocketSpec>> {
     match &both.places {
         Places::One(place) => Ok(vec![place.clone()]),
         Places::Feed(file) => {

@@ -8,7 +8,7 @@ fn args(line: &str) -> Vec<OsString> {
     line.split_whitespace().map(OsString::from).collect()
 }
 
-fn run(line: &str) -> (Job, Vec<String>) {
+fn run(line: &str) -> (SockperfJob, Vec<String>) {
     match parse(&args(line)) {
         Ok(Request::Run(job, notes)) => (*job, notes),
         other => panic!("{line}: {other:?}"),
@@ -17,14 +17,14 @@ fn run(line: &str) -> (Job, Vec<String>) {
 
 fn client(line: &str) -> (Both, Client) {
     match run(line).0 {
-        Job { both, role: Role::Client(client) } => (both, client),
+        SockperfJob { both, role: Role::Client(client) } => (both, client),
         job => panic!("{line}: {job:?}"),
     }
 }
 
 fn server(line: &str) -> (Both, Server) {
     match run(line).0 {
-        Job { both, role: Role::Server(server) } => (both, server),
+        SockperfJob { both, role: Role::Server(server) } => (both, server),
         job => panic!("{line}: {job:?}"),
     }
 }
@@ -40,7 +40,7 @@ fn refused(line: &str) -> String {
 }
 
 fn place(host: &str, port: u16, tcp: bool) -> Places {
-    Places::One(Place { host: Some(host.into()), port, tcp, source: None })
+    Places::One(SocketSpec { host: Some(host.into()), port, tcp, source: None })
 }
 
 #[test]
@@ -50,15 +50,16 @@ fn the_command_lines_of_the_field() {
     assert_eq!((sr.max, sr.threads, sr.silent, sr.gaps), (65_507, 1, false, false));
     let (both, pp) = client("ping-pong -i 127.0.0.1 --tcp -m 350 -t 5 -p 12345 --full-rtt");
     assert_eq!((both.places, both.nodelay, both.spin), (place("127.0.0.1", 12_345, true), true, false));
-    let asked = Asked { full_rtt: true, size: 350, end: End::Seconds(5), ..Asked::default() };
-    assert_eq!((pp.asked, pp.largest), (asked, 1_048_575));
+    let expected =
+        RequestedTest { full_rtt: true, size: 350, end: End::Seconds(5), ..RequestedTest::default() };
+    assert_eq!((pp.asked, pp.largest), (expected, 1_048_575));
 }
 
 #[test]
 fn the_defaults_of_each_mode() {
     let mode = |line: &str| {
         let (both, client) = client(line);
-        let Asked { mode, rate, reply_every, size, burst, end, .. } = client.asked;
+        let RequestedTest { mode, rate, reply_every, size, burst, end, .. } = client.asked;
         (mode, rate, reply_every, size, burst, end, both.nodelay)
     };
     let second = End::Seconds(1);
@@ -69,12 +70,12 @@ fn the_defaults_of_each_mode() {
     assert!(client("tp --tcp --tcp-avoid-nodelay").0.nodelay);
     assert!(!client("pp --tcp --tcp-avoid-nodelay").0.nodelay);
     let (both, _) = client("pp");
-    assert_eq!(both.places, Places::One(Place { host: None, port: 11_111, tcp: false, source: None }));
+    assert_eq!(both.places, Places::One(SocketSpec { host: None, port: 11_111, tcp: false, source: None }));
     assert_eq!((both.multicast.ttl, both.multicast.loopback, both.warm_up), (2, false, true));
 }
 
 #[test]
-fn every_way_to_write_a_value() {
+fn every_form_of_a_value() {
     for line in [
         "pp -m 350",
         "pp -m350",
@@ -107,7 +108,7 @@ fn every_option_of_both_versions_is_known() {
     );
     assert_eq!(
         (both.tos, both.busy_poll, both.buffer, both.pacing),
-        (0x28, Some(Nanos(50_000)), Some(9000), Some(1000))
+        (0x28, Some(Nanos::from_micros(50)), Some(9000), Some(1000))
     );
     assert_eq!((both.multicast.ttl, both.multicast.receive.as_deref()), (9, Some("1")));
     assert_eq!((both.pause, both.activity), (Nanos::from_secs(3), Some(Activity::Dots(10))));
@@ -152,7 +153,7 @@ fn what_is_taken_without_effect_is_reported() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    for (line, said) in [
+    for (line, message) in [
         ("nonsense", "no subcommand 'nonsense'"),
         ("pp -i", "Option -i should have an argument"),
         ("pp -i -p 5", "Option -i should have an argument"),
@@ -197,7 +198,7 @@ fn what_cannot_be_is_refused() {
         ("sr --cpu-affinity x", "expected CPU numbers"),
     ] {
         let fault = refused(line);
-        assert!(fault.starts_with("sockperf: ") && fault.contains(said), "{line}: {fault}");
+        assert!(fault.starts_with("sockperf: ") && fault.contains(message), "{line}: {fault}");
     }
 }
 

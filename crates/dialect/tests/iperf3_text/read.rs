@@ -53,7 +53,7 @@ struct Reader<'a> {
 }
 
 /// A row of figures.
-struct Row {
+struct TextRow {
     /// `None`: the sum.
     socket: Option<i32>,
     /// `[TX-C]` and such.
@@ -81,7 +81,7 @@ impl Reader<'_> {
         events.extend(results);
         events.append(&mut samples);
         let outcome = if self.case.interrupted { Outcome::Interrupted } else { Outcome::Completed };
-        events.push(Event::Finished(Finished { wall: WallTime(0), elapsed: Nanos(0), outcome }));
+        events.push(Event::Finished(Finished { wall: WallTime(0), elapsed: Nanos::ZERO, outcome }));
         events
     }
 
@@ -183,23 +183,23 @@ impl Reader<'_> {
     }
 
     /// The rows of figures before (`false`) or in (`true`) the summary.
-    fn rows(&self, summary: bool) -> Vec<Row> {
+    fn rows(&self, summary: bool) -> Vec<TextRow> {
         let headers: Vec<usize> =
             (0..self.lines.len()).filter(|at| self.lines[*at].starts_with("[ ID]")).collect();
         let [first, last] = [headers[0], headers[headers.len() - 1]];
         let part = if summary { &self.lines[last..] } else { &self.lines[first..last] };
         part.iter()
             .filter(|line| line.contains(" sec ") && !line.contains(DISORDER))
-            .map(|line| Row::read(line))
+            .map(|line| TextRow::read(line))
             .collect()
     }
 
     fn samples(&self, streams: &[StreamInfo]) -> Vec<IntervalSample> {
-        let rows: Vec<Row> = self.rows(false).into_iter().filter(|row| row.socket.is_some()).collect();
+        let rows: Vec<TextRow> = self.rows(false).into_iter().filter(|row| row.socket.is_some()).collect();
         rows.chunks(streams.len()).map(|rows| self.sample(rows, streams)).collect()
     }
 
-    fn sample(&self, rows: &[Row], streams: &[StreamInfo]) -> IntervalSample {
+    fn sample(&self, rows: &[TextRow], streams: &[StreamInfo]) -> IntervalSample {
         let samples: Vec<StreamSample> = rows.iter().map(|row| self.stream_sample(row, streams)).collect();
         let pairs: Vec<(u64, Printed)> =
             samples.iter().zip(rows).map(|(s, row)| (s.bytes.0, row.rate)).collect();
@@ -214,7 +214,7 @@ impl Reader<'_> {
         }
     }
 
-    fn stream_sample(&self, row: &Row, streams: &[StreamInfo]) -> StreamSample {
+    fn stream_sample(&self, row: &TextRow, streams: &[StreamInfo]) -> StreamSample {
         let info = streams.iter().find(|info| Some(info.socket) == row.socket).expect("a known stream");
         let mut sample = StreamSample {
             stream: info.stream,
@@ -250,8 +250,9 @@ impl Reader<'_> {
         }
         let rows = self.rows(true);
         let local = side == Side::Local;
-        let one = |info: &StreamInfo| self.stream_result(info, local, &rows);
-        let mut result = SideResult { streams: streams.iter().map(one).collect(), ..SideResult::default() };
+        let stream_result = |info: &StreamInfo| self.stream_result(info, local, &rows);
+        let mut result =
+            SideResult { streams: streams.iter().map(stream_result).collect(), ..SideResult::default() };
         result.cpu = self.cpu(local);
         let congestion = match self.role(streams[0].direction) {
             Role::Sender if local => "snd_tcp_congestion ",
@@ -264,15 +265,15 @@ impl Reader<'_> {
         Some(EndResult { side, result, output_text, output_json: None })
     }
 
-    fn stream_result(&self, info: &StreamInfo, local: bool, rows: &[Row]) -> StreamResult {
+    fn stream_result(&self, info: &StreamInfo, local: bool, rows: &[TextRow]) -> StreamResult {
         let role = match (info.role, local) {
             (role, true) => role,
             (Role::Sender, false) => Role::Receiver,
             (Role::Receiver, false) => Role::Sender,
         };
         let name = if role == Role::Sender { "sender" } else { "receiver" };
-        let is_it = |row: &&Row| row.rest.last().is_some_and(|word| word == name);
-        let of_role: Vec<&Row> = rows.iter().filter(is_it).collect();
+        let is_it = |row: &&TextRow| row.rest.last().is_some_and(|word| word == name);
+        let of_role: Vec<&TextRow> = rows.iter().filter(is_it).collect();
         let row = of_role.iter().find(|row| row.socket == Some(info.socket)).expect("a row of the summary");
         let mut udp = (self.case.transport == Transport::Udp).then(|| row.received_udp());
         if let Some(udp) = udp.as_mut().filter(|_| role == Role::Receiver) {
@@ -301,7 +302,7 @@ impl Reader<'_> {
         counts.next().unwrap_or(0)
     }
 
-    fn end_bytes(&self, row: &Row) -> u64 {
+    fn end_bytes(&self, row: &TextRow) -> u64 {
         match self.case.transport {
             Transport::Udp => row.received_udp().datagrams * u64::from(self.case.length),
             Transport::Tcp => row.bytes.bytes(),
@@ -309,8 +310,8 @@ impl Reader<'_> {
     }
 
     /// Bytes and rate of every row; a sum's bytes are those of its streams.
-    fn pairs(&self, rows: &[&Row]) -> Vec<(u64, Printed)> {
-        let bytes = |row: &Row| match row.socket {
+    fn pairs(&self, rows: &[&TextRow]) -> Vec<(u64, Printed)> {
+        let bytes = |row: &TextRow| match row.socket {
             Some(_) => self.end_bytes(row),
             None => rows
                 .iter()
@@ -334,12 +335,12 @@ impl Reader<'_> {
     }
 }
 
-impl Row {
-    fn read(line: &str) -> Row {
+impl TextRow {
+    fn read(line: &str) -> TextRow {
         let (_, figures) = line.rsplit_once(']').expect("a row begins with its id");
         let remarks: Vec<&str> = figures.split_whitespace().collect();
         let (start, end) = remarks[0].split_once('-').expect("begin and end");
-        Row {
+        TextRow {
             socket: socket(line),
             mark: line.split_once("][").map(|(_, mark)| mark[..4].to_owned()).unwrap_or_default(),
             start: start.parse().expect("seconds"),

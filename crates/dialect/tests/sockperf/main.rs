@@ -7,11 +7,11 @@
 mod fields;
 mod read;
 
-use pathmeter_dialect::sockperf::output::banner::{self, Ended, Place};
+use pathmeter_dialect::sockperf::output::banner::{self, Ended, TestSocket};
 use pathmeter_dialect::sockperf::output::latency::{Report, report};
 use pathmeter_dialect::sockperf::output::stats::Figures;
 use pathmeter_dialect::sockperf::output::{
-    Asked, Bins, Cut, End, Mode, NoWindow, Record, Totals, Version, server, stream, window,
+    Bins, Cut, End, Mode, NoWindow, Record, RequestedTest, Totals, Version, server, stream, window,
 };
 use read::{Capture, capture, file, number};
 
@@ -21,21 +21,21 @@ const V3_10: &str = "3.10-23.gited92afb185e6";
 /// The run of this name; the port and whether it is TCP.
 struct Case {
     name: &'static str,
-    asked: Asked,
+    asked: RequestedTest,
     ended: Ended,
     place: (u16, bool),
 }
 
-fn case(name: &'static str, port: u16, asked: Asked) -> Case {
+fn case(name: &'static str, port: u16, asked: RequestedTest) -> Case {
     Case { name, asked, ended: Ended::Timer, place: (port, false) }
 }
 
 /// The latency tests of one version; they were the same for both.
 fn cases(version: Version, prefix: [&'static str; 6], port: u16) -> Vec<Case> {
-    let two = Asked { version, rate: Some(300), end: End::Seconds(2), ..Asked::default() };
+    let two = RequestedTest { version, rate: Some(300), end: End::Seconds(2), ..RequestedTest::default() };
     let under_load =
-        Asked { mode: Mode::UnderLoad, rate: Some(2000), reply_every: 10, size: 64, ..two.clone() };
-    let playback = Asked {
+        RequestedTest { mode: Mode::UnderLoad, rate: Some(2000), reply_every: 10, size: 64, ..two.clone() };
+    let playback = RequestedTest {
         mode: Mode::Playback,
         rate: Some(10_000),
         reply_every: 2,
@@ -45,11 +45,14 @@ fn cases(version: Version, prefix: [&'static str; 6], port: u16) -> Vec<Case> {
     let [pp, rtt, burst, ul, pb, silent] = prefix;
     vec![
         case(pp, port, two.clone()),
-        Case { place: (port, true), ..case(rtt, port, Asked { size: 350, full_rtt: true, ..two.clone() }) },
-        case(burst, port, Asked { size: 100, range: 50, burst: 4, ..two.clone() }),
+        Case {
+            place: (port, true),
+            ..case(rtt, port, RequestedTest { size: 350, full_rtt: true, ..two.clone() })
+        },
+        case(burst, port, RequestedTest { size: 100, range: 50, burst: 4, ..two.clone() }),
         case(ul, port, under_load),
         Case { ended: Ended::Played, ..case(pb, port, playback) },
-        case(silent, port + 1, Asked { rate: None, end: End::Seconds(1), ..two }),
+        case(silent, port + 1, RequestedTest { rate: None, end: End::Seconds(1), ..two }),
     ]
 }
 
@@ -59,7 +62,7 @@ fn all() -> Vec<Case> {
     [cases(Version::V3_7, old, 21_111), cases(Version::V3_10, new, 22_111)].into_iter().flatten().collect()
 }
 
-fn again(asked: &Asked, capture: &Capture) -> Report {
+fn again(asked: &RequestedTest, capture: &Capture) -> Report {
     let window = match capture.totals().received {
         0 => Err(NoWindow::Silence),
         _ => Ok(capture.window()),
@@ -72,7 +75,7 @@ fn again(asked: &Asked, capture: &Capture) -> Report {
 fn before(case: &Case) -> String {
     let (port, tcp) = case.place;
     let name = if case.asked.version == Version::V3_7 { V3_7 } else { V3_10 };
-    let place = Place { address: ([127, 0, 0, 1], port).into(), tcp };
+    let place = TestSocket { address: ([127, 0, 0, 1], port).into(), tcp };
     let heading = banner::version(name) + &banner::client(case.asked.mode, "recvfrom", &[place]);
     heading + banner::WARM_UP + banner::STARTING + &banner::ended(case.ended) + banner::TEST_ENDED
 }
@@ -91,7 +94,7 @@ fn latency_tests_print_the_same_bytes() {
 fn a_number_of_observations() {
     let case = Case {
         ended: Ended::Number,
-        ..case("3.10-num", 22_111, Asked { end: End::Observations(200), ..Asked::default() })
+        ..case("3.10-num", 22_111, RequestedTest { end: End::Observations(200), ..RequestedTest::default() })
     };
     let capture = capture(case.name);
     let report = again(&case.asked, &capture);
@@ -102,8 +105,8 @@ fn a_number_of_observations() {
 
 #[test]
 fn by_the_processors_counter_to_a_nanosecond() {
-    let asked = Asked { version: Version::V3_7, rate: Some(300), ..Asked::default() };
-    let case = case("3.7-pp-tsc", 21_111, asked);
+    let requested = RequestedTest { version: Version::V3_7, rate: Some(300), ..RequestedTest::default() };
+    let case = case("3.7-pp-tsc", 21_111, requested);
     let capture = capture(case.name);
     let report = again(&case.asked, &capture);
     fields::agree(&(before(&case) + &report.screen), &capture.out, case.name);
@@ -113,17 +116,17 @@ fn by_the_processors_counter_to_a_nanosecond() {
 #[test]
 fn a_histogram() {
     let bins = Bins { width: 5, low: 10, high: 60 };
-    let asked = Asked {
+    let requested = RequestedTest {
         rate: Some(300),
         end: End::Seconds(2),
         confidence: 95,
         histogram: Some(bins),
-        ..Asked::default()
+        ..RequestedTest::default()
     };
     let capture = capture("3.10-hist");
-    assert_eq!(again(&asked, &capture).file, capture.log);
+    assert_eq!(again(&requested, &capture).file, capture.log);
     let (totals, window) = (capture.totals(), Ok(capture.window()));
-    let wide = report(&asked, &totals, std::slice::from_ref(&window), Some(400)).screen;
+    let wide = report(&requested, &totals, std::slice::from_ref(&window), Some(400)).screen;
     // Without a terminal sockperf sizes the heading by chance.
     let heading = |line: &&str| !line.contains("bins");
     let captured = capture.out.split_once("Test ended\n").unwrap().1;
@@ -131,7 +134,7 @@ fn a_histogram() {
         wide.lines().filter(heading).collect::<Vec<_>>(),
         captured.lines().filter(heading).collect::<Vec<_>>()
     );
-    let narrow = report(&asked, &totals, &[window], None).screen;
+    let narrow = report(&requested, &totals, &[window], None).screen;
     assert!(narrow.contains("(Key: '#' = up to 2 samples)"), "{narrow}");
     let bars = narrow.split_once("[Histogram]").unwrap().1;
     assert!(bars.lines().all(|line| line.len() < 110), "{narrow}");
@@ -140,7 +143,7 @@ fn a_histogram() {
 #[test]
 fn tests_without_a_result_say_why() {
     let totals = Totals { sent: 9, received: 8, ..Totals::default() };
-    for (version, none, said) in [
+    for (version, none, message) in [
         (Version::V3_7, NoWindow::TooShort, "Try tune parameters: --time/--mps/--reply-every\n"),
         (Version::V3_10, NoWindow::TooShort, "Test end before test start. Ending statistics early\n"),
         (
@@ -151,22 +154,27 @@ fn tests_without_a_result_say_why() {
         // Another server of the group was heard.
         (Version::V3_10, NoWindow::Silence, "No valid observations found."),
     ] {
-        let report = report(&Asked { version, ..Asked::default() }, &totals, &[Err(none)], None);
-        assert!(report.screen.contains(said) && report.file.contains(said), "{none:?}: {}", report.screen);
+        let report =
+            report(&RequestedTest { version, ..RequestedTest::default() }, &totals, &[Err(none)], None);
+        assert!(
+            report.screen.contains(message) && report.file.contains(message),
+            "{none:?}: {}",
+            report.screen
+        );
     }
-    let unsent = report(&Asked::default(), &Totals::default(), &[Err(NoWindow::Silence)], None);
+    let unsent = report(&RequestedTest::default(), &Totals::default(), &[Err(NoWindow::Silence)], None);
     assert_eq!((unsent.screen.as_str(), unsent.file.as_str()), ("sockperf: No messages were sent\n", ""));
 }
 
 #[test]
 fn throughput_tests_print_the_same_bytes() {
     for (version, prefix, port) in [(Version::V3_7, "3.7-tp", 21_111), (Version::V3_10, "3.10-tp", 22_111)] {
-        let plain = Asked { version, mode: Mode::Throughput, size: 64, ..Asked::default() };
+        let plain = RequestedTest { version, mode: Mode::Throughput, size: 64, ..RequestedTest::default() };
         for (name, tcp, asked) in [
             ("", false, plain.clone()),
-            ("-mps", false, Asked { size: 4096, rate: Some(1000), ..plain.clone() }),
-            ("-range", true, Asked { size: 4096, range: 100, giga: true, ..plain.clone() }),
-            ("-1472", true, Asked { size: 1472, precise: true, ..plain.clone() }),
+            ("-mps", false, RequestedTest { size: 4096, rate: Some(1000), ..plain.clone() }),
+            ("-range", true, RequestedTest { size: 4096, range: 100, giga: true, ..plain.clone() }),
+            ("-1472", true, RequestedTest { size: 1472, precise: true, ..plain.clone() }),
         ] {
             let name = format!("{prefix}{name}");
             let capture = capture(&name);
@@ -189,7 +197,7 @@ fn servers_print_the_same_bytes() {
     {
         let (port, tcp) = place;
         let captured = file(&format!("{name}.out"));
-        let place = Place { address: ([127, 0, 0, 1], port).into(), tcp };
+        let place = TestSocket { address: ([127, 0, 0, 1], port).into(), tcp };
         let thread = number(&captured, "[tid ").unwrap();
         let start = banner::version(version) + &banner::server(&[place]) + banner::WARM_UP;
         let ready = banner::server_waits(thread, "recvfrom");
@@ -201,8 +209,8 @@ fn servers_print_the_same_bytes() {
     let gaps = file("3.10-sr-udp.out");
     let line = gaps.lines().find(|line| line.contains("new session")).unwrap();
     let client = line.split(['[', ']']).nth(1).unwrap().parse().unwrap();
-    let (session, said) = server::Session::new(client, 1, false);
-    assert_eq!(said, format!("{line}\n"));
+    let (session, output) = server::Session::new(client, 1, false);
+    assert_eq!(output, format!("{line}\n"));
     assert!(gaps.contains(&session.summary()), "{gaps}");
 }
 

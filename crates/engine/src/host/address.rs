@@ -86,7 +86,7 @@ fn none_left(host: &str, addresses: &[SocketAddr], family: Family) -> Failure {
     let (name, reason) = family.name_and_reason();
     if host.parse::<IpAddr>().is_ok() {
         return Failure::usage(
-            format!("{host} is no {name} address, as {reason} demands"),
+            format!("{host} is not an {name} address, which {reason} requires"),
             format!("drop {reason}, or give the host's {name} address"),
         );
     }

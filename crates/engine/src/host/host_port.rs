@@ -27,7 +27,7 @@ impl FromStr for HostPort {
         let port = port.map(|port| port.parse().ok().filter(|&port| port > 0).ok_or(port)).transpose();
         match port {
             Ok(port) => Ok(HostPort { host: host.into(), port }),
-            Err(port) => Err(format!("`{port}` is no port: a number from 1 to 65535")),
+            Err(port) => Err(format!("`{port}` is not a port: a number from 1 to 65535")),
         }
     }
 }

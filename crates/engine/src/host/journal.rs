@@ -53,7 +53,7 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
         let whole = text.rfind('\n').map_or(0, |last| last + 1);
         let mut lines = text[..whole].lines();
         let found: H = serde_json::from_str(lines.next().unwrap_or_default())
-            .map_err(|_| no("it is no journal".into()))?;
+            .map_err(|_| no("it is not a journal".into()))?;
         if found != *head {
             return Err(no(format!("it is the journal of another {what}")).into());
         }

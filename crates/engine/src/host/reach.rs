@@ -17,7 +17,7 @@ use model::event::Event;
 use model::reach::{NeighbourState, NextHop, Reach};
 use model::time::MonoTime;
 use model::units::Nanos;
-use record::{Place, Record, States, states};
+use record::{NeighbourKey, Record, States, states};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +48,7 @@ struct Listener {
 /// The next hop toward an address.
 #[derive(Clone, Debug)]
 struct HopToward {
-    place: Place,
+    place: NeighbourKey,
     interface: String,
     is_far_host: bool,
 }
@@ -108,7 +108,7 @@ impl Watch {
         let others = tried.filter_map(|address| next_hop_toward(&mut network, address));
         for next_hop in self.next_hop.take().into_iter().chain(others.collect::<Vec<_>>()) {
             let state = |of: &States| of.get(&next_hop.place).copied().unwrap_or_default();
-            let changes = record.of(next_hop.place);
+            let changes = record.changes_of(next_hop.place);
             let states = (state(&self.before), state(&after));
             // Loopback and tunnels have no neighbours.
             let lost = used == Some(next_hop.place) && carrier_losses > 0;
@@ -196,7 +196,7 @@ fn next_hop_toward(network: &mut Network, toward: IpAddr) -> Option<HopToward> {
     Some(HopToward { place: (route.link, hop), interface: link.name, is_far_host: hop == toward })
 }
 
-const STEP: Nanos = Nanos(100_000_000);
+const STEP: Nanos = Nanos::from_millis(100);
 /// Five seconds of doubt and three questions, a second each (`delay_first_probe_time`, `ucast_solicit`: arp(7)), and a little.
 const SETTLED: Nanos = Nanos::from_secs(9);
 /// Reports that wait at the end; on a host whose neighbours change all the time there is always one more.

@@ -177,7 +177,7 @@ pub(super) fn resolve(asked: &Device) -> Result<Plan> {
         hop_limit: HOP_LIMIT,
         allow_live_network: asked.allow_live_network,
         cpus: Cpus { generators: asked.cpus.clone(), device: asked.device_cpu },
-        both_ways: setup.streams.iter().any(|stream| stream.directions == Directions::Both),
+        both_directions: setup.streams.iter().any(|stream| stream.directions == Directions::Both),
         reset: reset(asked, &setup, &device),
         pause: setup.times.pause,
         // Known when it is run.
@@ -203,13 +203,13 @@ fn devices(asked: &Device) -> Result<Vec<Tested>> {
 
 /// For each IP version, the first address is for the first port, the second for the second.
 fn sides(asked: &Device, device: &Tested) -> [SideOptions; 2] {
-    let of = |addresses: &[IpAddr], side: usize| -> Vec<IpAddr> {
+    let addresses_of = |addresses: &[IpAddr], side: usize| -> Vec<IpAddr> {
         let family = |ipv4: bool| addresses.iter().filter(move |address| address.is_ipv4() == ipv4);
         [true, false].into_iter().filter_map(|ipv4| family(ipv4).nth(side)).copied().collect()
     };
     [0, 1].map(|side| SideOptions {
-        addresses: of(&asked.addresses, side),
-        gateways: of(&asked.gateways, side),
+        addresses: addresses_of(&asked.addresses, side),
+        gateways: addresses_of(&asked.gateways, side),
         tunnel: tunnel(asked, device, side),
     })
 }

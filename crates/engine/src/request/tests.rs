@@ -51,8 +51,8 @@ fn a_datagram_fits_the_path_and_what_the_protocol_reads() {
     let udp = |protocol, family, length| {
         let mut far = far();
         far.origin.family = family;
-        let asked = Throughput { protocol, length, transport: Transport::Udp, ..Throughput::to(far) };
-        throughput(asked).unwrap().test.length
+        let request = Throughput { protocol, length, transport: Transport::Udp, ..Throughput::to(far) };
+        throughput(request).unwrap().test.length
     };
     let (native, iperf2) = (ProtocolName::Native, ProtocolName::Iperf2);
     assert_eq!(udp(native, Family::Any, None), 1400 - 28);
@@ -63,25 +63,26 @@ fn a_datagram_fits_the_path_and_what_the_protocol_reads() {
 
 #[test]
 fn paced_tcp_of_iperf3_has_the_length_of_a_millisecond() {
-    let asked = |bitrate| Throughput {
+    let request = |bitrate| Throughput {
         protocol: ProtocolName::Iperf3,
         bitrate,
         ..Throughput::to(FarEnd::named("far.example"))
     };
-    assert_eq!(throughput(asked(None)).unwrap().test.length, 0);
-    assert_eq!(throughput(asked(Some(BitRate(1_000_000_000)))).unwrap().test.length, 125_000);
+    assert_eq!(throughput(request(None)).unwrap().test.length, 0);
+    assert_eq!(throughput(request(Some(BitRate(1_000_000_000)))).unwrap().test.length, 125_000);
 }
 
 #[test]
 fn more_hosts_than_one_make_pairs() {
-    let mut asked = Throughput::to(far());
-    asked.more = vec!["127.0.0.1:7".parse().unwrap()];
-    let Plan::Pairs(pairs) = resolve(&Request::Throughput(Box::new(asked.clone())), &host()).unwrap() else {
+    let mut request = Throughput::to(far());
+    request.more = vec!["127.0.0.1:7".parse().unwrap()];
+    let Plan::Pairs(pairs) = resolve(&Request::Throughput(Box::new(request.clone())), &host()).unwrap()
+    else {
         panic!("two hosts are pairs")
     };
     assert_eq!((pairs.plans.len(), pairs.count), (2, run::PairCount::Fixed(2)));
-    asked.pairs = Some(run::PairCount::Fixed(1));
-    let error = resolve(&Request::Throughput(Box::new(asked)), &host()).unwrap_err();
+    request.pairs = Some(run::PairCount::Fixed(1));
+    let error = resolve(&Request::Throughput(Box::new(request)), &host()).unwrap_err();
     assert_eq!(error.kind(), Kind::Usage, "{error}");
 }
 
@@ -102,9 +103,9 @@ fn a_host_is_observed_beside_one_session() {
 #[test]
 fn round_trips_wait_as_the_host_can() {
     let plan = |change: fn(&mut Latency)| {
-        let mut asked = Latency::to(far());
-        change(&mut asked);
-        match resolve(&Request::Latency(Box::new(asked)), &host()).unwrap() {
+        let mut request = Latency::to(far());
+        change(&mut request);
+        match resolve(&Request::Latency(Box::new(request)), &host()).unwrap() {
             Plan::Latency(work) => work.plan,
             other => panic!("another plan: {other:?}"),
         }
@@ -127,7 +128,7 @@ fn round_trips_wait_as_the_host_can() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_way_out() {
+fn what_cannot_be_is_refused_with_a_remedy() {
     let refused = |request: Request| {
         let error = resolve(&request, &host()).unwrap_err();
         assert_eq!(error.kind(), Kind::Usage, "{error:#}");

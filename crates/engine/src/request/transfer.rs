@@ -186,7 +186,7 @@ fn body(asked: &Body) -> Result<TransferBody> {
     };
     let facts = std::fs::metadata(path).with_context(|| format!("read {}", path.display()))?;
     if !facts.is_file() {
-        let message = format!("--file {}: this is no plain file", path.display());
+        let message = format!("--file {}: this is not a plain file", path.display());
         return Err(Failure::usage(message, "name a file whose size is known").into());
     }
     Ok(TransferBody::File { path: path.to_string_lossy().into_owned(), size: Bytes(facts.len()) })

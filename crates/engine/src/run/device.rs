@@ -15,7 +15,7 @@ use insight::device::conclude;
 use journal::{Came, Entry};
 use linux::clock::wall_now;
 use model::dut::{
-    Action, BenchmarkPlan, DeviceReport, DutReport, Order, SCHEMA, Setup, SetupError, Suite, Test,
+    Action, BenchRequest, BenchmarkPlan, DeviceReport, DutReport, SCHEMA, Setup, SetupError, Suite, Test,
 };
 use model::event::{DeviceProgress, Event, Progress};
 use model::history::Kept;
@@ -114,7 +114,7 @@ fn benchmark_device(
     let mut setup = asked.clone();
     let journal =
         options.journal.as_ref().map(|journal| journal.lock().unwrap_or_else(PoisonError::into_inner));
-    let job = Job { later, interrupt, journal, name: report.name.clone(), sink };
+    let job = DeviceJob { later, interrupt, journal, name: report.name.clone(), sink };
     let result = job.run(bench, &mut setup, &mut report);
     let error = result.err().filter(|_| !interrupt.is_raised());
     if let Some(error) = &error {
@@ -130,7 +130,7 @@ fn benchmark_device(
 }
 
 /// The tests of one device.
-struct Job<'a> {
+struct DeviceJob<'a> {
     name: String,
     /// The longest time of the devices after it.
     later: Nanos,
@@ -139,7 +139,7 @@ struct Job<'a> {
     sink: &'a mut dyn FnMut(&Event),
 }
 
-impl Job<'_> {
+impl DeviceJob<'_> {
     /// Fills in the report as far as it comes, and in the setup what the ports say of the link.
     fn run(mut self, options: &BenchOptions, setup: &mut Setup, report: &mut DeviceReport) -> Result<()> {
         let mut bench = Bench::open(options, &self.interrupt.stop())?;
@@ -167,7 +167,7 @@ impl Job<'_> {
     fn conduct(&mut self, suite: &mut Suite, bench: &mut Bench) -> Result<()> {
         let (mut failed, mut measured) = (None, false);
         let mut kept = 0_u64;
-        while let Some(order) = suite.order().filter(|_| !self.interrupt.is_raised()) {
+        while let Some(order) = suite.next_request().filter(|_| !self.interrupt.is_raised()) {
             let progress = suite.progress();
             let (stream, test) = (progress.stream.clone(), progress.test);
             let left = with_repeats(suite.left().saturating_add(self.later), kept, bench.voided());
@@ -205,12 +205,12 @@ impl Job<'_> {
     }
 
     /// The result of this order in a run that was cut off.
-    fn recall(&mut self, order: &Order) -> Result<Option<Entry>> {
+    fn recall(&mut self, order: &BenchRequest) -> Result<Option<Entry>> {
         self.journal.as_mut().map_or(Ok(None), |journal| journal.recall(&self.name, order))
     }
 
     /// Writes down what came of it. A journal that cannot be written costs no result.
-    fn write_down(&mut self, order: &Order, came: Came, voided: u64) {
+    fn write_down(&mut self, order: &BenchRequest, came: Came, voided: u64) {
         let Some(journal) = &mut self.journal else { return };
         let entry = Entry { device: self.name.clone(), order: order.clone(), came, voided };
         if let Some(error) = journal.write(&entry) {

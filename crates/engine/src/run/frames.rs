@@ -138,24 +138,24 @@ impl Sweep<'_> {
     }
 
     fn row(&mut self, step: &FramesStep, so_far: &mut SoFar) -> Result<FrameRow> {
-        let asked = &step.asked;
+        let requested = &step.asked;
         if let Some(why) = &step.skipped {
-            return Ok(skipped(asked.row(), why));
+            return Ok(skipped(requested.row(), why));
         }
         let Some(plan) = step.plan.as_ref().filter(|_| !self.options.stop.is_raised()) else {
-            return Ok(skipped(asked.row(), STOPPED));
+            return Ok(skipped(requested.row(), STOPPED));
         };
-        if let Some((_, why)) = so_far.down.as_ref().filter(|(protocol, _)| *protocol == asked.protocol) {
-            return Ok(skipped(asked.row(), &format!("not tried after a size that failed: {why}")));
+        if let Some((_, why)) = so_far.down.as_ref().filter(|(protocol, _)| *protocol == requested.protocol) {
+            return Ok(skipped(requested.row(), &format!("not tried after a size that failed: {why}")));
         }
         // A search for how many pairs it takes counts frames of all that it tries.
         let alone = self.plan.pairs != Some(PairCount::Auto);
         let counter =
-            alone.then(|| Counter::start(&self.plan.target, &self.plan.local, asked.direction)).flatten();
+            alone.then(|| Counter::start(&self.plan.target, &self.plan.local, requested.direction)).flatten();
         match self.test(plan) {
             Ok(measured) => {
                 let mut row = frames::measured(
-                    asked,
+                    requested,
                     &measured.run,
                     link_rate(self.link.as_ref()),
                     counter.and_then(Counter::frames),
@@ -169,12 +169,12 @@ impl Sweep<'_> {
                 so_far.tests.push(measured.run);
                 Ok(row)
             }
-            Err(_) if self.options.stop.is_raised() => Ok(skipped(asked.row(), STOPPED)),
+            Err(_) if self.options.stop.is_raised() => Ok(skipped(requested.row(), STOPPED)),
             Err(error) if so_far.tests.is_empty() => Err(error),
             Err(error) => {
                 let why = sentence(&error);
-                let row = skipped(asked.row(), &why);
-                so_far.down = Some((asked.protocol, why));
+                let row = skipped(requested.row(), &why);
+                so_far.down = Some((requested.protocol, why));
                 so_far.broke.get_or_insert(error);
                 Ok(row)
             }

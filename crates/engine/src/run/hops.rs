@@ -4,7 +4,7 @@ use super::begun::{Begun, Watched};
 use super::{Measured, Options};
 use crate::error::Result;
 use crate::session::connect::without_route;
-use crate::work::hops::{self, Job};
+use crate::work::hops::{self, HopsJob};
 use model::event::Event;
 use model::hops::{AsTable, HopsPlan};
 use model::reach::Reach;
@@ -21,7 +21,7 @@ pub struct HopsWork {
 pub(super) fn run(work: &HopsWork, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let mut begun = Begun::new(options, sink);
     let watched = Watched::start(work.plan.target.address.ip(), &options.capture)?;
-    let job = Job {
+    let job = HopsJob {
         plan: &work.plan,
         origins: &work.origins,
         security: &options.security,

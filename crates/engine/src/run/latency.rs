@@ -8,7 +8,7 @@ use super::{Measured, Options, limit};
 use crate::error::{Error, Failure, Result};
 use crate::session::protocol::UNACKNOWLEDGED;
 use crate::work::latency::raw::RawFile;
-use crate::work::latency::{self, Job};
+use crate::work::latency::{self, LatencyJob};
 use insight::run_of_events;
 use model::event::Event;
 use model::latency::{EgressPath, LatencyPlan, LatencyProtocol};
@@ -39,13 +39,13 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
     };
     if !more.is_empty() && options.capture.is_wanted() {
         let message =
-            "--capture and --pcap with several ways: a capture sees one far end through one interface";
+            "--capture and --pcap with several paths: a capture sees one far end through one interface";
         return Err(Failure::usage(message, "measure one host at a time, without --via").into());
     }
     let raw = work.raw.as_deref().map(RawFile::create).transpose()?;
     let mut begun = Begun::new(options, sink);
     let watched = Watched::start(egress.target.address.ip(), &options.capture)?;
-    let job = Job {
+    let job = LatencyJob {
         plan: &work.plan,
         security: &options.security,
         tls: None,
@@ -103,7 +103,7 @@ fn replies_unmarked(work: &LatencyWork, options: &Options) -> bool {
         return false;
     }
     let plan = LatencyPlan { tos: 0, end: End::Time(SHORT), load: None, ..work.plan.clone() };
-    let job = Job {
+    let job = LatencyJob {
         plan: &plan,
         security: &options.security,
         tls: None,

@@ -340,10 +340,10 @@ mod tests {
             rate: BitRate(goodput),
             ..Evidence::default()
         };
-        let asked = Some(BitRate(10_000_000));
-        assert!(reason_to_leave_out(&reached(9_900_000, asked)).is_some());
-        assert!(reason_to_leave_out(&reached(5_000_000, asked)).is_none());
-        let datagrams = Evidence { tcp: None, ..reached(9_900_000, asked) };
+        let requested = Some(BitRate(10_000_000));
+        assert!(reason_to_leave_out(&reached(9_900_000, requested)).is_some());
+        assert!(reason_to_leave_out(&reached(5_000_000, requested)).is_none());
+        let datagrams = Evidence { tcp: None, ..reached(9_900_000, requested) };
         assert!(
             reason_to_leave_out(&datagrams).is_none(),
             "they lost some, else there was no load to leave out"

@@ -48,7 +48,7 @@ impl MeasurePlan {
             (false, Transport::Tcp) => Nanos::from_secs(6),
             (false, Transport::Udp) => Nanos::from_secs(4),
         };
-        let order = [Transport::Tcp, Transport::Udp]
+        let steps = [Transport::Tcp, Transport::Udp]
             .into_iter()
             .flat_map(|t| [(t, Directions::Up), (t, Directions::Down)]);
         let plan = |(transport, directions)| Plan {
@@ -57,21 +57,21 @@ impl MeasurePlan {
             test: TestSpec { directions, end: End::Time(time(transport)), ..TestSpec::new(transport) },
             local: local.clone(),
         };
-        MeasurePlan { tests: order.map(plan).collect(), target, local, quick, one_family }
+        MeasurePlan { tests: steps.map(plan).collect(), target, local, quick, one_family }
     }
 }
 
 pub(super) fn run(plan: &MeasurePlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
-    Job { plan, options, sink }.measure()
+    MeasureJob { plan, options, sink }.measure()
 }
 
-struct Job<'a> {
+struct MeasureJob<'a> {
     plan: &'a MeasurePlan,
     options: &'a Options,
     sink: &'a mut dyn FnMut(&Event),
 }
 
-impl Job<'_> {
+impl MeasureJob<'_> {
     /// Measures the path.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Job<'_> {
                 continue;
             }
             follow_rtt(&mut test.test, &probes, plan.quick);
-            heed(&mut test.test, &limits);
+            apply_limits(&mut test.test, &limits);
             self.part(index + 2, &format!("{} {}", test.test.transport, direction(&test.test)));
             if is_udp {
                 test.local.own_rate = true;
@@ -246,7 +246,7 @@ fn follow_rtt(test: &mut TestSpec, probes: &[Event], quick: bool) {
 }
 
 /// Limits the request to what the server allows.
-fn heed(test: &mut TestSpec, limits: &Limits) {
+fn apply_limits(test: &mut TestSpec, limits: &Limits) {
     if let Some(most) = limits.max_rate {
         test.bitrate = Some(test.bitrate.map_or(most, |rate| rate.min(most)));
     }

@@ -77,7 +77,7 @@ pub(super) fn run(plan: &PairsPlan, options: &Options, sink: &mut dyn FnMut(&Eve
 
 /// The same, with the error of a run that was stopped.
 pub(super) fn at_once(plan: &PairsPlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
-    let mut job = Job { plans: &plan.plans, options, sink };
+    let mut job = PairsJob { plans: &plan.plans, options, sink };
     match plan.count {
         PairCount::Fixed(count) => job.measure(&plan.plans, count as usize),
         PairCount::Auto => job.search(plan.least),
@@ -85,14 +85,14 @@ pub(super) fn at_once(plan: &PairsPlan, options: &Options, sink: &mut dyn FnMut(
 }
 
 /// Sessions to run at once.
-struct Job<'a> {
+struct PairsJob<'a> {
     /// The plans of all pairs that may run.
     plans: &'a [Plan],
     options: &'a Options,
     sink: &'a mut dyn FnMut(&Event),
 }
 
-impl Job<'_> {
+impl PairsJob<'_> {
     /// Runs this number of pairs at once.
     fn measure(&self, plans: &[Plan], count: usize) -> Result<Measured> {
         let plans = plans.get(..count).unwrap_or(plans);

@@ -5,7 +5,7 @@ use super::{Measured, Options};
 use crate::error::{Error, Result};
 use crate::session::connect::without_route;
 use crate::session::protocol::UNACKNOWLEDGED;
-use crate::work::path::{self, Job};
+use crate::work::path::{self, PathJob};
 use model::event::Event;
 use model::path::PathPlan;
 use model::plan::Target;
@@ -15,7 +15,7 @@ use wire::ProtocolError;
 pub(super) fn run(plan: &PathPlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let mut begun = Begun::new(options, sink);
     let watched = Watched::start(plan.target.address.ip(), &options.capture)?;
-    let job = Job { plan, security: &options.security, interrupt: &options.stop };
+    let job = PathJob { plan, security: &options.security, interrupt: &options.stop };
     let outcome = path::run(&job, &mut |event| begun.event(event));
     for event in watched.finish(None, &options.stop, Reach::default()) {
         begun.event(&event);

@@ -7,7 +7,7 @@ use crate::error::{Error, Failure, Result};
 use crate::host::address::Family;
 use crate::session::protocol::UNACKNOWLEDGED;
 use crate::work::transfer::source::Source;
-use crate::work::transfer::{self, Job};
+use crate::work::transfer::{self, TransferJob};
 use insight::run_of_events;
 use model::event::Event;
 use model::finding::Severity;
@@ -35,7 +35,7 @@ pub(super) fn run(work: &TransferWork, options: &Options, sink: &mut dyn FnMut(&
     }
     let mut begun = Begun::new(options, sink);
     let capture = options.capture.clone();
-    let job = Job { plan, sources, family: *family, capture, interrupt: &options.stop };
+    let job = TransferJob { plan, sources, family: *family, capture, interrupt: &options.stop };
     let outcome = transfer::run(&job, &mut |event| begun.event(event));
     if let Some(subject) = subject(plan) {
         let known = run_of_events("", "transfer", begun.events());

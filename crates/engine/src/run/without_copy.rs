@@ -32,12 +32,12 @@ pub(super) fn repeat(events: &[Event], options: &Options) -> Vec<Event> {
         return Vec::new();
     }
     let summary = Summary::from_events(&repeated);
-    let of = |direction: Direction| {
+    let probe = |direction: Direction| {
         let figures = summary.direction(direction).filter(|figures| figures.goodput.0 > 0)?;
         let without = WithoutCopy { direction, goodput: figures.goodput, time: figures.elapsed };
         Some(Event::Probe(Probe::WithoutCopy(without)))
     };
-    limited.into_iter().filter_map(of).collect()
+    limited.into_iter().filter_map(probe).collect()
 }
 
 /// The same test without the copy, a second long and never longer than half of the first; none where the copy is not to
@@ -53,13 +53,13 @@ fn shortened(plan: &Plan) -> Option<Plan> {
     plan.test.omit = Nanos(time.0 / 4);
     plan.test.end = End::Time(Nanos(time.0 - plan.test.omit.0));
     plan.test.skip_receive_copy = true;
-    plan.local.interval = Nanos(0);
+    plan.local.interval = Nanos::ZERO;
     plan.local.connect_timeout = Some(plan.local.connect_timeout.map_or(LONGEST, |given| given.min(LONGEST)));
     fits.then_some(plan)
 }
 
 /// No repetition lasts longer, and none waits longer for its server.
-const LONGEST: Nanos = Nanos(1_000_000_000);
+const LONGEST: Nanos = Nanos::from_secs(1);
 
 #[cfg(test)]
 mod tests {

@@ -420,7 +420,7 @@ fn turn_away(socket: &TcpStream, words: &[u8]) -> io::Result<()> {
 }
 
 /// Longest wait for a refused client to close.
-const TURN_AWAY_LIMIT: Nanos = Nanos(2_000_000_000);
+const TURN_AWAY_LIMIT: Nanos = Nanos::from_secs(2);
 /// Between two looks whether it has gone.
 const TURN_AWAY_STEP: std::time::Duration = std::time::Duration::from_millis(100);
 const WITHOUT_TLS: &str = "this server encrypts its control connections and you came without TLS";

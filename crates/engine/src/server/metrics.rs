@@ -118,14 +118,14 @@ impl Session {
                 });
             }
             Event::Sample(sample) if sample.side == Side::Local => {
-                let of = |role| sample.streams.iter().filter(move |row| row.role == role);
-                let sum = |role| of(role).map(|row: &StreamSample| row.bytes.0).sum::<u64>();
+                let with_role = |role| sample.streams.iter().filter(move |row| row.role == role);
+                let sum = |role| with_role(role).map(|row: &StreamSample| row.bytes.0).sum::<u64>();
                 self.moved(self.received + sum(Role::Receiver), self.sent + sum(Role::Sender));
             }
             // Bytes after the last interval are in the result alone.
             Event::Result(end) if end.side == Side::Local => {
-                let of = |role| end.result.streams.iter().filter(move |row| row.role == role);
-                let sum = |role| of(role).map(|row: &StreamResult| row.total_bytes.0).sum::<u64>();
+                let with_role = |role| end.result.streams.iter().filter(move |row| row.role == role);
+                let sum = |role| with_role(role).map(|row: &StreamResult| row.total_bytes.0).sum::<u64>();
                 self.moved(sum(Role::Receiver), sum(Role::Sender));
             }
             _ => {}

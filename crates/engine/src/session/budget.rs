@@ -233,14 +233,14 @@ impl Counts {
         let sources = &self.sources;
         let held_by = |source: &Prefix| sources.get(source).copied().unwrap_or(0);
         let newcomers = held_by(&prefixes(source)[0]) + 1;
-        let asked = |quiet: &&mut Quiet| {
+        let may_close = |quiet: &&mut Quiet| {
             let is_greedy = held_by(&quiet.source) >= newcomers.saturating_mul(GREEDY);
             let timeout = if is_greedy { QUIET_OF_MANY } else { QUIET };
             let is_quiet = now.saturating_since(quiet.since) >= timeout;
             quiet.idle && is_quiet && !quiet.leave.load(Ordering::Relaxed)
         };
         let weight = |quiet: &Quiet| (held_by(&quiet.source), std::cmp::Reverse(quiet.since));
-        let heaviest = self.quiet.values_mut().filter(asked).max_by_key(|quiet| weight(quiet));
+        let heaviest = self.quiet.values_mut().filter(may_close).max_by_key(|quiet| weight(quiet));
         let Some(quiet) = heaviest else { return false };
         quiet.leave.store(true, Ordering::Relaxed);
         self.going += 1;
@@ -467,7 +467,7 @@ mod tests {
         held[1].touch(at(100), false);
         let new = enter(4, 1500).unwrap();
         assert_eq!(held.each_ref().map(Held::must_leave), [false, false, true]);
-        assert_eq!(enter(5, 1600).unwrap_err(), Full::Total, "one has just said something, one is busy");
+        assert_eq!(enter(5, 1600).unwrap_err(), Full::Total, "one has just sent something, one is busy");
         drop((held, new));
         let counts = budget.lock();
         assert_eq!((counts.all, counts.unknown, counts.going), (0, 0, 0));
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_a_few_are_on_their_way_out() {
+    fn only_a_few_are_closing_at_once() {
         let limits = Limits { total: 2048, per_source: 1, per_site: 1, reserve: 0 };
         let budget = Budget::new(limits);
         let mut held: Vec<Held> = (0..2048).map(|n| budget.enter(v4(n), at(0)).unwrap()).collect();

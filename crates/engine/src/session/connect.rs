@@ -230,7 +230,7 @@ fn has_ipv6() -> bool {
     std::net::UdpSocket::bind((std::net::Ipv6Addr::LOCALHOST, 0)).is_ok()
 }
 
-const CONNECT_TIMEOUT: Nanos = Nanos(5_000_000_000);
+const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(5);
 
 const ECN: &str =
     ", or a box drops SYNs that ask for ECN, as this host's do (`net.ipv4.tcp_ecn` is 1; with 2 they do not)";

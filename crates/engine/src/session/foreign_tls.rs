@@ -51,7 +51,7 @@ impl Suite {
                 let what = if OTHERS.contains(&other) {
                     format!("{other} exchanges keys by {keys}, which rustls does not implement")
                 } else {
-                    format!("{other} is no suite of SockPerf's")
+                    format!("{other} is not a suite of SockPerf's")
                 };
                 return Err(Failure::usage(what, ADVICE).into());
             }

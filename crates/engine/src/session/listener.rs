@@ -335,7 +335,7 @@ pub(crate) fn hear(
 /// Why a client that had not begun was closed.
 pub(crate) const LEFT: &str = "it had sent nothing for a while, and another client needed its place";
 /// How long a newcomer may take to say what it wants.
-pub(crate) const FIRST_BYTES_LIMIT: Nanos = Nanos(10_000_000_000);
+pub(crate) const FIRST_BYTES_LIMIT: Nanos = Nanos::from_secs(10);
 /// Between two looks whether it is to leave. Each look of thousands that are silent costs the server a turn on a CPU.
 pub(crate) const FIRST_BYTES_STEP: Duration = Duration::from_secs(1);
 /// Connections of one port that are accepted before looking at the others.
@@ -345,7 +345,7 @@ const LOOK_STEP: Nanos = Nanos::from_millis(500);
 /// Between two tries of a port that could not accept.
 const ACCEPT_PAUSE: Nanos = Nanos::from_millis(100);
 /// Time for running tests to end after an interrupt.
-const STOP_LIMIT: Nanos = Nanos(15_000_000_000);
+const STOP_LIMIT: Nanos = Nanos::from_secs(15);
 const STOP_STEP: Duration = Duration::from_millis(10);
 const STACK: usize = 512 << 10;
 

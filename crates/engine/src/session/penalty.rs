@@ -125,9 +125,9 @@ mod tests {
     #[test]
     fn one_network_is_one_source() {
         let penalties = Penalties::default();
-        let of = |host: u16| IpAddr::from([0x2001, 0xdb8, 1, 1, 0, 0, 0, host]);
-        (0..20).for_each(|host| penalties.failed(of(host), at(0)));
-        let heard = (0..1000).filter(|host| penalties.wait(of(*host), at(0)).is_some()).count();
+        let address = |host: u16| IpAddr::from([0x2001, 0xdb8, 1, 1, 0, 0, 0, host]);
+        (0..20).for_each(|host| penalties.failed(address(host), at(0)));
+        let heard = (0..1000).filter(|host| penalties.wait(address(*host), at(0)).is_some()).count();
         assert!(heard <= 3, "{heard} guesses in fifteen seconds");
         let other = IpAddr::from([0x2001, 0xdb8, 1, 2, 0, 0, 0, 1]);
         assert_eq!(penalties.wait(other, at(0)), Some(Nanos::ZERO));

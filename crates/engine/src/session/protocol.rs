@@ -146,7 +146,7 @@ const PROTOCOLS: [Protocol; 7] = [
             payload_of_segment: Some(iperf3::DEFAULT_UDP_LENGTH),
             start: "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p",
             check: "check that `iperf3 -s` or `pathmeter serve --iperf3` listens there, and not another service; its log \
-                    may tell more",
+                    may show more",
             is_silent: true,
             streams_are_tests: false,
             sends_digits: false,
@@ -434,10 +434,10 @@ mod tests {
             };
             let title = row.title.split_once('\'').map_or(row.title, |_| "native UDP");
             let lines = text.lines().filter(|line| line.starts_with("| ") && line.contains(title));
-            let is_said = |line: &str| {
+            let is_documented = |line: &str| {
                 line.rsplit('|').nth(1).is_some_and(|cell| cell.trim().starts_with(&bytes.to_string()))
             };
-            assert!(lines.into_iter().any(is_said), "docs/security.md does not say {bytes} of {title}");
+            assert!(lines.into_iter().any(is_documented), "docs/security.md does not say {bytes} of {title}");
         }
     }
 

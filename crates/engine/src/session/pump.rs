@@ -201,9 +201,9 @@ const AGAIN: Nanos = Nanos::from_millis(500);
 /// Retransmission timeouts in a row, the first of 200 ms and each twice the one before: more than what loss by chance makes.
 const TIMEOUTS: u32 = 4;
 /// Longest time for the peer to take a control message.
-const WRITE_LIMIT: Nanos = Nanos(10_000_000_000);
+const WRITE_LIMIT: Nanos = Nanos::from_secs(10);
 /// Longest time to say goodbye.
-const GOODBYE: Nanos = Nanos(500_000_000);
+const GOODBYE: Nanos = Nanos::from_millis(500);
 /// Portions of control bytes read before looking at anything else.
 const READS_AT_ONCE: usize = 128;
 /// Errors of a connection whose other end is not there any more, or not reached.

@@ -91,7 +91,7 @@ impl Identity {
 
     fn read(pem: &[u8]) -> Result<Identity> {
         let refused = |error| {
-            let message = format!("it is no key with its certificate in PEM form: {error}");
+            let message = format!("it is not a key with its certificate in PEM form: {error}");
             Failure::usage(message, "name a file that is not there: a new one is made")
         };
         let key = PrivateKeyDer::from_pem_slice(pem).map_err(refused)?;

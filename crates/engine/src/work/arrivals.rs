@@ -291,6 +291,6 @@ pub(crate) fn connected(local: SocketAddr, remote: SocketAddr) -> Result<UdpSock
     Ok(socket)
 }
 
-const LISTEN_STEP: Nanos = Nanos(250_000_000);
+const LISTEN_STEP: Nanos = Nanos::from_millis(250);
 /// Longest wait for another iPerf3 client of the same address to open its UDP streams.
 const TURN_LIMIT: std::time::Duration = std::time::Duration::from_secs(5);

@@ -161,4 +161,4 @@ impl<M: Session> Dialogue<M> {
     }
 }
 
-const INTERRUPT_STEP: Nanos = Nanos(100_000_000);
+const INTERRUPT_STEP: Nanos = Nanos::from_millis(100);

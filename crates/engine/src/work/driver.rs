@@ -169,4 +169,4 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
 }
 
 /// Time between two looks whether a session without a place is to leave.
-const LEAVE_STEP: Nanos = Nanos(250_000_000);
+const LEAVE_STEP: Nanos = Nanos::from_millis(250);

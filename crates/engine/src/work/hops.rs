@@ -38,7 +38,7 @@ pub(crate) use udp::Datagrams;
 
 /// A run about hops.
 #[derive(Clone, Copy)]
-pub struct Job<'a> {
+pub struct HopsJob<'a> {
     /// The plan to carry out.
     pub plan: &'a HopsPlan,
     /// The AS of each prefix; empty: not requested.
@@ -116,7 +116,7 @@ pub(crate) enum Heard {
 ///
 /// # Errors
 /// This host refuses a socket; a far host causes no such error.
-pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
+pub fn run(job: &HopsJob<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     let plan = job.plan;
     check_size(plan)?;
     let mut channel = open(plan)?;
@@ -126,7 +126,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
         host: host::describe(Some(plan.target.address.ip())),
     })));
     let began = mono_now();
-    let (mut result, outcome, back) = both_ways(job, channel.as_mut(), began, sink)?;
+    let (mut result, outcome, back) = both_directions(job, channel.as_mut(), began, sink)?;
     drop(channel);
     if let Some(error) = &back.error {
         let text = format!("The return path was not traced to its end: {}.", sentence(error));
@@ -166,8 +166,8 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
 ///
 /// # Errors
 /// There is no thread for the latter.
-fn both_ways(
-    job: &Job<'_>,
+fn both_directions(
+    job: &HopsJob<'_>,
     channel: &mut dyn Channel,
     began: MonoTime,
     sink: &mut dyn FnMut(&Event),
@@ -238,7 +238,7 @@ fn open(plan: &HopsPlan) -> Result<Box<dyn Channel>> {
 
 /// Sends and receives until the trace is done or was stopped.
 fn trace(
-    job: &Job<'_>,
+    job: &HopsJob<'_>,
     channel: &mut dyn Channel,
     tracer: &mut Tracer,
     mut companion: Option<&mut Companion>,

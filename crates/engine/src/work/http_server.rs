@@ -113,4 +113,4 @@ impl Service for HttpService {
 /// Most readers of a page at the same time; a quarter of them from one address.
 const READERS: u32 = 64;
 /// Longest time before a silent connection checks whether the server stops.
-const STOP_STEP: Nanos = Nanos(100_000_000);
+const STOP_STEP: Nanos = Nanos::from_millis(100);

@@ -3,10 +3,10 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `run` | a whole run: opens the paths, runs the mode, reports the result |
-//! | `open` | a way's socket and session, for each protocol |
+//! | `open` | a path's socket and session, for each protocol |
 //! | `ping_pong`, `schedule` | the modes |
 //! | `housekeeping` | what is done between two round trips: reports, keep-alives, the end |
-//! | `flow` | one way at work |
+//! | `flow` | one path at work |
 //! | `sizes` | the size of each message |
 //! | `tally`, `in_flight`, `gaps`, `raw`, `far_clock`, `far_count` | what one way gives |
 //! | `wire_times` | round trips timed by the kernel and the network card |
@@ -38,4 +38,4 @@ mod tally;
 mod twamp;
 mod wire_times;
 
-pub use run::{Job, run};
+pub use run::{LatencyJob, run};

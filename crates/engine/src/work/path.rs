@@ -34,7 +34,7 @@ use wire::ProtocolError;
 
 /// A run about packet sizes.
 #[derive(Clone, Copy)]
-pub struct Job<'a> {
+pub struct PathJob<'a> {
     /// The plan of the measurement.
     pub plan: &'a PathPlan,
     /// How the ends know each other.
@@ -43,8 +43,8 @@ pub struct Job<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-/// Runs it. What was found before an error has been told to `sink`.
-pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
+/// Runs it. What was found before an error has been reported to `sink`.
+pub fn run(job: &PathJob<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     if job.plan.service.is_some() {
         return alone(job, sink);
     }
@@ -61,7 +61,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
 
 /// The same. `early`: sessions that open beside the first.
 fn with_early<'scope, 'env: 'scope>(
-    job: &Job<'_>,
+    job: &PathJob<'_>,
     mut early: Early<'scope, 'env>,
     began: (MonoTime, Option<u32>),
     sink: &mut dyn FnMut(&Event),
@@ -96,13 +96,13 @@ fn is_refusal(error: &Error) -> bool {
 }
 
 /// The first session. `is_unsure`: whether a pathmeter is there is not known.
-fn open(job: &Job<'_>, is_unsure: bool, report: &mut dyn FnMut(Opened)) -> Result<Prober> {
-    let Job { plan, security, interrupt } = *job;
+fn open(job: &PathJob<'_>, is_unsure: bool, report: &mut dyn FnMut(Opened)) -> Result<Prober> {
+    let PathJob { plan, security, interrupt } = *job;
     Prober::open_and_report(&plan.target, &plan.local, security, interrupt, (is_unsure, report))
 }
 
 /// Asks a host without a pathmeter.
-fn alone(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
+fn alone(job: &PathJob<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     let plan = job.plan;
     sink(&Event::PathStarted(Box::new(PathStarted {
         wall: wall_now(),
@@ -119,7 +119,11 @@ fn alone(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     Ok(())
 }
 
-fn service_alone(job: &Job<'_>, wanted: &ServicePlan, sink: &mut dyn FnMut(&Event)) -> Result<PathResult> {
+fn service_alone(
+    job: &PathJob<'_>,
+    wanted: &ServicePlan,
+    sink: &mut dyn FnMut(&Event),
+) -> Result<PathResult> {
     let began = mono_now();
     let limit = service::service(job.plan, wanted, job.interrupt, sink)?;
     Ok(PathResult {
@@ -133,12 +137,12 @@ fn service_alone(job: &Job<'_>, wanted: &ServicePlan, sink: &mut dyn FnMut(&Even
 
 /// Asks a pathmeter. `began`, `believed`: when its session was begun, and the path MTU that this host's kernel believed in.
 fn native(
-    job: &Job<'_>,
+    job: &PathJob<'_>,
     (mut prober, early): (Prober, Early<'_, '_>),
     (began, believed): (MonoTime, Option<u32>),
     sink: &mut dyn FnMut(&Event),
 ) -> Result<()> {
-    let Job { plan, .. } = *job;
+    let PathJob { plan, .. } = *job;
     let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
     sink(&Event::PathStarted(Box::new(PathStarted {
         wall: wall_now(),
@@ -161,7 +165,7 @@ fn native(
     outcome
 }
 
-/// Takes what routers said after the sizes were known. A session that has ended since has no more to say.
+/// Takes what routers reported after the sizes were known. A session that has ended since has no more to say.
 fn late_messages(prober: &mut Prober, result: &mut PathResult) {
     for direction in [Direction::Up, Direction::Down] {
         if let Some(carried) = result.direction_mut(direction) {
@@ -170,7 +174,7 @@ fn late_messages(prober: &mut Prober, result: &mut PathResult) {
     }
 }
 
-/// Says so when this host's kernel learnt from the probes, which it does not where they are made by hand.
+/// Reports it when this host's kernel learnt from the probes, which it does not where they are made by hand.
 fn sink_learnt(plan: &PathPlan, result: &PathResult, sink: &mut dyn FnMut(&Event)) {
     let before = result.up.as_ref().and_then(|direction| direction.cached_mtu);
     let after = flows::believed_mtu(plan.target.address, &plan.local).ok();
@@ -188,7 +192,7 @@ fn sink_learnt(plan: &PathPlan, result: &PathResult, sink: &mut dyn FnMut(&Event
 /// Looks at both directions, at further flows and at TCP, as far as one does not need the other all at the same time: a round trip may
 /// take most of a second.
 fn find_all(
-    job: &Job<'_>,
+    job: &PathJob<'_>,
     (prober, early): (&mut Prober, Early<'_, '_>),
     result: &mut PathResult,
     sink: &mut dyn FnMut(&Event),
@@ -243,7 +247,7 @@ fn find_all(
 
 /// Looks at other flows and TCP as soon as both directions are known.
 fn when_known(
-    job: &Job<'_>,
+    job: &PathJob<'_>,
     early: (Vec<OpeningProber<'_>>, Vec<Held<'_>>),
     reports: &mpsc::Receiver<(Direction, PathDirection)>,
     [up, down]: [TcpDirection; 2],
@@ -259,7 +263,7 @@ fn when_known(
 
 /// Further flows and TCP, side by side.
 fn other_flows(
-    job: &Job<'_>,
+    job: &PathJob<'_>,
     (early, held): (Vec<OpeningProber<'_>>, Vec<Held<'_>>),
     known: &PathResult,
 ) -> (Legs, Segments) {
@@ -272,7 +276,7 @@ fn other_flows(
 
 /// The return path over a session of its own.
 fn down_beside(
-    job: &Job<'_>,
+    job: &PathJob<'_>,
     early: Option<OpeningProber<'_>>,
     report: mpsc::Sender<(Direction, PathDirection)>,
 ) -> Result<(PathDirection, Vec<Unknown>, u64)> {

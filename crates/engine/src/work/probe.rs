@@ -456,12 +456,12 @@ impl Prober {
     pub(crate) fn sender(&mut self, direction: Direction) -> Result<PathObservation> {
         match direction {
             Direction::Up => Ok(self.flow.observed(self.dialogue.pump.link.socket(), 0)),
-            Direction::Down => self.path_seen(0),
+            Direction::Down => self.path_observation(0),
         }
     }
 
     /// The path to this end as the far end knows it, and the routers that ended probes of this order or a later one.
-    fn path_seen(&mut self, since: u32) -> Result<PathObservation> {
+    fn path_observation(&mut self, since: u32) -> Result<PathObservation> {
         self.dialogue.machine.report_path(mono_now(), since)?;
         let mut answer = None;
         self.run_until(mono_now() + ANSWER_LIMIT, |p| {
@@ -480,7 +480,7 @@ impl Prober {
         let (id, began) = (self.next_id, mono_now());
         let probe_train = ProbeTrain { sizes: &[payload], count: hops.into(), cut: None, trace: true };
         self.probe_train(Direction::Down, probe_train)?;
-        let expired = self.path_seen(since.unwrap_or(id))?.expired;
+        let expired = self.path_observation(since.unwrap_or(id))?.expired;
         Ok(TracedBack { id, began, hops, arrived: self.ledger.indexes(id, payload), expired })
     }
 
@@ -686,8 +686,8 @@ fn takes_requests_side_by_side(limits: &Limits) -> bool {
 
 /// The same with no long wait for connections: whether anything listens there is not known.
 pub(crate) fn briefly(local: &LocalOptions) -> LocalOptions {
-    let asked = local.connect_timeout.unwrap_or(UNSURE_WAIT);
-    LocalOptions { connect_timeout: Some(asked.min(UNSURE_WAIT)), ..local.clone() }
+    let timeout = local.connect_timeout.unwrap_or(UNSURE_WAIT);
+    LocalOptions { connect_timeout: Some(timeout.min(UNSURE_WAIT)), ..local.clone() }
 }
 
 /// No answer, or one from a program other than pathmeter.
@@ -716,9 +716,9 @@ fn timed_out(error: Error) -> Result<()> {
 type Received = BTreeMap<u32, Vec<SizeCount>>;
 
 const ECHO_SIZE: u32 = 64;
-const ECHO_GAP: Nanos = Nanos(5_000_000);
-const ECHO_LIMIT: Nanos = Nanos(1_000_000_000);
-const ECHO_SLACK: Nanos = Nanos(100_000_000);
+const ECHO_GAP: Nanos = Nanos::from_millis(5);
+const ECHO_LIMIT: Nanos = Nanos::from_secs(1);
+const ECHO_SLACK: Nanos = Nanos::from_millis(100);
 /// A datagram that left before a request arrives before it, but for the order in which queues empty.
 const ORDER: Nanos = Nanos::from_millis(25);
 /// The longest wait for stragglers: packets of one train differ by queues, and not by the length of the path.
@@ -730,15 +730,15 @@ const NO_ORDER: u32 = u32::MAX;
 /// Waits for stragglers, of which each but the last saw some arrive.
 const MOST_WAITS: u32 = 4;
 /// Least time for stragglers to arrive.
-const SETTLE: Nanos = Nanos(25_000_000);
+const SETTLE: Nanos = Nanos::from_millis(25);
 const MESSAGES: Messages = Messages { closed: "during the probes", late: "while probing the path" };
 /// For a pathmeter that may not be there: a SYN may be lost once, and its repetition after a second take a second.
 const UNSURE_WAIT: Nanos = Nanos::from_millis(2_000);
 /// A pathmeter greets at once: a lost segment is repeated twice meanwhile.
 const GREETING_WAIT: Nanos = Nanos::from_millis(1_500);
 const GREETING_ROUND_TRIPS: u64 = 6;
-const OPEN_LIMIT: Nanos = Nanos(15_000_000_000);
-const ANSWER_LIMIT: Nanos = Nanos(10_000_000_000);
+const OPEN_LIMIT: Nanos = Nanos::from_secs(15);
+const ANSWER_LIMIT: Nanos = Nanos::from_secs(10);
 
 #[cfg(test)]
 mod tests {
@@ -767,7 +767,7 @@ mod tests {
         assert!(settled(&[3, 3, 0], false, None));
         assert!(!settled(&[3, 2, 0], false, None), "one copy may be late");
         assert!(!settled(&[0, 0, 0], false, None), "all may be late");
-        assert!(!settled(&[3, 3, 0], true, None), "of a trace some end on their way");
+        assert!(!settled(&[3, 3, 0], true, None), "of a trace some end at routers");
         assert!(settled(&[0, 0, 0], false, Some(FragmentShape::FirstAlone)), "nothing of it arrives");
         // Trains follow one another: all of the last may be late.
         let train = ProbeTrain { sizes: &[1000], count: 5, cut: Some(FragmentShape::Reversed), trace: false };

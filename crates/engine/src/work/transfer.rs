@@ -31,7 +31,7 @@ use url::Url;
 use wire::Setup;
 
 /// A run and what it needs beside its plan.
-pub struct Job<'a> {
+pub struct TransferJob<'a> {
     /// The plan of the transfers.
     pub plan: &'a TransferPlan,
     /// The plan's files, in its order.
@@ -48,7 +48,7 @@ pub struct Job<'a> {
 ///
 /// # Errors
 /// A file cannot be transferred at all, or the MTU not be changed; transfers before have been reported.
-pub fn run(job: &Job<'_>, emit: &mut dyn FnMut(&Event)) -> Result<()> {
+pub fn run(job: &TransferJob<'_>, emit: &mut dyn FnMut(&Event)) -> Result<()> {
     let plan = job.plan;
     let https = job.sources.iter().any(|source| source.place().scheme() == "https");
     let socket = TcpOptions {
@@ -107,7 +107,7 @@ fn is_late(transfer: &Transfer) -> bool {
 
 /// The repetitions, every MTU and file in each.
 fn rounds(
-    job: &Job<'_>,
+    job: &TransferJob<'_>,
     courier: &Courier<'_>,
     mut sweep: Option<&mut Sweep>,
     started: model::time::MonoTime,

@@ -147,7 +147,7 @@ fn of_agent(table: &mut Table<'_>, known: &Known) -> Option<(PathPlace, HostPort
         (None, Some(far)) => {
             let ((name, found), from) = (agent(&far, known)?, from?);
             if name == from {
-                return far.wrong(format!("`{name}` to itself is no path: name another agent"));
+                return far.wrong(format!("`{name}` to itself is not a path: name another agent"));
             }
             let to = match found {
                 None => HostPort { host: name.clone(), port: None },

@@ -210,7 +210,7 @@ fn paths_of_agents_are_held_against_those_that_are_there() {
     for (words, expected) in [
         ("agent = \"amz\"\nto-agent = \"ams\"", "p.toml:14:9: no agent is called `amz`: did you mean `ams`?"),
         ("agent = \"ams\"\nto-agent = \"lon\"", "p.toml:15:12: no agent is called `lon`"),
-        ("agent = \"ams\"\nto-agent = \"ams\"", "p.toml:15:12: `ams` to itself is no path"),
+        ("agent = \"ams\"\nto-agent = \"ams\"", "p.toml:15:12: `ams` to itself is not a path"),
         ("agent = \"ams\"\nto-agent = \"fra\"", "p.toml:15:12: the agent `fra` does not listen"),
     ] {
         let reported = Plan::parse("p.toml", &with(words), &known).expect_err(words).to_string();

@@ -5,7 +5,7 @@ use crate::compare::{findings, merged};
 use crate::plan::Cell;
 use engine::error::{Error, sentence};
 use model::expectation::Checked;
-use model::experiment::{Row, RowRun};
+use model::experiment::{ExperimentRow, RowRun};
 use model::finding::{Finding, Status};
 use model::history::Measured;
 use model::run::Run;
@@ -89,10 +89,10 @@ impl<'a> Gathered<'a> {
     }
 
     /// The row as the document has it, but for its comparison.
-    pub(super) fn finish(self, repetitions: u32) -> Row {
+    pub(super) fn finish(self, repetitions: u32) -> ExperimentRow {
         let reason = self.reason(repetitions);
         let (path, test) = (self.cell.path.name.clone(), self.cell.test.name.clone());
-        Row {
+        ExperimentRow {
             path,
             sites: self.cell.path.sites.clone(),
             test,

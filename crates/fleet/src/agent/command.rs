@@ -49,7 +49,7 @@ pub enum Answer {
     /// The runs end now.
     Stopped,
     /// The reply of the program.
-    Said(String),
+    Text(String),
 }
 
 /// When each agent of a group starts, by its own wall clock.
@@ -75,7 +75,7 @@ impl Agent<'_> {
                 Ok(Command::Prepare(job)) => self.prepare(*job)?,
                 Ok(Command::Stop(runs)) => self.stop_runs(runs),
                 Ok(Command::Ask(question)) => match self.runner.answer(&question) {
-                    Some(text) => Answer::Said(text),
+                    Some(text) => Answer::Text(text),
                     None => Answer::Refused("it does not know this question".to_owned()),
                 },
                 Err(error) => Answer::Refused(format!("it does not know this command: {error}")),

@@ -134,7 +134,7 @@ mod tests {
         let done = |body: &str| End::Done { body: body.to_owned() };
         let void = End::Void { reason: "lease lost".into(), body: "other".into() };
         let failed = || End::Failed { reason: "no route".into() };
-        for (sender, outcome, said) in [
+        for (sender, outcome, part) in [
             ("lon", outcome("lon", "lon -> fra", done("job")), "ours"),
             ("lon", outcome("lon", "lon -> fra", failed()), "ours"),
             ("lon", outcome("lon", "ams -> fra", done("job")), "it calls the run `ams -> fra`"),
@@ -150,9 +150,9 @@ mod tests {
             ("ams", outcome("ams", "ams -> fra", failed()), "the run is agent lon's"),
         ] {
             let text = why(Some(&row), &outcome, sender);
-            assert!(text.contains(said), "{text}");
+            assert!(text.contains(part), "{text}");
             assert!(
-                said == "ours"
+                part == "ours"
                     || text.contains(&format!("agent {sender} sent a forged outcome of lon -> fra")),
                 "{text}"
             );

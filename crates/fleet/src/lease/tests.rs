@@ -347,7 +347,7 @@ proptest! {
 
 #[test]
 fn classes_get_on_as_in_pscheduler() {
-    let of = |class, group: &str, capacity| Holder {
+    let holder = |class, group: &str, capacity| Holder {
         id: group.to_owned(),
         group: group.to_owned(),
         class,
@@ -364,12 +364,12 @@ fn classes_get_on_as_in_pscheduler() {
         (Normal, Background, true),
         (Background, BackgroundMulti, true),
     ] {
-        assert_eq!(has_room(&[of(one, "x", 1), of(other, "y", 1)]), expected, "{one:?} {other:?}");
-        assert_eq!(has_room(&[of(other, "y", 1), of(one, "x", 1)]), expected, "{other:?} {one:?}");
-        assert!(has_room(&[of(one, "x", 1), of(other, "x", 1)]), "one group");
+        assert_eq!(has_room(&[holder(one, "x", 1), holder(other, "y", 1)]), expected, "{one:?} {other:?}");
+        assert_eq!(has_room(&[holder(other, "y", 1), holder(one, "x", 1)]), expected, "{other:?} {one:?}");
+        assert!(has_room(&[holder(one, "x", 1), holder(other, "x", 1)]), "one group");
     }
-    assert!(has_room(&[of(Exclusive, "x", 2), of(Exclusive, "y", 2)]));
-    assert!(!has_room(&[of(Exclusive, "x", 2), of(Exclusive, "y", 1)]), "the least capacity counts");
+    assert!(has_room(&[holder(Exclusive, "x", 2), holder(Exclusive, "y", 2)]));
+    assert!(!has_room(&[holder(Exclusive, "x", 2), holder(Exclusive, "y", 1)]), "the least capacity counts");
 }
 
 /// A key that another version wrote is not taken for a free resource.

@@ -6,7 +6,7 @@ use pathmeter_fleet::broker::nats::Nats;
 use pathmeter_fleet::clock::SystemClock;
 use pathmeter_fleet::job::{AgentJob, End};
 use pathmeter_fleet::lease::Class;
-use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
+use pathmeter_fleet::mesh::{MeshPlan, MeshSite, RunRequest};
 use pathmeter_fleet::results::InMemory;
 use pathmeter_fleet::spool::Spool;
 use std::path::Path;
@@ -36,7 +36,7 @@ impl Drop for Over<'_> {
 }
 
 pub(crate) fn plan() -> MeshPlan {
-    let sites: Vec<Site> = AGENTS.iter().map(|name| Site::sole(*name)).collect();
+    let sites: Vec<MeshSite> = AGENTS.iter().map(|name| MeshSite::sole(*name)).collect();
     MeshPlan::new("cluster", &sites, None, &[], |a, _| {
         let run = |number: usize| RunRequest {
             agent: a.agent.clone(),

@@ -13,7 +13,7 @@ use pathmeter_fleet::job::{AgentJob, End};
 use pathmeter_fleet::lease::{
     About, Acquired, COORDINATOR, Claim, Class, Lease, Renewal, Renewed, Resource, holder,
 };
-use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
+use pathmeter_fleet::mesh::{MeshPlan, MeshSite, RunRequest};
 use pathmeter_fleet::results::InMemory;
 use pathmeter_fleet::spool::Spool;
 use std::collections::BTreeSet;
@@ -170,7 +170,7 @@ fn be_agent(number: usize, broker: &Nats, folder: &Path, is_over: &AtomicBool) {
 
 /// The first rounds of a tournament.
 fn rounds(sites: usize, count: usize) -> MeshPlan {
-    let sites: Vec<Site> = (0..sites).map(|number| Site::sole(format!("a{number}"))).collect();
+    let sites: Vec<MeshSite> = (0..sites).map(|number| MeshSite::sole(format!("a{number}"))).collect();
     let begin = SystemClock.mono();
     let mut plan = MeshPlan::new("scale", &sites, None, &[], |a, b| {
         let title = format!("{} -> {}", a.agent, b.agent);

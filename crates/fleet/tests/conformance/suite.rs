@@ -383,8 +383,8 @@ fn what_is_not_permitted_is_named(world: &dyn World) {
     named(agent.append(Log::Jobs, "ams", "own", b"job").map(|_| ()), "job.ams");
     named(agent.append(Log::Outcomes, "fra", "lie", b"result").map(|_| ()), "outcome.fra");
     named(agent.consume(Log::Jobs, "fra", Some("fra"), LONG).map(|_| ()), "fra");
-    let asked = ask(&*agent, "pm.cmd.fra", b"stop", LONG).map(|_| ());
-    named(asked, "pm.cmd.fra");
+    let answered = ask(&*agent, "pm.cmd.fra", b"stop", LONG).map(|_| ());
+    named(answered, "pm.cmd.fra");
     let listened = agent.subscribe("pm.cmd.fra").and_then(|mut mailbox| mailbox.next(LONG)).map(|_| ());
     named(listened, "pm.cmd.fra");
     agent.put(Bucket::Agents, "ams", b"inventory", nothing(), Some(LONG)).expect("its own");

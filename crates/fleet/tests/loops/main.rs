@@ -11,7 +11,7 @@ use pathmeter_fleet::coordinator::Coordinator;
 use pathmeter_fleet::job::{End, Outcome};
 use pathmeter_fleet::lease::Class;
 use pathmeter_fleet::ledger::RunState;
-use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
+use pathmeter_fleet::mesh::{MeshPlan, MeshSite, RunRequest};
 use pathmeter_fleet::spool::Spool;
 use proptest::prelude::*;
 use world::{Processes, World, coordinator};
@@ -26,7 +26,7 @@ fn plan_of(
     class: Class,
     (parts, seconds): (&'static [&'static str], u64),
 ) -> MeshPlan {
-    let sites: Vec<Site> = world.names.iter().map(Site::sole).collect();
+    let sites: Vec<MeshSite> = world.names.iter().map(MeshSite::sole).collect();
     MeshPlan::new(name, &sites, None, &[], |a, b| {
         parts
             .iter()
@@ -95,7 +95,7 @@ fn an_agent_that_is_not_there_is_the_reason_of_what_is_missed() {
 
 /// An agent that is cut off stops before its lease lapses; its run is void, and reported once it is back.
 #[test]
-fn an_agent_that_is_cut_off_stops_and_says_so() {
+fn an_agent_that_is_cut_off_stops_and_reports_it() {
     let world = World::new(2);
     let plan = plan(&world, &["up"], 60);
     let mut sink = world.sink.clone();

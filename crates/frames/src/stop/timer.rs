@@ -71,7 +71,7 @@ impl Timer {
 
     /// Interrupts the thread now, and every 2 ms from now on.
     pub(crate) fn interrupt_now(&self) {
-        let set = self.set(0, Nanos(1));
+        let set = self.set(0, Nanos::from_nanos(1));
         debug_assert_eq!(set, 0, "{}", io::Error::last_os_error());
     }
 

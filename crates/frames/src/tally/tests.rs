@@ -68,7 +68,7 @@ fn delays_their_variation_and_the_longest_silence_are_measured() {
     assert_eq!((less.count(), less.min(), less.max()), (2, Some(10), Some(30)));
     assert_eq!((more.count(), more.min(), more.max()), (2, Some(4), Some(50)));
     let silence = arrived.silence.unwrap();
-    assert_eq!((silence.last, silence.time()), (MonoTime(1204), Nanos(9110 - 1204)));
+    assert_eq!((silence.last, silence.time()), (MonoTime(1204), Nanos::from_nanos(9110 - 1204)));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn without_room_for_the_time_there_are_no_delays() {
     road.cross(0, 1, 7, 30);
     let arrived = road.tally.arrived();
     assert!(arrived.delays.is_none() && arrived.variation.is_none());
-    assert_eq!((arrived.frames, arrived.silence.unwrap().time()), (2, Nanos(20)));
+    assert_eq!((arrived.frames, arrived.silence.unwrap().time()), (2, Nanos::from_nanos(20)));
 }
 
 #[test]

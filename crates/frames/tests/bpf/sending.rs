@@ -46,7 +46,7 @@ fn a_second_pace_follows_the_first() {
     // The last frame is due 150 short intervals and 49 long ones after the first, and was sent then or later by the delay.
     let due = Nanos(burst.due_ps(199) / 1000) + sent.held;
     assert_eq!(due, Nanos::from_millis(3 + 49) + sent.held);
-    assert!(sent.time >= due && sent.time <= due + sent.late + Nanos(1), "{sent:?}");
+    assert!(sent.time >= due && sent.time <= due + sent.late + Nanos::from_nanos(1), "{sent:?}");
 }
 
 #[test]

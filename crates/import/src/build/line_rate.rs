@@ -1,11 +1,11 @@
-//! The share of line rate of an output that does not tell its segments: between what the usual ones give.
+//! The share of line rate of an output that does not report its segments: between what the usual ones give.
 
 use super::ParsedRun;
 use model::plan::{Direction, Transport};
 use model::sample::Role;
 use model::units::{BitRate, Bytes, Nanos};
 
-/// Says between which shares of the link each direction lies, and the option that settles it.
+/// States between which shares of the link each direction lies, and the option that settles it.
 pub(super) fn say(parsed: &mut ParsedRun) {
     let is_known = parsed.mss.is_some() || parsed.test.transport != Transport::Tcp;
     let Some(link) = parsed.known.link.filter(|link| link.0 > 0 && !is_known) else { return };
@@ -31,13 +31,13 @@ pub(super) fn say(parsed: &mut ParsedRun) {
 }
 
 fn goodput(parsed: &ParsedRun, direction: Direction) -> Option<BitRate> {
-    let of = |role: Role| {
+    let rate_of = |role: Role| {
         let rows: Vec<_> = parsed.rows(direction, role).collect();
         let bytes = rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.bytes.0));
         let elapsed = rows.iter().map(|row| row.elapsed).max().filter(|time| *time > Nanos::ZERO)?;
         Some(BitRate::from_bytes(Bytes(bytes), elapsed)).filter(|rate| rate.0 > 0)
     };
-    of(Role::Receiver).or_else(|| of(Role::Sender))
+    rate_of(Role::Receiver).or_else(|| rate_of(Role::Sender))
 }
 
 /// Payload of TCP's segments with timestamps in packets of 9000 and of 1500 bytes, over IPv4.

@@ -1,4 +1,4 @@
-//! Figures that cannot be: each is left out with a sentence that says so, and none is capped.
+//! Figures that cannot be: each is left out with a sentence that reports it, and none is capped.
 
 use super::ParsedRun;
 use model::plan::Direction;
@@ -142,6 +142,6 @@ const SHORTEST: Nanos = Nanos::from_secs(1);
 const WRAPPED: u64 = 1 << 31;
 /// Payload of a small segment, bytes.
 const SMALL_SEGMENT: u64 = 500;
-/// A segment is sent again a few times, seldom a hundred.
+/// A segment is retransmitted a few times, seldom a hundred.
 const MANY_TIMES: u64 = 100;
 const A_FEW: u64 = 100;

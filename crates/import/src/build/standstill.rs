@@ -6,7 +6,7 @@ use model::sample::{IntervalSample, Role, Side, Silence, StreamResult};
 use model::units::Nanos;
 
 /// The longest standstill of each direction goes into the rows of the end that received, or where its figures are missing
-/// of the one that sent; a note says how much there was in all.
+/// of the one that sent; a note states how much there was in all.
 pub(super) fn find(parsed: &mut ParsedRun) {
     for direction in parsed.test.directions.each().collect::<Vec<_>>() {
         let moved = parsed.rows(direction, Role::Receiver).any(|row| row.bytes.0 > 0)
@@ -41,13 +41,14 @@ impl Standstills {
         let role_of = |side: Side| {
             if (direction == Direction::Up) == (side == Side::Local) { Role::Sender } else { Role::Receiver }
         };
-        let of = |role: Role| {
+        let intervals_of = |role: Role| {
             let own = parsed.samples.iter().filter(|sample| !sample.omitted && role_of(sample.side) == role);
             own.filter_map(|sample| interval(sample, direction)).collect::<Vec<Interval>>()
         };
-        let received = of(Role::Receiver);
+        let received = intervals_of(Role::Receiver);
         let is_udp = parsed.test.transport == Transport::Udp;
-        let mut intervals = if received.is_empty() && !is_udp { of(Role::Sender) } else { received };
+        let mut intervals =
+            if received.is_empty() && !is_udp { intervals_of(Role::Sender) } else { received };
         intervals.sort_by_key(|interval| interval.start);
         if intervals.iter().all(|interval| interval.bytes == 0) || is_paced(parsed, direction, &intervals) {
             return None;

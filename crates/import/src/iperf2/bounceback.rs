@@ -4,7 +4,7 @@ use super::super::Tool;
 use super::super::block::Block;
 use super::super::latency::ParsedRun;
 use super::super::number::Printed;
-use super::super::row::{Id, Row};
+use super::super::row::{Id, IperfRow};
 use super::lines::Output;
 use model::latency::Counted;
 use model::plan::Transport;
@@ -56,7 +56,7 @@ pub(super) fn parse_bounceback(output: &Output<'_>, block: &Block) -> Option<Par
     Some(parsed)
 }
 
-/// The run of a server's block: how many round trips there were, of whose times it says nothing.
+/// The run of a server's block: how many round trips there were, whose times it does not report.
 pub(super) fn parse_served(output: &Output<'_>, block: &Block) -> Option<ParsedRun> {
     let (first, bounce) = output.bounces.first()?;
     let stream = output.streams.iter().find(|stream| stream.id == *first)?;
@@ -75,13 +75,13 @@ pub(super) fn parse_served(output: &Output<'_>, block: &Block) -> Option<ParsedR
         parsed.elapsed = parsed.elapsed.max(row.elapsed());
     }
     parsed.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
-    parsed.warn("times-unknown", "A server's output gives how much was asked and answered: the number of round trips is reckoned from the bytes, and their times are the client's to tell.");
+    parsed.warn("times-unknown", "A server's output gives how much was asked and answered: the number of round trips is reckoned from the bytes, and their times are in the client's output.");
     (count > 0).then_some(parsed)
 }
 
 /// The last row of the whole time of each connection (`-P`), as one; of a cut output its last row.
-fn whole<'a>(output: &'a Output<'a>) -> Option<(&'a Row<'a>, Trips)> {
-    let mut last: Vec<(&Row<'_>, Trips)> = Vec::new();
+fn whole<'a>(output: &'a Output<'a>) -> Option<(&'a IperfRow<'a>, Trips)> {
+    let mut last: Vec<(&IperfRow<'_>, Trips)> = Vec::new();
     for row in output.rows.iter().filter(|row| row.id != Id::Sum) {
         let Some(trips) = trips(row) else { continue };
         match last.iter_mut().find(|(known, _)| known.id == row.id) {
@@ -130,15 +130,15 @@ fn merged(all: impl Iterator<Item = (Nanos, u64)>) -> Vec<(Nanos, u64)> {
     bins.into_iter().collect()
 }
 
-fn trips(row: &Row<'_>) -> Option<Trips> {
+fn trips(row: &IperfRow<'_>) -> Option<Trips> {
     let at = row.tokens().position(|word| word == "ms")?;
     let (count, times) = row.token(at.checked_sub(1)?)?.split_once('=')?;
     let count: u64 = count.parse().ok().filter(|count| *count > 0)?;
     let times: Vec<Nanos> = times.split('/').filter_map(millis).collect();
     let [mean, min, max, stddev] = times.as_slice() else { return None };
     // The tool leaves the extremes of a single round trip at zero.
-    let one = count == 1 || *max < *mean;
-    let (min, max) = if one { (*mean, *mean) } else { (*min, *max) };
+    let is_single = count == 1 || *max < *mean;
+    let (min, max) = if is_single { (*mean, *mean) } else { (*min, *max) };
     Some(Trips { count, mean: *mean, min, max, stddev: *stddev })
 }
 
@@ -153,8 +153,8 @@ fn size(line: &str) -> Option<u32> {
     let old = line.split_once("Bounce-back test (size=");
     let new = || line.split_once("Bounceback test (req/reply size =")?.1.split_once('/');
     let rest = old.map(|(_, rest)| rest).or_else(|| new().map(|(request, _)| request))?.trim_start();
-    let mut words = rest.split([' ', ')']);
-    let bytes = Printed::bytes(words.next()?, words.next()?)?.value;
+    let mut tokens = rest.split([' ', ')']);
+    let bytes = Printed::bytes(tokens.next()?, tokens.next()?)?.value;
     (0.0..1e9).contains(&bytes).then_some(bytes as u32)
 }
 

@@ -1,6 +1,6 @@
 //! iPerf2's CSV (`-y C`): `20261121072201,10.0.0.2,41949,10.0.0.1,5001,1,0.0-0.5,1312710,21003360,0.001,0,893,0.000,0`.
 //!
-//! A client over UDP prints the server's report behind its own rows, with the addresses the other way round. Its dates are of 1970
+//! A client over UDP prints the server's report behind its own rows, with the addresses exchanged. Its dates are of 1970
 //! where the tool forgot to look at the clock, and its figures `-nan` or −1 where there are none.
 
 use super::super::block::{Block, Lines};
@@ -49,7 +49,7 @@ pub(super) fn is_row(line: &str) -> bool {
     row(line).is_some()
 }
 
-/// Whether a row is of another test than those before: another server, or a stream whose whole was told.
+/// Whether a row is of another test than those before: another server, or a stream whose total was reported.
 pub(super) fn begins_anew(line: &str, before: &Lines) -> bool {
     let Some(row) = self::row(line) else { return false };
     // The last two rows of the same stream: streams further back than there can be are not looked for.
@@ -68,7 +68,7 @@ pub(super) fn begins_anew(line: &str, before: &Lines) -> bool {
     row.id >= 0 && (ended || elsewhere || reported)
 }
 
-/// The server's report on what a client has sent: the same stream and time, and the addresses the other way round.
+/// The server's report on what a client has sent: the same stream and time, and the addresses exchanged.
 fn is_report(row: &Line, sent: &Line) -> bool {
     let swapped = [sent.ends[1], sent.ends[0]];
     row.id == sent.id

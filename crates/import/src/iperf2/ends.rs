@@ -5,7 +5,7 @@ use super::super::build::possible::{self, Figure};
 use super::super::build::{ParsedRun, add_sample, total};
 use super::super::command::Command;
 use super::super::number::{Agreed, Printed, agreed, datagram_size, refined};
-use super::super::row::{Id, Row};
+use super::super::row::{Id, IperfRow};
 use super::super::{Known, Tool, gaps};
 use super::lines::{Output, Stream};
 use model::event::Outcome;
@@ -13,7 +13,7 @@ use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport}
 use model::sample::{Role, Side, StreamResult, StreamSample, TcpCounters, UdpCounters};
 use model::units::{BitRate, Bytes, Nanos};
 
-/// Everything an output told; `None` when it has neither figures nor an error.
+/// Everything an output reported; `None` when it has neither figures nor an error.
 pub(super) fn parse_ends(output: &Output<'_>, block: &Block, known: Known) -> Option<ParsedRun> {
     if output.rows.is_empty() && output.failed.is_none() {
         return None;
@@ -59,13 +59,13 @@ fn side(output: &Output<'_>) -> Side {
 }
 
 /// The rows of single streams; where there are sums alone, these.
-fn single<'a>(output: &'a Output<'a>) -> impl Iterator<Item = &'a Row<'a>> {
+fn single<'a>(output: &'a Output<'a>) -> impl Iterator<Item = &'a IperfRow<'a>> {
     let sums = output.rows.iter().all(|row| row.id == Id::Sum);
     output.rows.iter().filter(move |row| (sums || row.id != Id::Sum) && !is_load(output, row))
 }
 
 /// Streams of TCP beside a test of UDP are its `--working-load`.
-fn is_load(output: &Output<'_>, row: &Row<'_>) -> bool {
+fn is_load(output: &Output<'_>, row: &IperfRow<'_>) -> bool {
     let tcp = output.streams.iter().any(|stream| Id::Stream(stream.id) == row.id && stream.tcp);
     tcp && output.transport == Some(Transport::Udp)
 }
@@ -82,7 +82,7 @@ fn working_load(parsed: &mut ParsedRun, output: &Output<'_>) {
     }
 }
 
-/// The rows of one end on their way into what is told.
+/// The rows of one end, from which the report is made.
 struct Speaker<'a> {
     parsed: &'a mut ParsedRun,
     output: &'a Output<'a>,
@@ -124,12 +124,12 @@ impl Speaker<'_> {
         (self.up, self.down) = (up, down);
         // Each stream has its last row, and several have a sum: more rows are intervals.
         let intervals = output.rows.len() > self.parsed.test.streams as usize + 1;
-        let first = single(output).map(Row::elapsed).next().filter(|_| intervals);
+        let first = single(output).map(IperfRow::elapsed).next().filter(|_| intervals);
         self.parsed.interval = first.unwrap_or_default();
     }
 
     /// A star marks the return path of a connection that carries both; in old versions a second connection carries it.
-    fn direction(&self, row: &Row<'_>) -> Direction {
+    fn direction(&self, row: &IperfRow<'_>) -> Direction {
         let stream = self.output.streams.iter().find(|stream| Id::Stream(stream.id) == row.id);
         let back = match (stream, self.side) {
             (Some(stream), _) if stream.reverse => true,
@@ -141,10 +141,10 @@ impl Speaker<'_> {
     }
 
     fn take(&mut self) {
-        let rows: Vec<Row<'_>> = single(self.output).copied().collect();
+        let rows: Vec<IperfRow<'_>> = single(self.output).copied().collect();
         for (index, row) in rows.iter().enumerate() {
             let direction = self.direction(row);
-            let same = |other: &&Row<'_>| other.id == row.id && other.role == row.role;
+            let same = |other: &&IperfRow<'_>| other.id == row.id && other.role == row.role;
             let first = !rows[..index].iter().any(|other| same(&other));
             let alone = first && !rows[index + 1..].iter().any(|other| same(&other));
             let last = row.start == Nanos::ZERO && (alone || !first);
@@ -196,7 +196,7 @@ impl Speaker<'_> {
         if (direction == Direction::Up) == (self.side == Side::Local) { Role::Sender } else { Role::Receiver }
     }
 
-    fn result(&mut self, row: &Row<'_>, stream: u32, direction: Direction, role: Role) -> StreamResult {
+    fn result(&mut self, row: &IperfRow<'_>, stream: u32, direction: Direction, role: Role) -> StreamResult {
         let Agreed { bytes: printed, elapsed, .. } = agreed(row.bytes, row.rate, row.elapsed(), row.half);
         let udp = (self.parsed.test.transport == Transport::Udp).then(|| self.datagrams(row, printed, role));
         let size = u64::from(self.parsed.test.length);
@@ -208,7 +208,7 @@ impl Speaker<'_> {
         StreamResult { stream, direction, role, elapsed, bytes, total_bytes: bytes, tcp, udp }
     }
 
-    fn datagrams(&mut self, row: &Row<'_>, printed: Bytes, role: Role) -> UdpCounters {
+    fn datagrams(&mut self, row: &IperfRow<'_>, printed: Bytes, role: Role) -> UdpCounters {
         let size = u64::from(self.parsed.test.length);
         let estimate = printed.0.saturating_add(size / 2).checked_div(size).unwrap_or_default();
         let Some(losses) = row.losses().filter(|_| role == Role::Receiver) else {
@@ -313,7 +313,7 @@ fn complete(parsed: &mut ParsedRun, output: &Output<'_>, command: Option<&Comman
     }
     gaps::all_lost(parsed);
     parsed.senders_unseen();
-    // UDP has a rate that was asked for: 1 Mbit/s where nothing was said.
+    // UDP has a rate that was asked for: 1 Mbit/s by default.
     if parsed.test.transport == Transport::Udp {
         gaps::rate_asked(parsed);
         if let Some(rate) = command.and_then(Command::rate).filter(|rate| rate.0 > 0) {
@@ -340,7 +340,7 @@ fn pieces(parsed: &mut ParsedRun, output: &Output<'_>) {
     if output.bursts.is_empty() {
         return;
     }
-    let took = |row: &Row<'_>| row.token(0).and_then(Printed::from_text).map(|printed| printed.value);
+    let took = |row: &IperfRow<'_>| row.token(0).and_then(Printed::from_text).map(|printed| printed.value);
     let count = output.bursts.len();
     // 2.1.8 without `--trip-times` subtracts a time that was never set.
     let times: Vec<f64> = output.bursts.iter().filter_map(took).filter(|time| *time >= 0.0).collect();
@@ -357,14 +357,14 @@ fn pieces(parsed: &mut ParsedRun, output: &Output<'_>) {
 
 /// `29/1/1` behind a row of a sender of frames, `29/1` of a receiver: plain counts behind the rate of datagrams, or behind
 /// the window and its RTT.
-fn frame_counts(row: &Row<'_>) -> Option<Vec<u64>> {
+fn frame_counts(row: &IperfRow<'_>) -> Option<Vec<u64>> {
     let mut behind = row.tokens().skip_while(|word| *word != "pps" && *word != "us").skip(1);
     let counts: Option<Vec<u64>> = behind.next()?.split('/').map(|count| count.parse().ok()).collect();
     counts.filter(|counts| counts.len() > 1)
 }
 
 /// `31707/0  0  1278K/88(40) us`, and with 2.2 what is in flight before the window.
-fn tcp(row: &Row<'_>) -> TcpCounters {
+fn tcp(row: &IperfRow<'_>) -> TcpCounters {
     let retransmits = possible::retransmits(row.token(1).and_then(|word| word.parse().ok()));
     let mut fields = row.token(2).map(|word| word.split('/').rev()).into_iter().flatten();
     let plain = |word: &str| word.split('(').next().unwrap_or_default().to_owned();

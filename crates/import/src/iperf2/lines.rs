@@ -2,7 +2,7 @@
 
 use super::super::block::{Lines, unresolved};
 use super::super::number::Printed;
-use super::super::row::{Id, Row};
+use super::super::row::{Id, IperfRow};
 use model::plan::Transport;
 use model::time::WallTime;
 use std::net::{IpAddr, SocketAddr};
@@ -18,11 +18,11 @@ pub(super) struct Output<'a> {
     /// `Sending 1470 byte datagrams`.
     pub(super) length: Option<u32>,
     pub(super) streams: Vec<Stream>,
-    pub(super) rows: Vec<Row<'a>>,
+    pub(super) rows: Vec<IperfRow<'a>>,
     /// Rows behind `Server Report:`, of what a client sent.
-    pub(super) reports: Vec<Row<'a>>,
+    pub(super) reports: Vec<IperfRow<'a>>,
     /// Rows of single bursts (`--burst-period`): they are parts of no interval.
-    pub(super) bursts: Vec<Row<'a>>,
+    pub(super) bursts: Vec<IperfRow<'a>>,
     /// A column of frames was there (`--isochronous`).
     pub(super) frames: bool,
     /// Connections of round trips at a server: bytes of a request, and of its reply.
@@ -31,7 +31,7 @@ pub(super) struct Output<'a> {
     pub(super) disordered: Vec<(u32, u64)>,
     /// `Sent N datagrams` of each stream.
     pub(super) sent: Vec<(u32, u64)>,
-    /// A column of segments sent again was there.
+    /// A column of retransmitted segments was there.
     pub(super) resent: bool,
     pub(super) mss: Option<u32>,
     pub(super) connects: Option<Connects>,
@@ -49,7 +49,7 @@ pub(super) struct Stream {
     pub(super) remote: SocketAddr,
     /// The server sends (`-R`).
     pub(super) reverse: bool,
-    /// Its line tells of TCP's window and segments.
+    /// Its line reports TCP's window and segments.
     pub(super) tcp: bool,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Output<'a> {
     }
 
     fn take(&mut self, line: &'a str, reported: &mut Vec<Id>) {
-        if let Some(row) = Row::from_line(line) {
+        if let Some(row) = IperfRow::from_line(line) {
             match reported.iter().position(|id| *id == row.id) {
                 Some(at) => {
                     reported.swap_remove(at);
@@ -220,7 +220,7 @@ fn bounce(line: &str) -> Option<Bounce> {
 }
 
 /// `0.617 ms (0.062%)` behind the rate: how long the burst took, and the share of its period.
-fn is_burst(row: &Row<'_>) -> bool {
+fn is_burst(row: &IperfRow<'_>) -> bool {
     let share = row.token(2).is_some_and(|word| word.starts_with('(') && word.ends_with("%)"));
     share && row.token(1) == Some("ms")
 }

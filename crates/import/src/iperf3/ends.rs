@@ -4,7 +4,7 @@ use super::super::block::Block;
 use super::super::build::possible::{self, Figure};
 use super::super::build::{ParsedRun, add_sample, total};
 use super::super::number::{Agreed, Printed, agreed, datagram_size};
-use super::super::row::{Losses, Row};
+use super::super::row::{IperfRow, Losses};
 use super::super::{Known, Tool, gaps};
 use super::complete;
 use super::lines::{Output, Part};
@@ -13,7 +13,7 @@ use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport}
 use model::sample::{Role, Side, SideResult, StreamResult, StreamSample, TcpCounters, UdpCounters};
 use model::units::{BitRate, Bytes, Nanos};
 
-/// Everything an output told; `None` when it has neither figures nor an error.
+/// Everything an output reported; `None` when it has neither figures nor an error.
 pub(super) fn parse_ends(output: &Output<'_>, block: &Block, known: Known) -> Option<ParsedRun> {
     let is_empty = output.client.is_empty() && output.server.is_empty();
     if is_empty && output.failed.is_none() || output.is_idle() {
@@ -98,7 +98,7 @@ fn spec(output: &Output<'_>, transport: Transport) -> TestSpec {
 
 /// Amounts with the number of datagrams they are.
 fn counted(output: &Output<'_>) -> Vec<(Printed, u64)> {
-    let of_row = |row: &Row<'_>| {
+    let of_row = |row: &IperfRow<'_>| {
         let count = match row.losses() {
             // iPerf3 3.0 prints the receiver's losses beside the sender's amount: they do not belong together.
             Some(losses) => losses.total.checked_sub(losses.lost),
@@ -122,8 +122,8 @@ fn directions(output: &Output<'_>) -> Directions {
             part.intervals.iter().chain(&part.finals).map(move |row| (row, server))
         })
     };
-    let up = |(row, _): &(&Row<'_>, bool)| matches!(row.role, Some("TX-C" | "RX-S"));
-    let down = |(row, _): &(&Row<'_>, bool)| matches!(row.role, Some("RX-C" | "TX-S"));
+    let up = |(row, _): &(&IperfRow<'_>, bool)| matches!(row.role, Some("TX-C" | "RX-S"));
+    let down = |(row, _): &(&IperfRow<'_>, bool)| matches!(row.role, Some("RX-C" | "TX-S"));
     match (rows().any(|row| up(&row)), rows().any(|row| down(&row))) {
         (true, true) => Directions::Both,
         (false, true) => Directions::Down,
@@ -143,10 +143,10 @@ fn server_sends(output: &Output<'_>) -> bool {
 
 fn first_interval(output: &Output<'_>) -> Nanos {
     let rows = output.client.intervals.iter().chain(&output.server.intervals);
-    rows.map(Row::elapsed).next().unwrap_or_default()
+    rows.map(IperfRow::elapsed).next().unwrap_or_default()
 }
 
-/// One end's rows on their way into what is told.
+/// One end's rows, from which the report is made.
 struct Speaker<'a> {
     parsed: &'a mut ParsedRun,
     output: &'a Output<'a>,
@@ -192,7 +192,7 @@ impl Speaker<'_> {
 
     fn finals(&mut self, ids: &mut Ids) {
         for row in Part::single(&self.part.finals) {
-            let (direction, role) = self.final_way(row);
+            let (direction, role) = self.final_direction(row);
             let stream = ids.number(row, direction, &self.parsed.test);
             if row.sender.is_none() && row.losses().is_some() {
                 self.both_ends(row, stream, direction);
@@ -203,7 +203,7 @@ impl Speaker<'_> {
     }
 
     /// The role of this end in the direction of a row of an interval.
-    fn direction_and_role(&self, row: &Row<'_>) -> (Direction, Role) {
+    fn direction_and_role(&self, row: &IperfRow<'_>) -> (Direction, Role) {
         let direction = match row.role {
             Some("TX-C" | "RX-S") => Direction::Up,
             Some("RX-C" | "TX-S") => Direction::Down,
@@ -219,13 +219,13 @@ impl Speaker<'_> {
         }
     }
 
-    fn final_way(&self, row: &Row<'_>) -> (Direction, Role) {
+    fn final_direction(&self, row: &IperfRow<'_>) -> (Direction, Role) {
         let (direction, own) = self.direction_and_role(row);
         (direction, row.sender.map_or(own, |sender| if sender { Role::Sender } else { Role::Receiver }))
     }
 
     /// Bytes, and the counts of a UDP row: where datagrams are counted and their size is known, bytes are exact.
-    fn figures(&self, row: &Row<'_>, role: Role) -> Figures {
+    fn figures(&self, row: &IperfRow<'_>, role: Role) -> Figures {
         let Agreed { bytes: printed, elapsed, contradictory } =
             agreed(row.bytes, row.rate, row.elapsed(), row.half);
         if self.parsed.test.transport != Transport::Udp {
@@ -248,7 +248,7 @@ impl Speaker<'_> {
         Figures { bytes, elapsed, udp, contradictory, impossible }
     }
 
-    fn finish(&mut self, row: &Row<'_>, stream: u32, direction: Direction, role: Role) {
+    fn finish(&mut self, row: &IperfRow<'_>, stream: u32, direction: Direction, role: Role) {
         let own = self.role_in(direction);
         let by_intervals =
             (role == own).then(|| total(&self.parsed.samples, self.side, stream, direction)).flatten();
@@ -278,7 +278,7 @@ impl Speaker<'_> {
 
     /// An end prints figures of the other that it does not know as 0.00 Bytes: a server of its client, a client that was
     /// interrupted of its server. A client that ended as planned has the server's figures.
-    fn is_unknown(&self, row: &Row<'_>, role: Role, own: Role) -> bool {
+    fn is_unknown(&self, row: &IperfRow<'_>, role: Role, own: Role) -> bool {
         let is_foreign = role != own && row.sender.is_some();
         let interrupted = self.output.failed.is_some();
         let arrived = self.part.finals.iter().any(|row| row.sender == Some(false) && row.bytes.value > 0.0);
@@ -287,7 +287,7 @@ impl Speaker<'_> {
     }
 
     /// Losses of which there are fewer than none, or more than all.
-    fn withhold_losses(&mut self, row: &Row<'_>, direction: Direction) {
+    fn withhold_losses(&mut self, row: &IperfRow<'_>, direction: Direction) {
         let Some(losses) = row.losses() else { return };
         let text = format!(
             "The printed count of {} lost of {} datagrams cannot be: the loss is left out.",
@@ -299,7 +299,7 @@ impl Speaker<'_> {
     /// Contradictions within the row, and with the intervals that it sums up.
     fn contradictions(
         &mut self,
-        row: &Row<'_>,
+        row: &IperfRow<'_>,
         intervals: Option<&StreamResult>,
         contradictory: bool,
         direction: Direction,
@@ -317,7 +317,7 @@ impl Speaker<'_> {
         gaps::against_intervals(self.parsed, Bytes(row.bytes.value as u64), row.elapsed(), sum);
     }
 
-    fn rebuilt(&mut self, negative: bool, row: &Row<'_>) {
+    fn rebuilt(&mut self, negative: bool, row: &IperfRow<'_>) {
         let total = row.losses().map_or(0, |losses| losses.total);
         if negative {
             self.parsed.warn(
@@ -331,7 +331,7 @@ impl Speaker<'_> {
 
     /// The summary row of 3.0 and 3.1 over UDP, without a word of whose it is, has the sender's amount and the receiver's losses,
     /// whichever end prints it.
-    fn both_ends(&mut self, row: &Row<'_>, stream: u32, direction: Direction) {
+    fn both_ends(&mut self, row: &IperfRow<'_>, stream: u32, direction: Direction) {
         let own = self.role_in(direction);
         let by_intervals = total(&self.parsed.samples, self.side, stream, direction);
         let size = u64::from(self.parsed.test.length);
@@ -433,7 +433,7 @@ impl Speaker<'_> {
     }
 }
 
-fn tcp(row: &Row<'_>) -> TcpCounters {
+fn tcp(row: &IperfRow<'_>) -> TcpCounters {
     let cwnd = row.token(1).zip(row.token(2)).and_then(|(number, unit)| Printed::bytes(number, unit));
     let cwnd = Bytes(cwnd.map_or(0, |cwnd| cwnd.value as u64));
     let retransmits = possible::retransmits(row.count());
@@ -448,7 +448,7 @@ struct Ids {
 }
 
 impl Ids {
-    fn number(&mut self, row: &Row<'_>, direction: Direction, test: &TestSpec) -> u32 {
+    fn number(&mut self, row: &IperfRow<'_>, direction: Direction, test: &TestSpec) -> u32 {
         let ids = if direction == Direction::Up { &mut self.up } else { &mut self.down };
         let place = ids.iter().position(|id| *id == row.id).unwrap_or_else(|| {
             ids.push(row.id);

@@ -78,7 +78,7 @@ pub(in super::super) fn parse_document(document: &Document<Box<Results>>, known:
     let transport = if protocol == "UDP" { Transport::Udp } else { Transport::Tcp };
     let mut parsed =
         ParsedRun::new(Tool::Iperf3, document.line, ProtocolName::Iperf3, spec(start, transport), known);
-    if both_ways(value) {
+    if both_directions(value) {
         parsed.test.directions = Directions::Both;
     }
     parsed.version = start.version.as_str().map(|version| version.trim_start_matches("iperf ").to_owned());
@@ -151,31 +151,31 @@ fn has_retransmits(value: &Results) -> bool {
 }
 
 fn spec(start: &Start, transport: Transport) -> TestSpec {
-    let asked = &start.test_start;
+    let settings = &start.test_start;
     let figure = |figure: &Number| figure.count().unwrap_or_default();
     let small = |of: &Number| u32::try_from(figure(of)).unwrap_or_default();
     let mut spec = TestSpec::new(transport);
-    spec.streams = small(&asked.num_streams).clamp(1, 128);
-    spec.directions = match (figure(&asked.bidir), figure(&asked.reverse)) {
+    spec.streams = small(&settings.num_streams).clamp(1, 128);
+    spec.directions = match (figure(&settings.bidir), figure(&settings.reverse)) {
         (1.., _) => Directions::Both,
         (0, 1..) => Directions::Down,
         (0, 0) => Directions::Up,
     };
-    spec.end = match (figure(&asked.duration), figure(&asked.bytes), figure(&asked.blocks)) {
+    spec.end = match (figure(&settings.duration), figure(&settings.bytes), figure(&settings.blocks)) {
         (seconds @ 1.., _, _) => End::Time(Nanos::from_secs(seconds.min(MOST_SECONDS))),
         (0, bytes @ 1.., _) => End::Bytes(Bytes(bytes)),
         (0, 0, blocks) => End::Blocks(blocks),
     };
-    spec.omit = Nanos::from_secs(figure(&asked.omit).min(MOST_SECONDS));
-    spec.length = small(&asked.blksize);
-    spec.tos = u8::try_from(figure(&asked.tos)).unwrap_or_default();
-    spec.bitrate = Some(BitRate(figure(&asked.target_bitrate))).filter(|rate| rate.0 > 0);
+    spec.omit = Nanos::from_secs(figure(&settings.omit).min(MOST_SECONDS));
+    spec.length = small(&settings.blksize);
+    spec.tos = u8::try_from(figure(&settings.tos)).unwrap_or_default();
+    spec.bitrate = Some(BitRate(figure(&settings.target_bitrate))).filter(|rate| rate.0 > 0);
     spec.mss = start.tcp_mss.count().and_then(|mss| u32::try_from(mss).ok());
     spec
 }
 
-/// Versions before 3.13 do not tell `--bidir`, but their streams differ in who sends.
-fn both_ways(value: &Results) -> bool {
+/// Versions before 3.13 do not report `--bidir`, but their streams differ in who sends.
+fn both_directions(value: &Results) -> bool {
     let sends = |which: bool| rows(value).any(|row| row.sender.0 == Some(which));
     sends(true) && sends(false)
 }
@@ -204,7 +204,7 @@ fn addresses(parsed: &mut ParsedRun, start: &Start, side: Side) {
     }
 }
 
-/// One end's document on its way into what is told.
+/// One end's document, from which the report is made.
 struct Speaker<'a> {
     parsed: &'a mut ParsedRun,
     side: Side,
@@ -301,7 +301,7 @@ impl Speaker<'_> {
         );
     }
 
-    /// The way of a row, by its `sender`; older versions do not have it.
+    /// The direction of a row, by its `sender`; older versions do not have it.
     fn direction(&self, row: &StreamFigures) -> Direction {
         match row.sender.0 {
             Some(sender) if sender == (self.side == Side::Local) => Direction::Up,

@@ -3,7 +3,7 @@
 use super::super::block::Lines;
 use super::super::date;
 use super::super::number::Printed;
-use super::super::row::{Id, Row};
+use super::super::row::{Id, IperfRow};
 use model::event::Outcome;
 use model::plan::Transport;
 use model::sample::CpuUse;
@@ -18,7 +18,7 @@ pub(super) struct Output<'a> {
     pub(super) reverse: bool,
     pub(super) mss: Option<u32>,
     pub(super) transport: Option<Transport>,
-    /// A column of segments sent again was there.
+    /// A column of retransmitted segments was there.
     pub(super) resent: bool,
     /// Rows by the end that printed them.
     pub(super) client: Part<'a>,
@@ -28,7 +28,7 @@ pub(super) struct Output<'a> {
     pub(super) protocol: Option<String>,
     /// `iperf Done.` was there: the client has the server's results.
     pub(super) done: bool,
-    /// Datagrams that arrived after later ones: as the summary says, else as many lines as tell of one.
+    /// Datagrams that arrived after later ones: as the summary reports, else as many lines as report one.
     pub(super) disordered: Option<u64>,
     out_of_order_lines: u64,
     /// The asked size of segments, not the one that is sent.
@@ -45,8 +45,8 @@ pub(super) struct Output<'a> {
 pub(super) struct Part<'a> {
     /// Its streams: socket, its own address, the other end's.
     pub(super) streams: Vec<(u32, SocketAddr, SocketAddr)>,
-    pub(super) intervals: Vec<Row<'a>>,
-    pub(super) finals: Vec<Row<'a>>,
+    pub(super) intervals: Vec<IperfRow<'a>>,
+    pub(super) finals: Vec<IperfRow<'a>>,
     /// `Sent N datagrams`.
     pub(super) sent: Option<i64>,
 }
@@ -97,15 +97,15 @@ fn cpu(figures: &str) -> Option<CpuUse> {
 impl<'a> Output<'a> {
     pub(super) fn from_lines(lines: &'a Lines) -> Output<'a> {
         let mut output = Output::default();
-        let mut place = Place::default();
+        let mut place = LinePosition::default();
         lines.iter().for_each(|line| output.take(line.trim_start(), &mut place));
         output.drop_cut_row();
         output.settle();
         output
     }
 
-    fn take(&mut self, line: &'a str, place: &mut Place) {
-        if let Some(row) = Row::from_line(line) {
+    fn take(&mut self, line: &'a str, place: &mut LinePosition) {
+        if let Some(row) = IperfRow::from_line(line) {
             self.row(row, place);
             return;
         }
@@ -122,7 +122,7 @@ impl<'a> Output<'a> {
         }
         place.ruled = line.starts_with("- - - -") || place.ruled && line.is_empty();
         if line.starts_with("Server output") {
-            *place = Place { server: true, ..Place::default() };
+            *place = LinePosition { server: true, ..LinePosition::default() };
         } else if line.starts_with("Server listening") || line.starts_with("Accepted connection") {
             place.server = true;
         } else if line.starts_with("Test Complete. Summary Results") {
@@ -139,7 +139,7 @@ impl<'a> Output<'a> {
         self.sentence(line, place);
     }
 
-    fn sentence(&mut self, line: &str, place: &Place) {
+    fn sentence(&mut self, line: &str, place: &LinePosition) {
         self.extra.take(line);
         let part = if place.server { &mut self.server } else { &mut self.client };
         if let Some(rest) = line.strip_prefix(CONNECTING) {
@@ -187,7 +187,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    fn row(&mut self, mut row: Row<'a>, place: &mut Place) {
+    fn row(&mut self, mut row: IperfRow<'a>, place: &mut LinePosition) {
         row.sender = row.sender.or(place.end);
         if row.losses().is_some() {
             self.transport = Some(Transport::Udp);
@@ -204,7 +204,7 @@ impl<'a> Output<'a> {
     /// The last row of an output that is cut off may lack its end: its figures are not known. Where no row has a count of
     /// retransmits, as when a terminal broke the lines, there is none.
     fn drop_cut_row(&mut self) {
-        let receives = |row: &Row<'_>| row.role.is_some_and(|role| role.starts_with("RX"));
+        let receives = |row: &IperfRow<'_>| row.role.is_some_and(|role| role.starts_with("RX"));
         let parts = [&mut self.client, &mut self.server];
         let (mut counted, mut broken) = (false, false);
         for part in parts {
@@ -212,7 +212,7 @@ impl<'a> Output<'a> {
             broken |= part.finals.iter().any(|row| row.sender.is_none() && row.losses().is_none());
             let has_counts = part.intervals.iter().any(|row| row.count().is_some());
             counted |= has_counts || part.finals.iter().any(|row| row.count().is_some());
-            let is_cut = |row: &Row<'_>| {
+            let is_cut = |row: &IperfRow<'_>| {
                 row.rate.is_none() || self.resent && has_counts && row.count().is_none() && !receives(row)
             };
             if part.finals.is_empty() && part.intervals.last().is_some_and(is_cut) {
@@ -271,7 +271,7 @@ impl<'a> Output<'a> {
 
 /// Where in the output a line stands.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct LinePosition {
     server: bool,
     /// The line before was a rule.
     ruled: bool,
@@ -287,8 +287,8 @@ impl<'a> Part<'a> {
     }
 
     /// The rows of single streams; where there are sums alone, these.
-    pub(super) fn single<'b>(rows: &'b [Row<'a>]) -> Vec<&'b Row<'a>> {
-        let single: Vec<&Row<'a>> = rows.iter().filter(|row| row.id != Id::Sum).collect();
+    pub(super) fn single<'b>(rows: &'b [IperfRow<'a>]) -> Vec<&'b IperfRow<'a>> {
+        let single: Vec<&IperfRow<'a>> = rows.iter().filter(|row| row.id != Id::Sum).collect();
         if single.is_empty() { rows.iter().collect() } else { single }
     }
 }
@@ -338,11 +338,11 @@ pub(super) fn is_header(line: &str) -> bool {
     if !line.starts_with("[ ID]") {
         return false;
     }
-    let words: Vec<&str> = line["[ ID]".len()..].trim_start_matches("[Role]").split_whitespace().collect();
+    let headings: Vec<&str> = line["[ ID]".len()..].trim_start_matches("[Role]").split_whitespace().collect();
     line.contains("Interval           Transfer")
-        || words.starts_with(&["Interval", "Transfer", "Bitrate"])
-        || words.starts_with(&["Interval", "Transfer", "Bandwidth", "Retr"])
-        || words.starts_with(&["Interval", "Transfer", "Bandwidth", "Total"])
+        || headings.starts_with(&["Interval", "Transfer", "Bitrate"])
+        || headings.starts_with(&["Interval", "Transfer", "Bandwidth", "Retr"])
+        || headings.starts_with(&["Interval", "Transfer", "Bandwidth", "Total"])
 }
 
 /// A line that belongs to an output and to nothing else.

@@ -1,4 +1,4 @@
-//! netperf's omni output selectors: columns under their names (`-O`), CSV (`-o`) and keys with values (`-k`). What a figure is says
+//! netperf's omni output selectors: columns under their names (`-O`), CSV (`-o`) and keys with values (`-k`). What a figure is states
 //! its name, never its place.
 
 use super::super::number::{Printed, seconds};
@@ -104,10 +104,15 @@ impl Figures {
         if self.elapsed().is_none() {
             parsed.warn("assumed-time", "The output does not say how long it ran: netperf's default of 10 seconds is assumed, and the number of round trips follows from it.");
         }
-        let of = |key: &str| self.micros(key);
-        if [of("P50_LATENCY"), of("P90_LATENCY"), of("P99_LATENCY"), of("MAX_LATENCY")]
-            .iter()
-            .all(Option::is_none)
+        let micros_of = |key: &str| self.micros(key);
+        if [
+            micros_of("P50_LATENCY"),
+            micros_of("P90_LATENCY"),
+            micros_of("P99_LATENCY"),
+            micros_of("MAX_LATENCY"),
+        ]
+        .iter()
+        .all(Option::is_none)
         {
             parsed.of_mean(mean, count);
         } else {

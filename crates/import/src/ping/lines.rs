@@ -58,7 +58,7 @@ pub(in super::super) struct Output {
 /// A packet that was too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooLarge {
-    /// The router that said so; absent: this host.
+    /// The router that reported it; absent: this host.
     pub(super) from: Option<IpAddr>,
     /// The MTU it gave.
     pub(super) mtu: Option<u32>,
@@ -272,7 +272,7 @@ impl Output {
         (self.first == Some(Nanos::ZERO)).then_some(Nanos(self.elapsed?.0 / gaps))
     }
 
-    /// Packets that are known to have been sent, where no summary says it.
+    /// Packets that are known to have been sent, where no summary reports it.
     pub(super) fn numbered_count(&self) -> u64 {
         let base = |first: u64| if self.headed { first.min(1) } else { first };
         let by_number = self.numbers.map_or(0, |(first, last)| last - base(first) + 1);

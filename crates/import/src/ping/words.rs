@@ -183,7 +183,7 @@ fn time(rest: &str) -> (Option<Nanos>, bool) {
         let Some(mark) = before.rfind(['=', '<']) else { continue };
         let (below, text) = (before[mark..].starts_with('<'), before[mark + 1..].trim());
         let Some(printed) = milliseconds(text) else { continue };
-        // Somewhere below: half of it is as far off either way as can be.
+        // Somewhere below: half of it is the most it can be off.
         return (Some(if below { Nanos(printed.0 / 2) } else { printed }), below);
     }
     (None, false)
@@ -304,7 +304,7 @@ pub(super) fn extremes(line: &str) -> Option<[Nanos; 4]> {
     (line.matches('=').count() == 3).then_some([*min, *mean, *max, Nanos::ZERO])
 }
 
-/// `--- host ping statistics ---`, in any language: the host is the word that is no word of the language.
+/// `--- host ping statistics ---`, in any language: the host is the word that is not a word of the language.
 pub(super) fn statistics_heading(line: &str) -> Option<&str> {
     let inside = line.strip_prefix("--- ")?.strip_suffix(" ---")?;
     let lower = inside.to_ascii_lowercase();
@@ -389,7 +389,7 @@ const NOT_FOUND: [&str; 5] = [
     "La solicitud de ping no pudo encontrar el host ",
     "Ping 请求找不到主机 ",
 ];
-/// How what is said begins, in small letters.
+/// How the message begins, in small letters.
 const SAYINGS: [&str; 12] = [
     "destination host",
     "destination net",

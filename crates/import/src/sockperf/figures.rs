@@ -44,9 +44,9 @@ pub(super) struct Figures {
 pub(super) struct OneWay {
     /// `--mps`, where it was given.
     pub(super) asked_rate: Option<u64>,
-    /// Messages a second.
+    /// Messages per second.
     rate: Option<f64>,
-    /// Bytes a second, in units of 1024.
+    /// Bytes per second, in units of 1024.
     bytes: Option<f64>,
     /// The same in bits, of whichever unit is printed.
     pub(super) bits: Option<f64>,

@@ -54,8 +54,8 @@ fn an_ipv6_path_carries_tunnels_over_ipv6() {
 fn an_encapsulation_that_is_named_goes_over_the_family_of_the_path() {
     let over = |ipv6, named: &'static str| {
         let all = advice(path_direction(ipv6, 1431), Some(path_direction(ipv6, 1431)), Some(named));
-        let one = all.iter().find(|one| matches!(one.setting, Setting::TunnelMtu(_))).cloned().unwrap();
-        (one.value, one.why)
+        let tunnel = all.iter().find(|one| matches!(one.setting, Setting::TunnelMtu(_))).cloned().unwrap();
+        (tunnel.value, tunnel.why)
     };
     assert_eq!([over(false, "wireguard").0, over(true, "wireguard").0], [1371, 1351]);
     assert_eq!([over(false, "gre").0, over(true, "gre").0], [1407, 1387]);
@@ -70,7 +70,7 @@ fn an_encapsulation_that_is_named_goes_over_the_family_of_the_path() {
 }
 
 #[test]
-fn the_smaller_way_counts() {
+fn the_smaller_direction_counts() {
     let all = advice(path_direction(false, 1400), Some(path_direction(false, 1300)), Some("wireguard6"));
     assert_eq!(value(&all, |setting| *setting == Setting::UdpPayload), Some(1272));
     assert_eq!(value(&all, |setting| *setting == Setting::MssClampIpv4), Some(1260));
@@ -96,7 +96,7 @@ fn a_black_hole_asks_for_the_interface_and_for_probing() {
     let tcp = model::path::TcpDirection { mtu_probing: Some(1), ..Default::default() };
     let all = advice(PathDirection { tcp: Some(tcp), ..silent }, None, None);
     assert_eq!(value(&all, |setting| *setting == Setting::MtuProbing), None);
-    assert!(all.iter().any(|one| one.why.contains("the other way is not known")), "{all:#?}");
+    assert!(all.iter().any(|one| one.why.contains("the other direction is not known")), "{all:#?}");
 }
 
 #[test]

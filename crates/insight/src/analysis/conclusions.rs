@@ -102,7 +102,7 @@ fn together(sum: &Together) -> Vec<String> {
     if sum.overlap.0 == 0 {
         return vec!["The runs never ran all at once: there is no sum of them.".into()];
     }
-    let begun = if sum.clocked { "" } else { ", if they began at once, which they do not tell" };
+    let begun = if sum.clocked { "" } else { ", if they began at once, which they do not report" };
     let directions = [(Direction::Up, sum.up), (Direction::Down, sum.down)];
     let one_way = |(direction, one_way): (Direction, Option<PairsDirection>)| {
         let one_way = one_way?;

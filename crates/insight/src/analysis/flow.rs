@@ -167,11 +167,12 @@ fn sent_rate(run: &Run, direction: Direction, summary: &DirectionSummary) -> Opt
 fn line_rate(link: BitRate, frame: u32, payload: u32) -> LineRate {
     let wire = u128::from(frame) + u128::from(WIRE_OVERHEAD.0);
     let bits = u128::from(link.0);
-    let of = |value: u128, divisor: u128| u64::try_from((value + divisor / 2) / divisor).unwrap_or(u64::MAX);
+    let quotient =
+        |value: u128, divisor: u128| u64::try_from((value + divisor / 2) / divisor).unwrap_or(u64::MAX);
     LineRate {
         link,
-        packets_per_second: PacketRate(of(bits, 8 * wire)),
-        goodput: BitRate(of(bits * u128::from(payload), wire)),
+        packets_per_second: PacketRate(quotient(bits, 8 * wire)),
+        goodput: BitRate(quotient(bits * u128::from(payload), wire)),
     }
 }
 

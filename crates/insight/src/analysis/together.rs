@@ -61,7 +61,7 @@ fn span(run: &Run, clocked: bool) -> Span {
 
 /// From the intervals inside the window; where there are none the run's rate holds for all of it.
 fn rate(run: &Run, direction: Direction, summary: &DirectionSummary, window: (Nanos, Nanos)) -> BitRate {
-    let of = |role: Role| {
+    let sum_of = |role: Role| {
         let counted = run.intervals.iter().filter(|sample| !sample.omitted);
         counted.fold((0.0, 0.0), |(bytes, seconds), sample| {
             let rows = sample.streams.iter().filter(|row| row.direction == direction && row.role == role);
@@ -71,9 +71,9 @@ fn rate(run: &Run, direction: Direction, summary: &DirectionSummary, window: (Na
             (bytes + own.iter().sum::<f64>() * share, seconds + time * share)
         })
     };
-    let received = of(Role::Receiver);
+    let received = sum_of(Role::Receiver);
     let (bytes, seconds) =
-        if received.1 > 0.0 || !summary.receiver_unknown { received } else { of(Role::Sender) };
+        if received.1 > 0.0 || !summary.receiver_unknown { received } else { sum_of(Role::Sender) };
     let window = window.1.saturating_sub(window.0).as_secs_f64();
     // Intervals that cover half of the window show nothing about the other half.
     if seconds < window * COVERED { summary.goodput } else { BitRate((bytes * 8.0 / seconds) as u64) }

@@ -13,12 +13,12 @@ use serde_json::Value;
 /// Not one frame crossed in a direction.
 pub(super) fn no_forwarding(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
     let silent = |direction| {
-        let of_way = |row: &StreamReport| {
+        let in_direction = |row: &StreamReport| {
             let mut directions = row.flood.iter().filter(|one_way| one_way.direction == direction);
             directions.any(|one_way| one_way.result.sent > 0 && one_way.result.received == 0)
         };
-        let silent = rows(device, of_way);
-        let sent = |row: &StreamReport| Some(way_of(row, direction)?.result.sent.into());
+        let silent = rows(device, in_direction);
+        let sent = |row: &StreamReport| Some(observed_direction(row, direction)?.result.sent.into());
         (!silent.is_empty()).then(|| {
             let title = format!("The device forwarded none of the {} {direction}", frames(device, &silent));
             let finding = Finding::new("no-forwarding", Severity::Problem, direction, title).advise(
@@ -102,9 +102,9 @@ pub(super) fn duplicates(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
 
 /// Frames overtake one another.
 pub(super) fn reordering(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
-    let of = |direction| {
+    let reordered_in = |direction| {
         let share = move |row: &StreamReport| {
-            let one_way = way_of(row, direction)?;
+            let one_way = observed_direction(row, direction)?;
             let share = one_way.reordered as f64 / one_way.result.received.max(1) as f64;
             (share >= REORDERED).then_some(share)
         };
@@ -121,7 +121,7 @@ pub(super) fn reordering(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
             with_each(finding, device, &odd, "reordered_share", |row| share(row).map(Value::from))
         })
     };
-    Direction::BOTH.into_iter().filter_map(of).collect()
+    Direction::BOTH.into_iter().filter_map(reordered_in).collect()
 }
 
 /// Overloaded, the device forwards less than it can.
@@ -178,7 +178,7 @@ fn collapse(row: &StreamReport) -> Option<f64> {
 /// frame, its generator was slower and not the device.
 fn slower(row: &StreamReport) -> Option<(Direction, f64)> {
     let rate = |direction| {
-        let one_way = way_of(row, direction)?;
+        let one_way = observed_direction(row, direction)?;
         let seconds = one_way.time.as_secs_f64();
         (one_way.result.received > 0 && seconds > 0.0)
             .then(|| (one_way, one_way.result.received as f64 / seconds))
@@ -195,7 +195,7 @@ fn forwards(row: &StreamReport) -> bool {
     flooded || row.mrr.as_ref().is_some_and(|mrr| mrr.forwarded.mean > 0.0)
 }
 
-fn way_of(row: &StreamReport, direction: Direction) -> Option<&DirectionObservation> {
+fn observed_direction(row: &StreamReport, direction: Direction) -> Option<&DirectionObservation> {
     row.flood.iter().find(|one_way| one_way.direction == direction)
 }
 

@@ -75,7 +75,7 @@ fn of_device(device: &DeviceReport, row: &StreamReport, rate: &RateReport, setup
     }
     if alike(|figures| figures.bits, SAME_BITS) {
         let text = format!(
-            "the device forwards {} whatever the size: a shaper, a slow link or a policer, which loads below the rate do not tell apart",
+            "the device forwards {} whatever the size: a shaper, a slow link or a policer, which loads below the rate do not distinguish",
             BitRate(own.bits.round() as u64)
         );
         return not_known(&text);

@@ -48,12 +48,12 @@ fn rise(row: &StreamReport) -> Option<Rise> {
             .filter(|one| one.delays.count > 0)
             .map(|one| one.delays.p50)
     };
-    let of = |direction| {
+    let rise_of = |direction| {
         let (idle, full) = (median(first, direction)?, median(last, direction)?);
         let steep = full >= idle.saturating_mul(STEEP) && full - idle >= NOTABLE;
         steep.then_some(Rise { from: first.percent, to: last.percent, idle, full })
     };
-    Direction::BOTH.into_iter().filter_map(of).max_by_key(|rise| rise.full)
+    Direction::BOTH.into_iter().filter_map(rise_of).max_by_key(|rise| rise.full)
 }
 
 /// A queue that fills makes latency many times longer; batches and interrupts only a few times.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// `64-byte, 128-byte and imix frames`, with the IP version where the device was tested with both.
 pub(super) fn frames(device: &DeviceReport, rows: &[&StreamReport]) -> String {
-    let of = |network: Network| {
+    let sizes_of = |network: Network| {
         let own = rows.iter().filter(|row| row.stream.network == network);
         let mut names: Vec<String> = own.map(|row| frame(&row.stream)).collect();
         names.dedup();
@@ -15,7 +15,7 @@ pub(super) fn frames(device: &DeviceReport, rows: &[&StreamReport]) -> String {
     };
     let both = is_of_both(device);
     let parts = [Network::V4, Network::V6].into_iter().filter_map(|network| {
-        let names = of(network);
+        let names = sizes_of(network);
         let of_network = if both { format!(" of {network}") } else { String::new() };
         (!names.is_empty()).then(|| format!("{} frames{of_network}", listed(&names)))
     });

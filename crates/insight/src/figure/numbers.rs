@@ -21,7 +21,7 @@ pub fn numbers(run: &Run) -> Numbers {
 
 /// Every known figure of a run whose value is a word, by the same names: `shaper` of `up.limit.kind`.
 #[must_use]
-pub fn words(run: &Run) -> BTreeMap<String, String> {
+pub fn printed_figures(run: &Run) -> BTreeMap<String, String> {
     let word = |key: Key| {
         let word = key.figure.quantity.print(key.measured(run)?);
         Some((key.to_string(), word))

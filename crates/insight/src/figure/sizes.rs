@@ -12,7 +12,7 @@ const fn size(names: Names, get: Get<PathDirection>, note: Note) -> Figure {
 /// Every figure of packet sizes.
 #[rustfmt::skip]
 pub(super) static SIZES: &[Figure] = &[
-    // A size that is only known not to cross is no path MTU.
+    // A size that is only known not to cross is not a path MTU.
     size(("path_mtu", "path MTU"), |d| d.crosses().map(f64::from), "largest packet that crosses whole").higher().listed(9),
     size(("max_udp_payload", "UDP payload"), |d| d.max_udp_payload.map(f64::from), "largest UDP payload in one packet").higher(),
     size(("interface_mtu", "interface MTU"), |d| d.interface_mtu.map(f64::from), "MTU of the sender's interface"),

@@ -145,7 +145,7 @@ fn of_the_run() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Those of a way of a latency run.
+/// Those of a path of a latency run.
 fn of_a_label(at: u32) -> Vec<(&'static str, Value)> {
     vec![
         ("rtt.min", Micros(at + 1)),

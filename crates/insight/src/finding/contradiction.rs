@@ -135,7 +135,7 @@ fn too_soon(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
 /// Data sent in a moment is not received for hours: no queue is so long.
 fn too_long(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
     let queued = sender.elapsed.saturating_mul(LONGER) + LONGEST_QUEUE;
-    (sender.elapsed > Nanos(0) && receiver.elapsed > queued).then(|| {
+    (sender.elapsed > Nanos::ZERO && receiver.elapsed > queued).then(|| {
         format!(
             "stream {} was sent for {} and received for {}",
             receiver.stream, sender.elapsed, receiver.elapsed
@@ -176,4 +176,4 @@ const LONGER: u64 = 3;
 /// The smallest difference to which that applies.
 const LONGEST_QUEUE: Nanos = Nanos::from_secs(60);
 /// Shorter tests fit into buffers.
-const LONG: Nanos = Nanos(1_000_000_000);
+const LONG: Nanos = Nanos::from_secs(1);

@@ -82,7 +82,7 @@ fn fragmented(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let (payload, fits) = (one_way.figures.mss?, wire.path_udp_payload?);
     let severity = if one_way.loss().share >= HARMLESS { Severity::Warning } else { Severity::Info };
     let title = format!(
-        "Datagrams of {payload} bytes sent {} do not fit the path, which takes {fits} bytes in one piece: each goes as {fragments} fragments, and losing one loses all",
+        "Datagrams of {payload} bytes sent {} do not fit the path, which takes {fits} bytes unfragmented: each goes as {fragments} fragments, and losing one loses all",
         one_way.direction
     );
     let finding = Finding::new("udp-fragmented", severity, one_way.direction, title)
@@ -128,7 +128,7 @@ fn by_test(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
 fn send_at_most(payload: u32, probed: bool, cause: &str) -> String {
     let why = match probed {
         true => "which cross",
-        false => "which go in one piece by the MTU this host knows (no probe has confirmed it)",
+        false => "which go unfragmented by the MTU this host knows (no probe has confirmed it)",
     };
     format!("Send datagrams of at most {payload} bytes, {why}: `-l {payload}`. {cause}")
 }
@@ -138,7 +138,7 @@ const LET_THROUGH: &str = "For programs that must send larger ones, let IP fragm
 const MOSTLY: f64 = 0.5;
 /// Below this loss fragments did no harm in this test.
 const HARMLESS: f64 = 0.001;
-/// A path that drops fragments may let one through by chance (reordered first fragments, state just made).
+/// A path that drops fragments may pass one by chance (reordered first fragments, state just made).
 const NEARLY_NOTHING: f64 = 0.05;
 /// Fewer datagrams may all die in one short outage.
 const ENOUGH_DATAGRAMS: u64 = 20;

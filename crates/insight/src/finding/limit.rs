@@ -60,7 +60,7 @@ pub fn limit_of_path(evidence: &Evidence) -> Limit {
 pub(crate) fn fill(run: &mut Run) {
     for direction in [Direction::Up, Direction::Down] {
         // The rows of a sweep set those of its tests.
-        let limit = evidence_of(run, direction).filter(says_something).map(|evidence| limit_of(&evidence));
+        let limit = evidence_of(run, direction).filter(has_figures).map(|evidence| limit_of(&evidence));
         let limit = limit.filter(|limit| limit.kind != LimitKind::NotKnown || !limit.ruled_out.is_empty());
         set(run, direction, limit);
         fill_phase(run, direction);
@@ -92,7 +92,7 @@ fn fill_phase(run: &mut Run, direction: Direction) {
 }
 
 /// Datagrams show nothing without a load after them.
-fn says_something(evidence: &Evidence) -> bool {
+fn has_figures(evidence: &Evidence) -> bool {
     evidence.tcp.is_some() || evidence.load.as_ref().is_some_and(|load| !load.steps.is_empty())
 }
 

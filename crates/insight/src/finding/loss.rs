@@ -52,7 +52,7 @@ fn socket_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         one_way.direction,
         percent(share)
     );
-    // A rate that the program tried says what the receiver takes, and nothing of the path.
+    // A rate that the program tried states what the receiver takes, and nothing of the path.
     let severity = if one_way.plan.local.own_rate { Severity::Info } else { Severity::Warning };
     let finding = Finding::new("receiver-buffer-loss", severity, one_way.direction, title)
         .with("socket_drops_count", dropped)
@@ -210,7 +210,7 @@ fn tcp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         if sent.spurious == 0 { "" } else { " that had not arrived" },
     );
     let finding = sent.evidence(Finding::new("path-loss", Severity::Warning, one_way.direction, title));
-    let mut advice = "Look at the drops of each interface on the way (`ip -s link`), and measure for longer (`-t 10`), so that the limit behind the losses can be named.".to_owned();
+    let mut advice = "Look at the drops of each interface on the path (`ip -s link`), and measure for longer (`-t 10`), so that the limit behind the losses can be named.".to_owned();
     if !is_bbr {
         advice.push_str(" `--congestion bbr` bears random loss better.");
     }
@@ -318,6 +318,6 @@ const DUPLICATED: f64 = 0.000_1;
 /// Fewer are an accident, such as a route that changed once.
 const A_FEW: u64 = 3;
 /// A busy host wakes a receiver within this time.
-const PAUSE: Nanos = Nanos(50_000_000);
+const PAUSE: Nanos = Nanos::from_millis(50);
 /// Beyond this a buffer only hides that the receiver is too slow.
 const LARGEST_BUFFER: u64 = 1 << 28;

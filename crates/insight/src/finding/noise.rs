@@ -33,10 +33,10 @@ pub(crate) fn is_noisy(run: &Run) -> bool {
 fn is_reached(run: &Run) -> bool {
     let Some(test) = run.plan.as_ref().map(|plan| &plan.test) else { return false };
     let Some(rate) = test.bitrate else { return false };
-    let asked = rate.0 as f64 * f64::from(test.streams.max(1));
+    let requested = rate.0 as f64 * f64::from(test.streams.max(1));
     test.directions.each().all(|direction| {
         run.summary.direction(direction).is_some_and(|figures| {
-            figures.goodput.0 as f64 >= REACHED * asked
+            figures.goodput.0 as f64 >= REACHED * requested
                 && figures.loss.is_none_or(|loss| loss.share < UNTOUCHED)
         })
     })
@@ -63,7 +63,7 @@ struct Noise {
 
 impl Noise {
     fn from_side(end: &SideResult) -> Noise {
-        let elapsed = end.streams.iter().map(|row| row.elapsed).max().unwrap_or(Nanos(0)).as_secs_f64();
+        let elapsed = end.streams.iter().map(|row| row.elapsed).max().unwrap_or(Nanos::ZERO).as_secs_f64();
         let threads = end.streams.len().max(1) as f64;
         let each = |time: f64| if time > 0.0 { end.cpu.preemptions as f64 / time } else { 0.0 };
         Noise {

@@ -47,8 +47,8 @@ fn udp_one_way(works: Direction, lost: u32) -> Finding {
         .with("dead_direction", dead.to_string())
         .with("probes_lost_count", lost)
         .advise(format!(
-            "Look at what filters UDP on the way {dead}: the firewall of {from} (outgoing), of {to} (incoming, and its \
-             connection tracking), and routers whose route back takes another way than the route there."
+            "Look at what filters UDP on the path {dead}: the firewall of {from} (outgoing), of {to} (incoming, and its \
+             connection tracking), and routers whose return route differs from the forward route."
         ))
 }
 
@@ -69,7 +69,7 @@ fn unanswered(direction: &EgressResult) -> Option<Finding> {
             .with("arrived_count", arrived)
             .with("received_count", counted.received)
             .advise(
-                "Look at what filters the way down: the firewall of the far end (outgoing) and of this host (incoming), \
+                "Look at what filters the return path: the firewall of the far end (outgoing) and of this host (incoming), \
                  and whether its route back leads here.",
             )
     })

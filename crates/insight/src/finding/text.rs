@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn addresses_are_no_words() {
-        for text in ["fd77:4::2 limits it", "fe80::1%eth0: no answer", "far.example says so", "192.0.2.1 too"]
+        for text in
+            ["fd77:4::2 limits it", "fe80::1%eth0: no answer", "far.example reports it", "192.0.2.1 too"]
         {
             assert_eq!((capital(text), lower(text)), (text.to_owned(), text.to_owned()));
         }

@@ -117,14 +117,14 @@ fn silent(row: &TransferRow) -> String {
 /// The expected effect of the packets' size.
 fn explained(gain: &Gain) -> String {
     let Some(expected) = gain.expected_percent else { return String::new() };
-    let says = format!("the size of the packets alone would give {}", change(expected));
+    let by_size = format!("the size of the packets alone would give {}", change(expected));
     match gain.fit() {
-        Fit::Agrees => format!("; {says}, which is what came"),
+        Fit::Agrees => format!("; {by_size}, which is what came"),
         Fit::More => {
-            format!("; {says}, so loss, fragments or a limit of packets per second are behind the rest")
+            format!("; {by_size}, so loss, fragments or a limit of packets per second are behind the rest")
         }
-        Fit::Less => format!("; {says}, so something other than the link's bits is the limit"),
-        Fit::Unknown => format!("; {says}"),
+        Fit::Less => format!("; {by_size}, so something other than the link's bits is the limit"),
+        Fit::Unknown => format!("; {by_size}"),
     }
 }
 

@@ -235,8 +235,10 @@ pub fn first_sentence(text: &str) -> String {
 /// The best goodput of each transport, in each direction.
 fn carried(run: &Run) -> String {
     let directions = [Direction::Up, Direction::Down].into_iter().filter_map(|direction| {
-        let of = |transport| best(run, transport, direction).map(|rate| format!("{rate} of {transport}"));
-        let rates: Vec<String> = [of(Transport::Tcp), of(Transport::Udp)].into_iter().flatten().collect();
+        let best_of =
+            |transport| best(run, transport, direction).map(|rate| format!("{rate} of {transport}"));
+        let rates: Vec<String> =
+            [best_of(Transport::Tcp), best_of(Transport::Udp)].into_iter().flatten().collect();
         (!rates.is_empty()).then(|| format!("{direction} {}", rates.join(" and ")))
     });
     format!("The path transferred {}.", directions.collect::<Vec<_>>().join(", "))
@@ -277,7 +279,7 @@ fn payloads(summary: &Summary) -> Option<String> {
         (None, Some(down)) => format!("{down} bytes down; up none was found"),
         (None, None) => return None,
     };
-    Some(format!("The largest UDP payload that crosses in one piece is {text}."))
+    Some(format!("The largest UDP payload that crosses unfragmented is {text}."))
 }
 
 fn no_limit(run: &Run) -> String {

@@ -157,12 +157,12 @@ fn line_rate(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
 
 /// More data was transferred than the link's speed allows.
 pub(super) fn link_speed_wrong(run: &Run) -> Vec<Finding> {
-    let of_way = |one_way: MeasuredDirection<'_>| {
+    let in_direction = |one_way: MeasuredDirection<'_>| {
         let share = one_way.figures.wire.line_rate_share.filter(|share| *share >= IMPOSSIBLE_SHARE)?;
         let what = format!("{} {}", one_way.figures.transport, one_way.direction);
         Some(too_fast(run, &what, one_way.direction, one_way.figures.goodput, share))
     };
-    let found: Vec<Finding> = measured_directions(run).filter_map(of_way).collect();
+    let found: Vec<Finding> = measured_directions(run).filter_map(in_direction).collect();
     if !found.is_empty() {
         return found;
     }

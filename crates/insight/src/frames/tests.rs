@@ -10,7 +10,7 @@ use model::plan::{Directions, End, LocalOptions, ProtocolName, Target, TestSpec}
 use model::sample::{Role, Side, SideResult, StreamResult, TcpCounters, UdpCounters};
 use model::time::WallTime;
 
-fn asked(frame: u64, protocol: Transport, network: Network) -> FrameAsked {
+fn requested(frame: u64, protocol: Transport, network: Network) -> FrameAsked {
     FrameAsked { frame: Bytes(frame), network, protocol, direction: Direction::Up, encaps: Encaps::NONE }
 }
 
@@ -79,7 +79,8 @@ fn packets_per_second_are_goodput_over_the_payload_that_crossed() {
         [Role::Sender, Role::Receiver].map(|role| stream(role, segments * 1448, Some(tcp.clone()), None));
     let run = run(Transport::Tcp, 0, Some(1460), ends);
     let link = Some(BitRate(25_000_000_000));
-    let row = measured(&asked(1518, Transport::Tcp, Network::V4), &run, link, Some(("eth0".into(), 90_000)));
+    let row =
+        measured(&requested(1518, Transport::Tcp, Network::V4), &run, link, Some(("eth0".into(), 90_000)));
     assert_eq!(row.payload, Some(1448.0));
     assert_eq!(row.packets_per_second.map(|rate| rate.to_string()), Some("1.94 Mpps".into()));
     assert_eq!(row.line_rate_pps, Some(PacketRate(2_031_860)));
@@ -89,7 +90,7 @@ fn packets_per_second_are_goodput_over_the_payload_that_crossed() {
         "{row:?}"
     );
     let tunnelled =
-        FrameAsked { encaps: "ipip6".parse().unwrap(), ..asked(1518, Transport::Tcp, Network::V4) };
+        FrameAsked { encaps: "ipip6".parse().unwrap(), ..requested(1518, Transport::Tcp, Network::V4) };
     let row = measured(&tunnelled, &run, link, None);
     // 1518 + 40 + 20 bytes on the wire.
     assert_eq!(row.line_rate_pps, Some(PacketRate(1_980_355)));
@@ -101,14 +102,14 @@ fn datagrams_that_the_interface_counted_too_need_no_note() {
     let udp = UdpCounters { datagrams: 1_000, ..UdpCounters::default() };
     let ends = [Role::Sender, Role::Receiver].map(|role| stream(role, 82_000, None, Some(udp.clone())));
     let run = run(Transport::Udp, 82, None, ends);
-    let asked = asked(128, Transport::Udp, Network::V4);
-    let row = measured(&asked, &run, None, Some(("eth0".into(), 1_010)));
+    let frame_request = requested(128, Transport::Udp, Network::V4);
+    let row = measured(&frame_request, &run, None, Some(("eth0".into(), 1_010)));
     assert_eq!((row.packets_per_second, row.offered), (Some(PacketRate(500)), Some(PacketRate(500))));
     assert_eq!((row.line_rate_pps, row.share), (None, None));
     assert_eq!(row.notes, [""; 0]);
-    let offloaded = measured(&asked, &run, None, Some(("eth0".into(), 20)));
+    let offloaded = measured(&frame_request, &run, None, Some(("eth0".into(), 20)));
     assert!(offloaded.notes[0].contains("--no-offload"), "{:?}", offloaded.notes);
-    let shared = measured(&asked, &run, None, Some(("eth0".into(), 5_000)));
+    let shared = measured(&frame_request, &run, None, Some(("eth0".into(), 5_000)));
     assert!(shared.notes[0].contains("others use it"), "{:?}", shared.notes);
 }
 
@@ -163,7 +164,7 @@ fn to_a_busy_receiver(bytes: u64, mss: u32) -> Run {
 fn a_row_that_fills_a_shaper_does_not_name_the_receiver() {
     let tests = || vec![to_a_busy_receiver(1_800_000, 88), to_a_busy_receiver(12_000_000, 1448)];
     let rows = |tests: &[Run]| {
-        let row = |frame, test| measured(&asked(frame, Transport::Tcp, Network::V4), test, None, None);
+        let row = |frame, test| measured(&requested(frame, Transport::Tcp, Network::V4), test, None, None);
         vec![row(146 + 12, &tests[0]), row(1518, &tests[1])]
     };
     let swept = |load: Option<LoadProbing>| {
@@ -201,9 +202,9 @@ fn a_row_that_reaches_a_limit_of_packets_has_it() {
         ..load.steps[3]
     };
     let test = to_a_busy_receiver(2 * 4_100 * 88, 88);
-    let row = measured(&asked(158, Transport::Tcp, Network::V4), &test, None, None);
+    let row = measured(&requested(158, Transport::Tcp, Network::V4), &test, None, None);
     let full = to_a_busy_receiver(2 * 4_100 * 1448, 1448);
-    let full_row = measured(&asked(1518, Transport::Tcp, Network::V4), &full, None, None);
+    let full_row = measured(&requested(1518, Transport::Tcp, Network::V4), &full, None, None);
     let run = crate::run_of_frames(
         "1",
         &[Event::LoadProbing(Box::new(load))],

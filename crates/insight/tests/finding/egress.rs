@@ -3,8 +3,9 @@
 use model::event::{Event, Finished, Outcome};
 use model::host::Host;
 use model::latency::{
-    Cause, Counted, EgressEnds, EgressPath, EgressResult, Floor, HostNoise, LatencyMode, LatencyPlan,
-    LatencyProtocol, LatencyResult, LatencyStarted, LoadPhase, LoadResult, Outlier, SocketSetup, WaitMode,
+    Cause, Counted, EgressEnds, EgressPath, EgressResult, HostNoise, LatencyMode, LatencyPlan,
+    LatencyProtocol, LatencyResult, LatencyStarted, LoadPhase, LoadResult, Outlier, SocketSetup,
+    ToolBaseline, WaitMode,
 };
 use model::limit::LoadProbing;
 use model::plan::{Directions, End, Target, Transport};
@@ -16,27 +17,27 @@ use pathmeter_insight::run_of_events;
 use std::net::SocketAddr;
 
 /// A latency run of ten seconds, to be bent in one place.
-pub(crate) struct Ways {
+pub(crate) struct LatencyFixture {
     pub(crate) plan: LatencyPlan,
     pub(crate) egress_paths: Vec<EgressResult>,
     pub(crate) noise: HostNoise,
-    pub(crate) floor: Option<Floor>,
+    pub(crate) floor: Option<ToolBaseline>,
     pub(crate) loaded: Option<LoadResult>,
     /// Observations of a load after the phases.
     pub(crate) load_probing: Option<LoadProbing>,
     pub(crate) outcome: Outcome,
 }
 
-impl Ways {
+impl LatencyFixture {
     /// A LAN: 200 000 round trips of 20 µs, and one of 400 µs as every host makes them.
-    pub(crate) fn lan() -> Ways {
+    pub(crate) fn lan() -> LatencyFixture {
         let rtt = times([18, 20, 22, 30, 60, 150, 400], 200_000);
-        Ways::with_egress_paths(vec![egress_result("far", rtt)])
+        LatencyFixture::with_egress_paths(vec![egress_result("far", rtt)])
     }
 
-    pub(crate) fn with_egress_paths(egress_paths: Vec<EgressResult>) -> Ways {
+    pub(crate) fn with_egress_paths(egress_paths: Vec<EgressResult>) -> LatencyFixture {
         let plan = plan(&egress_paths);
-        Ways {
+        LatencyFixture {
             plan,
             egress_paths,
             noise: HostNoise::default(),
@@ -48,7 +49,7 @@ impl Ways {
     }
 
     /// The five egress paths of the fixtures, `sockperf-tcp-350-*.txt`: nanoseconds of min, p50, p90, p99, max, mean, stddev.
-    pub(crate) fn fixtures() -> Ways {
+    pub(crate) fn fixtures() -> LatencyFixture {
         let rows: [(&str, u64, [u64; 7]); 5] = [
             (
                 "default-snat",
@@ -76,12 +77,12 @@ impl Ways {
                 [383_961_904, 384_849_965, 385_879_797, 400_546_401, 975_994_156, 387_909_824, 37_282_025],
             ),
         ];
-        Ways::with_egress_paths(
+        LatencyFixture::with_egress_paths(
             rows.map(|(label, count, figures)| egress_result(label, fixture(count, figures))).into(),
         )
     }
 
-    pub(crate) fn with(mut self, bend: impl FnOnce(&mut Ways)) -> Ways {
+    pub(crate) fn with(mut self, bend: impl FnOnce(&mut LatencyFixture)) -> LatencyFixture {
         bend(&mut self);
         self
     }
@@ -91,15 +92,15 @@ impl Ways {
     }
 
     /// The longest round trip of the first egress path, and its cause.
-    pub(crate) fn longest(mut self, rtt: Nanos, cause: Cause) -> Ways {
+    pub(crate) fn longest(mut self, rtt: Nanos, cause: Cause) -> LatencyFixture {
         let direction = self.first();
         direction.rtt.as_mut().expect("round trips").max = rtt;
-        direction.outliers.push(Outlier { at: Nanos(0), rtt, host: Nanos(0), cause });
+        direction.outliers.push(Outlier { at: Nanos::ZERO, rtt, host: Nanos::ZERO, cause });
         self
     }
 
     /// Medians, in milliseconds, idle and under the load.
-    pub(crate) fn load(mut self, load: Directions, idle: u64, under_load: u64) -> Ways {
+    pub(crate) fn load(mut self, load: Directions, idle: u64, under_load: u64) -> LatencyFixture {
         let milliseconds = |ms: u64| times([ms * 1000; 7], 100);
         let phase =
             |load, ms| LoadPhase { rtt: Some(milliseconds(ms)), up: Some(BitRate(9_400_000)), ..phase(load) };
@@ -156,7 +157,7 @@ pub(crate) fn egress_result(label: &str, rtt: Distribution) -> EgressResult {
         },
         elapsed: Nanos::from_secs(10),
         counted,
-        warm_up: Nanos(0),
+        warm_up: Nanos::ZERO,
         warm_up_count: 0,
         level: None,
         rtt: Some(rtt),
@@ -185,7 +186,7 @@ pub(crate) fn times(micros: [u64; 7], count: u64) -> Distribution {
         count,
         min,
         mean: p50,
-        stddev: Nanos(0),
+        stddev: Nanos::ZERO,
         p50,
         p90,
         p99,

@@ -274,8 +274,8 @@ fn result(side: Side, result: SideResult) -> Event {
 pub(crate) fn idle_rtt(milliseconds: u64, lost: u64) -> Probe {
     let at = |ms| Nanos::from_millis(ms);
     let rtt = Distribution {
-        stddev: Nanos(0),
-        p9999: Nanos(0),
+        stddev: Nanos::ZERO,
+        p9999: Nanos::ZERO,
         count: 100 - lost,
         min: at(milliseconds),
         p50: at(milliseconds),

@@ -15,19 +15,19 @@ use std::net::IpAddr;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("loss-from-hop", "a tenth is lost from the third hop on", || trace(&[100, 100, 90, 90]).run()),
-    raises("loss-from-hop", "the hops answer too little to tell where", || trace(&[10, 10, 10, 90]).run()),
+    raises("loss-from-hop", "the hops answer too little to know where", || trace(&[10, 10, 10, 90]).run()),
     spares("loss-from-hop", "one hop answers little, the far end all", || trace(&[100, 30, 100, 100]).run()),
     spares("loss-from-hop", "the far end may limit its answers", || {
         trace(&[100, 100, 100, 60]).with(|t| t.protocol = HopProtocol::Udp).run()
     }),
     spares("loss-from-hop", "it does limit them: all echo requests are answered", || {
         trace(&[100, 100, 100, 60])
-            .with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(of(100, 100))))
+            .with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(counted(100, 100))))
             .run()
     }),
     raises("loss-from-hop", "echo requests are lost too", || {
         trace(&[100, 100, 60, 60])
-            .with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(of(60, 100))))
+            .with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(counted(60, 100))))
             .run()
     }),
     raises("loss-from-hop", "packets of the return path are lost", || back(&[100, 100, 80]).run()),
@@ -40,7 +40,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     }),
     raises("icmp-rate-limited", "the far end limits its errors", || {
         trace(&[100, 100, 100, 60])
-            .with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(of(100, 100))))
+            .with(|t| (t.protocol, t.echo) = (HopProtocol::Udp, Some(counted(100, 100))))
             .run()
     }),
     spares("icmp-rate-limited", "as much is lost at the far end", || trace(&[100, 90, 90, 90]).run()),
@@ -94,7 +94,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 /// A trace by echo requests, a hundred to each hop.
 struct Trace(HopsResult);
 
-fn of(answered: u32, sent: u32) -> Counted {
+fn counted(answered: u32, sent: u32) -> Counted {
     Counted { sent, answered }
 }
 
@@ -109,9 +109,9 @@ fn trace(answered: &[u32]) -> Trace {
         Hop {
             ttl,
             far_end: at + 1 == LENGTH,
-            counted: of(*answered, 100),
+            counted: counted(*answered, 100),
             routers: if *answered > 0 { vec![router(ttl, *answered)] } else { Vec::new() },
-            flows: vec![of(answered / 2, 50), of(answered - answered / 2, 50)],
+            flows: vec![counted(answered / 2, 50), counted(answered - answered / 2, 50)],
             ..Hop::default()
         }
     };
@@ -191,7 +191,7 @@ impl Trace {
         self.with(|t| {
             for (hop, time) in t.hops.iter_mut().zip(each) {
                 let time = Nanos::from_millis(*time);
-                let one = Distribution {
+                let delays = Distribution {
                     count: 100,
                     min: time,
                     p50: time,
@@ -199,7 +199,7 @@ impl Trace {
                     max: time,
                     ..Distribution::default()
                 };
-                hop.rtt = Some(one);
+                hop.rtt = Some(delays);
             }
         })
     }
@@ -233,8 +233,8 @@ fn loss_of_one_direction_is_reported_as_such() {
     assert!(!found.advice.contains("It may be the return path"), "{}", found.advice);
     assert!(run.verdict.text.contains("The return path takes 3 hops; 20 of 100 packets on it were lost"));
     let there = back(&[100; 3]).with(|t| {
-        t.hops[3].counted = of(80, 100);
-        t.hops[3].flows = vec![of(40, 50), of(40, 50)];
+        t.hops[3].counted = counted(80, 100);
+        t.hops[3].flows = vec![counted(40, 50), counted(40, 50)];
     });
     let run = there.run();
     let [found] = run.findings.as_slice() else { panic!("{:#?}", run.findings) };
@@ -250,8 +250,8 @@ fn loss_of_one_direction_is_reported_as_such() {
 fn a_flow_that_loses_alone_is_named() {
     let run = shared()
         .with(|t| {
-            t.hops[3].flows = vec![of(50, 50), of(20, 50)];
-            t.hops[3].counted = of(70, 100);
+            t.hops[3].flows = vec![counted(50, 50), counted(20, 50)];
+            t.hops[3].counted = counted(70, 100);
         })
         .run();
     let found = run.findings.iter().find(|finding| finding.id == "paths-differ").unwrap();

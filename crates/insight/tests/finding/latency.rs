@@ -1,10 +1,10 @@
 //! Round trips: a run in which each rule must be raised, one in which it must not, and the verdicts.
 
-use crate::egress::{Ways, capped, egress_result, phase, times};
+use crate::egress::{LatencyFixture, capped, egress_result, phase, times};
 use crate::rules::{Scenario, find, raises, spares};
 use model::event::Outcome;
 use model::finding::{Severity, Status};
-use model::latency::{Cause, Floor, LatencyMode, LoadResult, Outlier, WaitMode};
+use model::latency::{Cause, LatencyMode, LoadResult, Outlier, ToolBaseline, WaitMode};
 use model::limit::{LimitKind, Purpose};
 use model::plan::{Direction, Directions};
 use model::run::Run;
@@ -14,17 +14,17 @@ use model::stats::shift::LevelShift;
 use model::units::{BitRate, Nanos, PacketRate};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    raises("rtt-outliers", "the firewall of the fixtures", || Ways::fixtures().run()),
+    raises("rtt-outliers", "the firewall of the fixtures", || LatencyFixture::fixtures().run()),
     raises("rtt-outliers", "a path that holds one of 200 000 for 50 ms", || far(50_000, Cause::Path).run()),
     raises("rtt-outliers", "a host that does", || far(50_000, Cause::Host).run()),
     raises("rtt-outliers", "a heavy tail without a far one", || heavy(210).run()),
     raises("rtt-outliers", "replies after the timeout", || {
-        Ways::lan().with(|w| w.first().counted.late = 1).run()
+        LatencyFixture::lan().with(|w| w.first().counted.late = 1).run()
     }),
     spares("rtt-outliers", "the nat gateway of the fixtures: 1.035 medians", || {
-        Ways::fixtures().with(|w| w.egress_paths.truncate(4)).run()
+        LatencyFixture::fixtures().with(|w| w.egress_paths.truncate(4)).run()
     }),
-    spares("rtt-outliers", "a LAN whose longest is twenty medians", || Ways::lan().run()),
+    spares("rtt-outliers", "a LAN whose longest is twenty medians", || LatencyFixture::lan().run()),
     spares("rtt-outliers", "a LAN whose longest is fifty medians", || far(1000, Cause::Path).run()),
     spares("rtt-outliers", "a tail that is not so heavy", || heavy(190).run()),
     raises("no-reply", "there is no answer", || silent().run()),
@@ -40,28 +40,30 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("outage", "two in a row, of a path that loses a tenth", || {
         mute(2_000, 2).with(|w| w.first().counted.lost = 20_000).run()
     }),
-    spares("outage", "round trips without a silence", || Ways::lan().run()),
+    spares("outage", "round trips without a silence", || LatencyFixture::lan().run()),
     raises("path-loss", "round trips: 0.2 % lost", || lost(400).run()),
     raises("path-loss", "two of ten lost", || {
-        Ways::with_egress_paths(vec![egress_result("far", times([20; 7], 10))])
+        LatencyFixture::with_egress_paths(vec![egress_result("far", times([20; 7], 10))])
             .with(|w| w.first().counted.lost = 2)
             .run()
     }),
     raises("path-loss", "a tenth of the one-way messages", || thrown(180_000).run()),
     spares("path-loss", "round trips: 0.05 % lost", || lost(100).run()),
-    spares("path-loss", "one of 261", || Ways::fixtures().with(|w| w.first().counted.lost = 1).run()),
-    spares("path-loss", "no reply at all, which says it all", || silent().run()),
+    spares("path-loss", "one of 261", || {
+        LatencyFixture::fixtures().with(|w| w.first().counted.lost = 1).run()
+    }),
+    spares("path-loss", "no reply at all, which explains it all", || silent().run()),
     raises("reordering", "round trips: 1 % overtaken", || {
-        Ways::lan().with(|w| w.first().counted.reordered = 2_000).run()
+        LatencyFixture::lan().with(|w| w.first().counted.reordered = 2_000).run()
     }),
     spares("reordering", "round trips: two overtaken", || {
-        Ways::lan().with(|w| w.first().counted.reordered = 2).run()
+        LatencyFixture::lan().with(|w| w.first().counted.reordered = 2).run()
     }),
     raises("duplicates", "round trips: 0.1 % twice", || {
-        Ways::lan().with(|w| w.first().counted.duplicates = 200).run()
+        LatencyFixture::lan().with(|w| w.first().counted.duplicates = 200).run()
     }),
     spares("duplicates", "round trips: two twice", || {
-        Ways::lan().with(|w| w.first().counted.duplicates = 2).run()
+        LatencyFixture::lan().with(|w| w.first().counted.duplicates = 2).run()
     }),
     raises("sender-limited", "a tenth of the messages was sent late, and half of the rate reached", || {
         late().with(|w| w.plan.rate = Some(PacketRate(40_000))).run()
@@ -75,23 +77,23 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         late().with(|w| w.plan.rate = Some(PacketRate(20_000))).run()
     }),
     raises("sender-limited", "ping-pong that cannot keep its rate", || {
-        Ways::lan()
+        LatencyFixture::lan()
             .with(|w| (w.plan.rate, w.first().counted.unsent) = (Some(PacketRate(40_000)), 200_000))
             .run()
     }),
     raises("level-shift", "1 ms become 82 ms", || shifted(82).run()),
-    spares("level-shift", "one level", || Ways::lan().run()),
+    spares("level-shift", "one level", || LatencyFixture::lan().run()),
     spares("sender-limited", "a few messages were sent late", || {
-        Ways::lan().with(|w| w.first().counted.behind = 20).run()
+        LatencyFixture::lan().with(|w| w.first().counted.behind = 20).run()
     }),
     raises("host-noise", "latency: 2 % of the CPU time stolen", || {
-        Ways::lan().with(|w| w.noise.steal_share = 0.02).run()
+        LatencyFixture::lan().with(|w| w.noise.steal_share = 0.02).run()
     }),
-    raises("host-noise", "latency: interrupted twenty times a second", || {
-        Ways::lan().with(|w| w.noise.involuntary_switches = 200).run()
+    raises("host-noise", "latency: interrupted twenty times per second", || {
+        LatencyFixture::lan().with(|w| w.noise.involuntary_switches = 200).run()
     }),
-    spares("host-noise", "latency: a thread that sleeps, interrupted twenty times a second", || {
-        Ways::lan()
+    spares("host-noise", "latency: a thread that sleeps, interrupted twenty times per second", || {
+        LatencyFixture::lan()
             .with(|w| (w.noise.involuntary_switches, w.plan.wait) = (200, model::latency::WaitMode::Block))
             .run()
     }),
@@ -99,42 +101,49 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("host-noise", "latency: held for 2 % of the time, in few pieces", || hiccups(10, 20_000).run()),
     spares("host-noise", "latency: held twice in ten seconds", || hiccups(2, 100).run()),
     spares("host-noise", "latency: held for 100 µs beside round trips of 383 ms", || {
-        Ways::fixtures()
+        LatencyFixture::fixtures()
             .with(|w| (w.noise.hiccups, w.noise.hiccup_total) = (1000, Nanos::from_millis(100)))
             .run()
     }),
     spares("host-noise", "latency: nothing stolen, interrupted once a second", || {
-        Ways::lan().with(|w| w.noise.involuntary_switches = 10).run()
+        LatencyFixture::lan().with(|w| w.noise.involuntary_switches = 10).run()
     }),
-    raises("bufferbloat", "up: 10 ms become 120 ms", || Ways::lan().load(Directions::Up, 10, 120).run()),
-    raises("bufferbloat", "both: 10 ms become 16 ms", || Ways::lan().load(Directions::Both, 10, 16).run()),
-    spares("bufferbloat", "10 ms become 14 ms", || Ways::lan().load(Directions::Up, 10, 14).run()),
+    raises("bufferbloat", "up: 10 ms become 120 ms", || {
+        LatencyFixture::lan().load(Directions::Up, 10, 120).run()
+    }),
+    raises("bufferbloat", "both: 10 ms become 16 ms", || {
+        LatencyFixture::lan().load(Directions::Both, 10, 16).run()
+    }),
+    spares("bufferbloat", "10 ms become 14 ms", || LatencyFixture::lan().load(Directions::Up, 10, 14).run()),
     spares("bufferbloat", "385 ms become 400 ms, as routes do", || {
-        Ways::lan().load(Directions::Down, 385, 400).run()
+        LatencyFixture::lan().load(Directions::Down, 385, 400).run()
     }),
     spares("bufferbloat", "no idle figure", || {
         let phases = vec![phase(None), phase(Some(Directions::Up))];
-        Ways::lan().with(|w| w.loaded = Some(LoadResult { phases, series: Vec::new() })).run()
+        LatencyFixture::lan().with(|w| w.loaded = Some(LoadResult { phases, series: Vec::new() })).run()
     }),
 ];
 
-fn far(micros: u64, cause: Cause) -> Ways {
-    Ways::lan().longest(Nanos::from_micros(micros), cause)
+fn far(micros: u64, cause: Cause) -> LatencyFixture {
+    LatencyFixture::lan().longest(Nanos::from_micros(micros), cause)
 }
 
-fn heavy(p999: u64) -> Ways {
-    Ways::with_egress_paths(vec![egress_result("far", times([18, 20, 22, 30, p999, 300, 400], 200_000))])
+fn heavy(p999: u64) -> LatencyFixture {
+    LatencyFixture::with_egress_paths(vec![egress_result(
+        "far",
+        times([18, 20, 22, 30, p999, 300, 400], 200_000),
+    )])
 }
 
-fn silent() -> Ways {
-    Ways::lan().with(|w| {
+fn silent() -> LatencyFixture {
+    LatencyFixture::lan().with(|w| {
         let egress = w.first();
         (egress.rtt, egress.counted.received, egress.counted.lost) = (None, 0, egress.counted.asked);
     })
 }
 
-fn thrown(arrived: u64) -> Ways {
-    Ways::lan().with(|w| {
+fn thrown(arrived: u64) -> LatencyFixture {
+    LatencyFixture::lan().with(|w| {
         w.plan.mode = LatencyMode::Throughput;
         let egress = w.first();
         (egress.rtt, egress.counted.asked, egress.counted.received) = (None, 0, 0);
@@ -142,15 +151,15 @@ fn thrown(arrived: u64) -> Ways {
     })
 }
 
-fn lost(count: u64) -> Ways {
-    Ways::lan().with(|w| {
+fn lost(count: u64) -> LatencyFixture {
+    LatencyFixture::lan().with(|w| {
         w.first().counted.lost = count;
         w.first().counted.received -= count;
     })
 }
 
-fn hiccups(count: u64, micros: u64) -> Ways {
-    Ways::lan().with(|w| {
+fn hiccups(count: u64, micros: u64) -> LatencyFixture {
+    LatencyFixture::lan().with(|w| {
         w.noise.hiccups = count;
         w.noise.hiccup_total = Nanos::from_micros(count * micros);
         w.noise.hiccup_worst = Nanos::from_micros(2 * micros);
@@ -158,12 +167,12 @@ fn hiccups(count: u64, micros: u64) -> Ways {
 }
 
 /// A tenth of the messages was sent late.
-fn late() -> Ways {
-    Ways::lan().with(|w| w.first().counted.behind = 20_000)
+fn late() -> LatencyFixture {
+    LatencyFixture::lan().with(|w| w.first().counted.behind = 20_000)
 }
 
 /// The wait in this sender makes the median.
-fn late_median() -> Ways {
+fn late_median() -> LatencyFixture {
     late()
         .with(|w| w.first().service = Some(times([1, 2, 3, 4, 5, 6, 7], 200_000)))
         .with(far_median)
@@ -171,27 +180,27 @@ fn late_median() -> Ways {
 }
 
 /// Round trips of half a millisecond and more from when they were due.
-fn far_median(w: &mut Ways) {
+fn far_median(w: &mut LatencyFixture) {
     w.first().rtt = Some(times([500, 600, 700, 800, 900, 950, 990], 200_000));
 }
 
 /// A round trip that goes from 1 ms to so many after four seconds.
-fn shifted(to: u64) -> Ways {
+fn shifted(to: u64) -> LatencyFixture {
     let shift =
         LevelShift { at: Nanos::from_secs(4), from: Nanos::from_millis(1), to: Nanos::from_millis(to) };
-    Ways::lan().with(|w| w.first().shifts = vec![shift])
+    LatencyFixture::lan().with(|w| w.first().shifts = vec![shift])
 }
 
 /// A silence in which so many messages in a row were lost in so many milliseconds.
-fn mute(millis: u64, lost: u64) -> Ways {
+fn mute(millis: u64, lost: u64) -> LatencyFixture {
     let (at, length) = (Nanos::from_secs(1), Nanos::from_millis(millis));
     let silence = Silence { at, length, ended: true, missing: Some(lost) };
-    Ways::lan().with(|w| (w.first().silence, w.first().counted.lost) = (Some(silence), lost))
+    LatencyFixture::lan().with(|w| (w.first().silence, w.first().counted.lost) = (Some(silence), lost))
 }
 
 #[test]
 fn of_the_fixtures_only_the_firewall_has_a_far_outlier() {
-    let run = Ways::fixtures().run();
+    let run = LatencyFixture::fixtures().run();
     assert_eq!(run.findings.len(), 1, "{:#?}", run.findings);
     let finding = &run.findings[0];
     assert_eq!(
@@ -252,7 +261,7 @@ fn under_load_the_load_is_the_answer_and_an_idle_outlier_a_remark() {
 #[test]
 fn the_hosts_own_far_ones_do_not_make_the_paths_worse() {
     let mut fixture = far(50_000, Cause::Host);
-    let path = Outlier { at: Nanos(0), rtt: Nanos::from_millis(2), host: Nanos(0), cause: Cause::Path };
+    let path = Outlier { at: Nanos::ZERO, rtt: Nanos::from_millis(2), host: Nanos::ZERO, cause: Cause::Path };
     fixture.first().outliers.push(path);
     assert_eq!(find(&fixture.run(), "rtt-outliers").unwrap().severity, Severity::Info);
 }
@@ -265,9 +274,9 @@ fn a_histogram_counts_the_far_ones() {
     histogram.record_n(4_000_000, 1);
     let mut far = egress_result("far", histogram.distribution().unwrap());
     far.histogram = Some(histogram.to_v2_base64());
-    let path = Outlier { at: Nanos(0), rtt: Nanos(3_000_000), host: Nanos(0), cause: Cause::Path };
+    let path = Outlier { at: Nanos::ZERO, rtt: Nanos::from_millis(3), host: Nanos::ZERO, cause: Cause::Path };
     far.outliers = vec![path; 10];
-    let run = Ways::with_egress_paths(vec![far]).run();
+    let run = LatencyFixture::with_egress_paths(vec![far]).run();
     let finding = find(&run, "rtt-outliers").unwrap();
     assert_eq!(finding.evidence["far_count"], 10);
     assert!(finding.title.starts_with("10 of 10\u{a0}000 round trips to far.example"), "{}", finding.title);
@@ -318,7 +327,7 @@ fn several_outages_are_one_finding_with_their_sum() {
         ended: true,
         missing: Some(15),
     };
-    let run = Ways::lan()
+    let run = LatencyFixture::lan()
         .with(|w| (w.first().outages, w.first().counted.lost) = (vec![at(1), at(4), at(7)], 45))
         .run();
     let outage = find(&run, "outage").unwrap();
@@ -352,7 +361,7 @@ fn two_busy_loops_beside_a_clean_path_degrade_nothing() {
         let wait = if number % 2 == 0 { WaitMode::Spin } else { WaitMode::Block };
         let far = Nanos::from_millis(4 + number % 60);
         let cause = if number % 3 == 0 { Cause::Host } else { Cause::Unknown };
-        let run = Ways::lan().longest(far, cause).with(|w| {
+        let run = LatencyFixture::lan().longest(far, cause).with(|w| {
             w.plan.wait = wait;
             w.plan.rate = Some(PacketRate(20_000));
             w.noise.others_share = 0.6 + (number % 40) as f64 / 100.0;
@@ -370,15 +379,18 @@ fn two_busy_loops_beside_a_clean_path_degrade_nothing() {
 #[test]
 fn hiccups_between_messages_hit_none() {
     // 93 hiccups in ten seconds beside 200 round trips of 20 µs: 0.11 % of the time, not half of the round trips.
-    let few = Ways::with_egress_paths(vec![egress_result("far", times([18, 20, 22, 30, 60, 150, 400], 200))]);
+    let few = LatencyFixture::with_egress_paths(vec![egress_result(
+        "far",
+        times([18, 20, 22, 30, 60, 150, 400], 200),
+    )]);
     let run = few.with(|w| (w.noise.hiccups, w.noise.hiccup_total) = (93, Nanos::from_micros(9_300))).run();
     let noise = find(&run, "host-noise").unwrap();
     assert_eq!(noise.evidence["round_trips_hit_share"], 0.001_116);
 }
 
 #[test]
-fn each_way_has_findings_of_its_own() {
-    let run = Ways::fixtures()
+fn each_path_has_findings_of_its_own() {
+    let run = LatencyFixture::fixtures()
         .with(|w| w.egress_paths.iter_mut().for_each(|egress| egress.counted.lost = 10))
         .run();
     let egress_paths: Vec<_> =
@@ -388,19 +400,19 @@ fn each_way_has_findings_of_its_own() {
 
 #[test]
 fn loss_in_one_direction_names_it() {
-    let one = |up, down| {
+    let losing = |up, down| {
         let run = lost(400)
             .with(|w| (w.first().counted.lost_up, w.first().counted.lost_down) = (Some(up), Some(down)));
         find(&run.run(), "path-loss").unwrap().direction
     };
-    assert_eq!(one(400, 0), Some(Direction::Up));
-    assert_eq!(one(0, 400), Some(Direction::Down));
-    assert_eq!(one(100, 300), None);
+    assert_eq!(losing(400, 0), Some(Direction::Up));
+    assert_eq!(losing(0, 400), Some(Direction::Down));
+    assert_eq!(losing(100, 300), None);
 }
 
 #[test]
-fn both_ways_at_once_speaks_only_when_neither_alone_does() {
-    let mut fixture = Ways::lan().load(Directions::Up, 10, 120);
+fn both_directions_at_once_speaks_only_when_neither_alone_does() {
+    let mut fixture = LatencyFixture::lan().load(Directions::Up, 10, 120);
     let both = fixture.loaded.as_mut().unwrap().phases[1].clone();
     fixture
         .loaded
@@ -420,19 +432,19 @@ fn verdict(run: &Run) -> (Status, &str) {
 
 #[test]
 fn a_healthy_run_is_a_sentence() {
-    let run = Ways::lan().run();
+    let run = LatencyFixture::lan().run();
     assert_eq!(run.findings, []);
     let text = "The round trip to far.example takes 20.0 µs (median of 200\u{a0}000; 99 % within 30.0 µs).";
     assert_eq!(verdict(&run), (Status::Ok, text));
 }
 
 #[test]
-fn silence_is_void_and_of_several_ways_a_problem() {
+fn silence_is_void_and_of_several_paths_a_problem() {
     let run = silent().run();
     let text = "Nothing was measured: no reply came to any of 200\u{a0}000 messages to far.example.";
     assert_eq!(verdict(&run), (Status::Void, text));
     let dead = silent().egress_paths.remove(0);
-    let run = Ways::fixtures().with(|w| w.egress_paths.push(dead)).run();
+    let run = LatencyFixture::fixtures().with(|w| w.egress_paths.push(dead)).run();
     assert_eq!(run.verdict.status, Status::Problem);
     assert!(
         run.verdict.text.ends_with("No reply came to any of 200\u{a0}000 messages by far."),
@@ -447,7 +459,7 @@ fn a_failure_before_any_reply_is_void_and_after_it_is_not() {
     let outcome = || Outcome::Failed { reason: "far: refused".into() };
     let run = silent().with(|w| w.outcome = outcome()).run();
     assert_eq!(verdict(&run), (Status::Void, "Nothing was measured: far: refused."));
-    let run = Ways::lan().with(|w| w.outcome = outcome()).run();
+    let run = LatencyFixture::lan().with(|w| w.outcome = outcome()).run();
     assert_eq!(run.verdict.status, Status::Degraded);
     assert!(run.verdict.text.ends_with("Then it broke off: far: refused."), "{}", run.verdict.text);
 }
@@ -455,7 +467,7 @@ fn a_failure_before_any_reply_is_void_and_after_it_is_not() {
 #[test]
 fn figures_of_any_size_are_borne() {
     for number in [0, 1, u64::MAX / 2, u64::MAX] {
-        let run = Ways::lan().load(Directions::Up, 1, 2).with(|w| {
+        let run = LatencyFixture::lan().load(Directions::Up, 1, 2).with(|w| {
             let egress = w.first();
             let rtt = egress.rtt.as_mut().unwrap();
             (rtt.count, rtt.p50, rtt.p90, rtt.p99, rtt.max) =
@@ -485,7 +497,8 @@ fn figures_of_any_size_are_borne() {
 fn a_floor_above_the_usual_round_trip_was_spoiled_and_is_withheld() {
     let floor = |least| {
         let rtt = times([least, least + 5, least + 10, 90, 91, 92, 93], 1000);
-        let run = Ways::lan().with(|w| w.floor = Some(Floor { rtt, wait: WaitMode::Spin })).run();
+        let run =
+            LatencyFixture::lan().with(|w| w.floor = Some(ToolBaseline { rtt, wait: WaitMode::Spin })).run();
         run.summary.tool_floor.map(|floor| floor.min)
     };
     // The LAN's median is 20 µs.
@@ -517,11 +530,11 @@ fn messages_sent_late_are_a_note_and_their_median_is_withheld() {
 #[test]
 fn the_queue_under_load_has_its_limit_and_its_place() {
     let shaped = |capped_load| {
-        let mut ways = Ways::lan().load(Directions::Up, 10, 70);
-        let phase = &mut ways.loaded.as_mut().unwrap().phases[1];
+        let mut fixture = LatencyFixture::lan().load(Directions::Up, 10, 70);
+        let phase = &mut fixture.loaded.as_mut().unwrap().phases[1];
         (phase.up, phase.mss) = (Some(BitRate(47_000_000)), Some(1448));
-        ways.load_probing = capped_load;
-        ways.run()
+        fixture.load_probing = capped_load;
+        fixture.run()
     };
     let run = shaped(Some(capped()));
     let limit = run.summary.loaded.as_ref().unwrap().phases[1].limit.clone().expect("a limit");

@@ -172,12 +172,12 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("mss-clamped", "the kernel believes in a smaller path", || {
         segments(1200).with(|s| s.up.cached_mtu = Some(1252)).run()
     }),
-    raises("mtu-reduced", "a tunnel on the way", || Sizes::for_mtu(false, 1420).run()),
+    raises("mtu-reduced", "a tunnel on the path", || Sizes::for_mtu(false, 1420).run()),
     raises("mtu-reduced", "jumbo frames end", || {
         Sizes::clean(false).with(|s| s.up.interface_mtu = Some(9000)).run()
     }),
     spares("mtu-reduced", "a clean path", || Sizes::clean(false).run()),
-    spares("mtu-reduced", "a black hole, which says it all", || hole(BlackHoleCause::IcmpFiltered).run()),
+    spares("mtu-reduced", "a black hole, which explains it all", || hole(BlackHoleCause::IcmpFiltered).run()),
     spares("mtu-reduced", "larger packets were not tried", || {
         Sizes::for_mtu(false, 1420).with(|s| s.both(|one_way| one_way.bound = Bound::AtLeast)).run()
     }),
@@ -259,18 +259,18 @@ impl Sizes {
     }
 
     fn run(self) -> Run {
-        let asked = self.service.is_none();
+        let is_native = self.service.is_none();
         let result = PathResult {
             method: PathMethod::Native,
-            up: Some(self.up).filter(|_| asked),
-            down: self.down.filter(|_| asked),
+            up: Some(self.up).filter(|_| is_native),
+            down: self.down.filter(|_| is_native),
             service: self.service,
             echo_hole: self.echo_hole,
             unknown: self.unknown,
             elapsed: Nanos::from_millis(900),
             packets: 120,
         };
-        let finished = Finished { wall: WallTime(2), elapsed: Nanos(1), outcome: self.outcome };
+        let finished = Finished { wall: WallTime(2), elapsed: Nanos::from_nanos(1), outcome: self.outcome };
         run_of_events("1", "mtu", &[Event::Path(Box::new(result)), Event::Finished(finished)])
     }
 }
@@ -483,7 +483,7 @@ fn the_verdict_of_a_black_hole_names_band_cause_and_cure() {
 }
 
 #[test]
-fn a_black_hole_says_what_tcp_and_larger_datagrams_do() {
+fn a_black_hole_states_what_tcp_and_larger_datagrams_do() {
     let advice = |bend: fn(&mut Sizes)| {
         let run = hole(BlackHoleCause::IcmpFiltered).with(bend).run();
         find(&run, "mtu-black-hole").unwrap().advice.clone()
@@ -521,7 +521,7 @@ fn the_silent_one_of_two_limits_is_named_and_the_honest_one_is_not() {
 }
 
 #[test]
-fn a_link_too_small_for_ipv6_is_said_to_be_one_and_no_interface_loses_ipv6() {
+fn a_link_too_small_for_ipv6_is_reported_to_be_one_and_no_interface_loses_ipv6() {
     let silent = |s: &mut Sizes| {
         s.up.discovery = Discovery::Silent;
         s.up.black_hole = Some(BlackHole { first: 1201, last: 1500, cause: BlackHoleCause::Unknown });
@@ -547,7 +547,7 @@ fn a_link_too_small_for_ipv6_is_said_to_be_one_and_no_interface_loses_ipv6() {
 }
 
 #[test]
-fn echo_alone_does_not_tell_the_direction_and_the_verdict_says_so() {
+fn echo_alone_does_not_show_the_direction_and_the_verdict_reports_it() {
     let run = echoed(false).run();
     let found = find(&run, "mtu-black-hole").unwrap();
     assert_eq!((found.direction, found.severity), (None, Severity::Warning));
@@ -572,7 +572,7 @@ fn a_message_about_packets_that_cross_is_no_reason_for_a_smaller_mtu() {
 }
 
 #[test]
-fn a_stalled_connection_says_what_crosses_and_which_flow_it_was() {
+fn a_stalled_connection_states_what_crosses_and_which_flow_it_was() {
     let sizes = stalled(1500).with(|s| {
         s.up.flow = Some(flow(Transport::Udp, 40_000));
         (s.tcp(Direction::Up).flow, s.tcp(Direction::Up).smaller_mss) =
@@ -636,7 +636,7 @@ fn a_clamp_that_fits_is_a_remark_and_one_that_costs_a_warning() {
 }
 
 #[test]
-fn nothing_found_out_is_void_and_says_why() {
+fn nothing_found_out_is_void_and_states_why() {
     let unknown = |s: &mut Sizes| {
         s.both(|one_way| {
             (one_way.path_mtu, one_way.bound, one_way.max_udp_payload) = (None, Bound::Unknown, None)
@@ -674,7 +674,8 @@ fn a_service_is_reported_by_its_limit() {
 fn one_way_is_reported_as_one_way() {
     let (status, text) = verdict(Sizes::clean(false).with(|s| s.down = None));
     assert_eq!(status, Status::Ok);
-    let start = "Packets of up to 1500 bytes cross up (UDP payloads of 1472); the way down is not known.";
+    let start =
+        "Packets of up to 1500 bytes cross up (UDP payloads of 1472); the direction down is not known.";
     assert!(text.starts_with(start), "{text}");
 }
 

@@ -1,6 +1,6 @@
 //! Reachability: a run in which each rule must be raised and one in which it must not, and their texts.
 
-use crate::egress::Ways;
+use crate::egress::LatencyFixture;
 use crate::rules::{Scenario, find, raises, spares};
 use model::event::Event;
 use model::finding::{Severity, Status};
@@ -119,12 +119,12 @@ fn hop(address: &str, before: NeighbourState, changes: &[(u64, NeighbourState)])
     NextHop::judge(place, (before, after), &changes, Nanos::from_secs(60))
 }
 
-fn of(reach: Reach) -> Run {
+fn run_of_reach(reach: Reach) -> Run {
     run_of_events("1", "measure", &[Event::Reach(Box::new(reach))])
 }
 
 fn hops(next_hops: &[NextHop]) -> Run {
-    of(Reach { next_hops: next_hops.to_vec(), ..Reach::default() })
+    run_of_reach(Reach { next_hops: next_hops.to_vec(), ..Reach::default() })
 }
 
 /// The run's own IPv4, and the result for IPv6 addresses.
@@ -143,7 +143,7 @@ fn reach(used: Contact, others: &[Contact]) -> Reach {
 }
 
 fn families(used: Contact, others: &[Contact]) -> Run {
-    of(reach(used, others))
+    run_of_reach(reach(used, others))
 }
 
 /// Probes of two sizes: all cross up, so many of them down.
@@ -158,7 +158,7 @@ fn probed(sent: u32, down: u32) -> Run {
 
 /// No reply to twenty messages, so many of them lost on the path down.
 fn latency(lost_down: u64) -> Run {
-    let fixture = Ways::lan().with(|directions| {
+    let fixture = LatencyFixture::lan().with(|directions| {
         let counted = &mut directions.first().counted;
         (counted.sent, counted.asked, counted.received, counted.lost) = (20, 20, 0, 20);
         (counted.lost_up, counted.lost_down) = (Some(20 - lost_down), Some(lost_down));

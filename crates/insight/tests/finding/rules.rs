@@ -39,10 +39,10 @@ const SCENARIOS: &[Scenario] = &[
         Fixture::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos::from_millis(1)).run()
     }),
     raises("contradictory-figures", "ten seconds of sending arrive for months", || {
-        Fixture::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos(1 << 53)).run()
+        Fixture::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos::from_nanos(1 << 53)).run()
     }),
     raises("contradictory-figures", "somebody sent for months in a test of ten seconds", || {
-        Fixture::tcp().with(|s| s.sender.streams[0].elapsed = Nanos(1 << 53)).down()
+        Fixture::tcp().with(|s| s.sender.streams[0].elapsed = Nanos::from_nanos(1 << 53)).down()
     }),
     raises("contradictory-figures", "iPerf3: twice as much arrived", || {
         let fixture = Fixture::tcp().with(|s| s.plan.protocol = ProtocolName::Iperf3);
@@ -59,7 +59,10 @@ const SCENARIOS: &[Scenario] = &[
         fixture.with(|s| s.receive_end().streams[0].bytes.0 += 1 << 20).run()
     }),
     spares("contradictory-figures", "a little arrived early, the rest was lost", || {
-        Fixture::udp().with(|s| s.deliver(9)).with(|s| s.receive_end().streams[0].elapsed = Nanos(5)).run()
+        Fixture::udp()
+            .with(|s| s.deliver(9))
+            .with(|s| s.receive_end().streams[0].elapsed = Nanos::from_nanos(5))
+            .run()
     }),
     raises("dead-flows", "another local port was answered", || warned("dead-flows")),
     spares("dead-flows", "another warning", || warned("udp-unreachable")),
@@ -155,7 +158,9 @@ const SCENARIOS: &[Scenario] = &[
     spares("path-loss", "TCP sends 2 % again that had arrived", || reordered_tcp(20_000, 19_000).run()),
     spares("path-loss", "0.05 %", || lossy(500).run()),
     spares("path-loss", "the same loss in the receiving socket", || socket_drops(2000).run()),
-    spares("path-loss", "fragments are dropped, which says it all", || Fixture::udp().large(8192, 0).run()),
+    spares("path-loss", "fragments are dropped, which explains it all", || {
+        Fixture::udp().large(8192, 0).run()
+    }),
     spares("path-loss", "TCP looks for the limit: 0.5 %", || {
         Fixture::tcp().with(|s| s.tcp_counters().retransmits = 5_000).run()
     }),
@@ -433,7 +438,7 @@ fn loaded(queue: u64, loss: f64, capped_packets: bool) -> Fixture {
         growth,
         growth_p10: growth,
         growth_first: growth,
-        spread: Nanos(0),
+        spread: Nanos::ZERO,
         growth_p98: growth,
         growth_max: growth,
         growth_at_loss: None,
@@ -675,7 +680,7 @@ fn a_receiver_that_takes_less_than_the_rate_that_was_tried_degrades_no_path() {
 }
 
 #[test]
-fn bbr_is_not_said_to_slow_down_for_each_loss() {
+fn bbr_is_not_reported_to_slow_down_for_each_loss() {
     let with = |congestion: &str| {
         let fixture = Fixture::tcp().with(|s| s.tcp_counters().retransmits = 20_000);
         fixture.with(|s| s.sender.datapath.congestion = Some(congestion.into())).run()

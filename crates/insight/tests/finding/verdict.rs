@@ -118,7 +118,7 @@ fn nothing_at_all_is_void() {
 }
 
 #[test]
-fn measure_says_what_the_path_carries_and_why_no_more() {
+fn measure_states_what_the_path_carries_and_why_no_more() {
     let mut probes = vec![Event::Probe(idle_rtt(10, 2))];
     probes.push(path(&largest(1472)));
     let verdict = measure(probes, vec![Fixture::tcp().run(), Fixture::tcp().down(), Fixture::udp().run()]);
@@ -127,7 +127,7 @@ fn measure_says_what_the_path_carries_and_why_no_more() {
         verdict.text,
         "The path transferred up 1.18 Gbit/s of TCP and 1.18 Gbit/s of UDP, down 1.18 Gbit/s of TCP. \
          The idle round trip takes 10.0 ms (median; 11.0 ms for the slowest of 98); 2 of 100 probes had no answer. \
-         The largest UDP payload that crosses in one piece is 1472 bytes in each direction. \
+         The largest UDP payload that crosses unfragmented is 1472 bytes in each direction. \
          Neither end set the limit: the path between did, or the link, whose speed is not known (`--link 10G`)."
     );
 }

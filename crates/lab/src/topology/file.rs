@@ -106,7 +106,7 @@ fn expect(expect: &mut Expect, mut table: Table<'_>) {
                 Some("ipv4") => expect.reachable[0] = true,
                 Some("ipv6") => expect.reachable[1] = true,
                 Some(other) => {
-                    value.wrong::<()>(format!("`{other}` is no family: write \"ipv4\" or \"ipv6\""));
+                    value.wrong::<()>(format!("`{other}` is not a family: write \"ipv4\" or \"ipv6\""));
                 }
                 None => {}
             }

@@ -37,7 +37,8 @@ pub(super) fn add<W: Write>(archive: &mut Archive<W>, from: &Path, to: &Path) ->
     let Some(loader) = elf.interpreter().during("read", from.display())? else { return Ok(()) };
     for library in libraries(&loader, from).map_err(|error| refused(error.to_string()))? {
         let file = File::open(&library).during("open", library.display())?;
-        let elf = Elf::read(&file).ok_or_else(|| refused(format!("{} is no library", library.display())))?;
+        let elf =
+            Elf::read(&file).ok_or_else(|| refused(format!("{} is not a library", library.display())))?;
         add_without_sections(archive, &file, &elf, &library).during("copy", library.display())?;
     }
     Ok(())

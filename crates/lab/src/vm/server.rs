@@ -114,7 +114,7 @@ impl Seat {
             .and_then(|()| client.set_write_timeout(None))
             .map_err(unreadable)?;
         let frame = Frame::read(&mut client).map_err(unreadable)?;
-        let frame = frame.filter(|frame| frame.kind == Kind::Start).ok_or("this is no order")?;
+        let frame = frame.filter(|frame| frame.kind == Kind::Start).ok_or("this is not an order")?;
         client.set_read_timeout(None).map_err(unreadable)?;
         let request: CommandRequest =
             serde_json::from_slice(&frame.payload).map_err(|error| error.to_string())?;

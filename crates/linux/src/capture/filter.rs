@@ -46,7 +46,7 @@ pub(super) fn of_peer(peer: IpAddr, snap: u32) -> Vec<libc::sock_filter> {
         IpAddr::V6(address) => {
             let version = || vec![byte(0, 0xf0, 0x60)];
             let octets = address.octets();
-            let words = |at: u32| {
+            let address_at = |at: u32| {
                 let quads = (0..).zip(octets.as_chunks::<4>().0);
                 let test = |(i, quad): (u32, &[u8; 4])| word(at + i * 4, u32::from_be_bytes(*quad));
                 quads.map(test).collect::<Vec<_>>()
@@ -54,9 +54,9 @@ pub(super) fn of_peer(peer: IpAddr, snap: u32) -> Vec<libc::sock_filter> {
             // Errors have types below 128.
             let icmp = vec![byte(6, 0xff, 58), byte(40, 0x80, 0)];
             vec![
-                [version(), words(8)].concat(),
-                [version(), words(24)].concat(),
-                [version(), icmp, words(72)].concat(),
+                [version(), address_at(8)].concat(),
+                [version(), address_at(24)].concat(),
+                [version(), icmp, address_at(72)].concat(),
             ]
         }
     };

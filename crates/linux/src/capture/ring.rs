@@ -74,8 +74,8 @@ impl Ring {
         let blocks = usize::try_from(memory.0).unwrap_or(usize::MAX).div_ceil(block).clamp(1, MOST_BLOCKS);
         set_int(fd, Opt(libc::SOL_PACKET, 10, "PACKET_VERSION"), 2)?;
         // `struct tpacket_req3`: size and number of blocks, of frames; time to hand over; private bytes; features.
-        let words = [block, blocks, FRAME, blocks * (block / FRAME), HAND_OVER_MS, 0, 0];
-        let request: Vec<u8> = words.iter().flat_map(|word| (*word as u32).to_ne_bytes()).collect();
+        let fields = [block, blocks, FRAME, blocks * (block / FRAME), HAND_OVER_MS, 0, 0];
+        let request: Vec<u8> = fields.iter().flat_map(|word| (*word as u32).to_ne_bytes()).collect();
         set_raw(fd, Opt(libc::SOL_PACKET, 5, "PACKET_RX_RING"), &request)?;
         let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
         // SAFETY: maps new memory at a place of the kernel's choice.

@@ -31,7 +31,7 @@ fn take(captor: &mut Captor, mut enough: impl FnMut(&Frame<'_>) -> bool) -> usiz
 }
 
 #[test]
-fn a_datagram_over_loopback_is_seen_once_and_cut_at_the_snap_length() {
+fn a_datagram_over_loopback_is_captured_once_and_cut_at_the_snap_length() {
     for (host, header) in [("127.0.0.53", 28), ("::1", 48)] {
         let Some(mut captor) = capture(host) else { return };
         assert_eq!(captor.layer(), LinkLayer::Loopback);

@@ -47,9 +47,9 @@ impl<'a> Ethtool<'a> {
         let mut settings = request(GLINKSETTINGS, LINK_SETTINGS);
         self.ask(&mut settings).ok()?;
         // The first answer only contains, as a negative number, how many words the bit maps behind need.
-        let words = usize::from(settings[LINK_MODE_WORDS].cast_signed().unsigned_abs());
-        let mut settings = request(GLINKSETTINGS, LINK_SETTINGS + words * 3 * 4);
-        settings[LINK_MODE_WORDS] = u8::try_from(words).ok()?;
+        let count = usize::from(settings[LINK_MODE_WORDS].cast_signed().unsigned_abs());
+        let mut settings = request(GLINKSETTINGS, LINK_SETTINGS + count * 3 * 4);
+        settings[LINK_MODE_WORDS] = u8::try_from(count).ok()?;
         self.ask(&mut settings).ok()?;
         Some(settings)
     }

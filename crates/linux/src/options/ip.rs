@@ -1,6 +1,6 @@
 //! Options of IPv4 and IPv6 alike; on an IPv6 socket both are set, because it may carry IPv4-mapped traffic.
 
-use super::{Opt, asked, set_int, set_raw, set_v4_int};
+use super::{Opt, named, set_int, set_raw, set_v4_int};
 use crate::error::Result;
 use crate::sockaddr;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
@@ -34,9 +34,9 @@ pub enum MtuDiscovery {
 /// The errors of `setsockopt(2)`.
 pub fn set_tos(fd: &impl AsFd, tos: u8) -> Result<()> {
     if is_v6(fd) {
-        asked("set IPV6_TCLASS on", fd, sockopt::set_ipv6_tclass(fd, tos.into()))?;
+        named("set IPV6_TCLASS on", fd, sockopt::set_ipv6_tclass(fd, tos.into()))?;
     }
-    asked("set IP_TOS on", fd, sockopt::set_ip_tos(fd, tos))
+    named("set IP_TOS on", fd, sockopt::set_ip_tos(fd, tos))
 }
 
 /// The byte of [`set_tos`], from the family the socket talks.
@@ -45,9 +45,9 @@ pub fn set_tos(fd: &impl AsFd, tos: u8) -> Result<()> {
 /// The errors of `getsockopt(2)`.
 pub fn tos(fd: &impl AsFd) -> Result<u8> {
     if talks_v6(fd) {
-        return asked("read IPV6_TCLASS of", fd, sockopt::ipv6_tclass(fd)).map(|class| (class & 0xff) as u8);
+        return named("read IPV6_TCLASS of", fd, sockopt::ipv6_tclass(fd)).map(|class| (class & 0xff) as u8);
     }
-    asked("read IP_TOS of", fd, sockopt::ip_tos(fd))
+    named("read IP_TOS of", fd, sockopt::ip_tos(fd))
 }
 
 /// Sets the interface, by its address, that packets to IPv4 groups leave through (`IP_MULTICAST_IF`).
@@ -55,7 +55,7 @@ pub fn tos(fd: &impl AsFd) -> Result<u8> {
 /// # Errors
 /// `EADDRNOTAVAIL` for an address that is not this host's; else what `setsockopt(2)` gives.
 pub fn set_multicast_interface(fd: &impl AsFd, address: Ipv4Addr) -> Result<()> {
-    asked("set IP_MULTICAST_IF on", fd, sockopt::set_ip_multicast_if(fd, &address))
+    named("set IP_MULTICAST_IF on", fd, sockopt::set_ip_multicast_if(fd, &address))
 }
 
 /// Sets the path MTU mode.
@@ -74,11 +74,11 @@ pub(crate) fn set_family_mtu_discovery(fd: &impl AsFd, ipv6: bool, mode: MtuDisc
     match ipv6 {
         true => {
             let mode = Ipv6PathMtuDiscovery::from_raw(mode as i32);
-            asked("set IPV6_MTU_DISCOVER on", fd, sockopt::set_ipv6_mtu_discover(fd, mode))
+            named("set IPV6_MTU_DISCOVER on", fd, sockopt::set_ipv6_mtu_discover(fd, mode))
         }
         false => {
             let mode = Ipv4PathMtuDiscovery::from_raw(mode as i32);
-            asked("set IP_MTU_DISCOVER on", fd, sockopt::set_ip_mtu_discover(fd, mode))
+            named("set IP_MTU_DISCOVER on", fd, sockopt::set_ip_mtu_discover(fd, mode))
         }
     }
 }
@@ -90,8 +90,8 @@ pub(crate) fn set_family_mtu_discovery(fd: &impl AsFd, ipv6: bool, mode: MtuDisc
 pub fn mtu_discovery(fd: &impl AsFd) -> Result<Option<MtuDiscovery>> {
     use MtuDiscovery::{Do, Dont, Interface, Omit, Probe, Want};
     let mode = match talks_v6(fd) {
-        true => asked("read IPV6_MTU_DISCOVER of", fd, sockopt::ipv6_mtu_discover(fd))?.as_raw(),
-        false => asked("read IP_MTU_DISCOVER of", fd, sockopt::ip_mtu_discover(fd))?.as_raw(),
+        true => named("read IPV6_MTU_DISCOVER of", fd, sockopt::ipv6_mtu_discover(fd))?.as_raw(),
+        false => named("read IP_MTU_DISCOVER of", fd, sockopt::ip_mtu_discover(fd))?.as_raw(),
     };
     Ok([Dont, Want, Do, Probe, Interface, Omit].into_iter().find(|&known| known as i32 == mode))
 }
@@ -103,8 +103,8 @@ pub fn mtu_discovery(fd: &impl AsFd) -> Result<Option<MtuDiscovery>> {
 /// `ENOTCONN` when the socket is not connected.
 pub fn path_mtu(fd: &impl AsFd) -> Result<Bytes> {
     let mtu = match talks_v6(fd) {
-        true => asked("read IPV6_MTU of", fd, sockopt::ipv6_mtu(fd)),
-        false => asked("read IP_MTU of", fd, sockopt::ip_mtu(fd)),
+        true => named("read IPV6_MTU of", fd, sockopt::ipv6_mtu(fd)),
+        false => named("read IP_MTU of", fd, sockopt::ip_mtu(fd)),
     }?;
     Ok(Bytes(mtu.into()))
 }
@@ -149,7 +149,7 @@ pub fn set_receive_fragment_size(fd: &impl AsFd, on: bool) -> Result<()> {
 /// `EINVAL` for 0.
 pub fn set_hops(fd: &impl AsFd, hops: u8) -> Result<()> {
     if is_v6(fd) {
-        asked("set IPV6_UNICAST_HOPS on", fd, sockopt::set_ipv6_unicast_hops(fd, Some(hops)))?;
+        named("set IPV6_UNICAST_HOPS on", fd, sockopt::set_ipv6_unicast_hops(fd, Some(hops)))?;
     }
     set_v4_int(fd, IP_TTL, hops.into())
 }
@@ -168,7 +168,7 @@ pub fn set_fragment_mtu(fd: &impl AsFd, mtu: u32) -> Result<()> {
 /// # Errors
 /// The errors of `setsockopt(2)`, also on an IPv4 socket.
 pub fn set_v6_only(fd: &impl AsFd, on: bool) -> Result<()> {
-    asked("set IPV6_V6ONLY on", fd, sockopt::set_ipv6_v6only(fd, on))
+    named("set IPV6_V6ONLY on", fd, sockopt::set_ipv6_v6only(fd, on))
 }
 
 /// Leases the IPv6 flow `label` (20 bits) towards `peer` and lets the socket send it. To be done before the connect,

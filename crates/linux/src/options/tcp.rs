@@ -1,7 +1,7 @@
 //! Options of TCP, and the amount of written data that is still in flight or unsent.
 
 use super::describe;
-use super::{Opt, asked, get_int, get_raw, set_int};
+use super::{Opt, get_int, get_raw, named, set_int};
 use crate::error::{Named, Result, check};
 use rustix::net::sockopt;
 use std::os::fd::{AsFd, AsRawFd};
@@ -13,7 +13,7 @@ use units::{Bytes, Nanos};
 /// # Errors
 /// The errors of `getsockopt(2)`.
 pub fn congestion(fd: &impl AsFd) -> Result<String> {
-    asked("read TCP_CONGESTION of", fd, sockopt::tcp_congestion(fd))
+    named("read TCP_CONGESTION of", fd, sockopt::tcp_congestion(fd))
 }
 
 /// Chooses the congestion control.
@@ -21,7 +21,7 @@ pub fn congestion(fd: &impl AsFd) -> Result<String> {
 /// # Errors
 /// `ENOENT` when the kernel has none of that name, `EPERM` when it is not allowed without privilege.
 pub fn set_congestion(fd: &impl AsFd, name: &str) -> Result<()> {
-    asked("set TCP_CONGESTION on", fd, sockopt::set_tcp_congestion(fd, name))
+    named("set TCP_CONGESTION on", fd, sockopt::set_tcp_congestion(fd, name))
 }
 
 /// The congestion controls the kernel has loaded; others may be loaded on demand.
@@ -79,7 +79,7 @@ pub fn set_unsent_limit(fd: &impl AsFd, limit: Bytes) -> Result<()> {
 /// # Errors
 /// The errors of `setsockopt(2)`.
 pub fn set_nodelay(fd: &impl AsFd, on: bool) -> Result<()> {
-    asked("set TCP_NODELAY on", fd, sockopt::set_tcp_nodelay(fd, on))
+    named("set TCP_NODELAY on", fd, sockopt::set_tcp_nodelay(fd, on))
 }
 
 /// Gives the connection up when sent data stays unacknowledged for `span`, cut to milliseconds
@@ -89,7 +89,7 @@ pub fn set_nodelay(fd: &impl AsFd, on: bool) -> Result<()> {
 /// The errors of `setsockopt(2)`.
 pub fn set_user_timeout(fd: &impl AsFd, span: Nanos) -> Result<()> {
     let span = saturate(span.0 / 1_000_000);
-    asked("set TCP_USER_TIMEOUT on", fd, sockopt::set_tcp_user_timeout(fd, span))
+    named("set TCP_USER_TIMEOUT on", fd, sockopt::set_tcp_user_timeout(fd, span))
 }
 
 /// The longest time between two retransmissions of the same data (`TCP_RTO_MAX_MS`), from one second on.
@@ -124,10 +124,10 @@ pub fn set_linear_timeouts(fd: &impl AsFd, on: bool) -> Result<()> {
 /// The errors of `setsockopt(2)`.
 pub fn set_keepalive(fd: &impl AsFd, idle: Nanos, interval: Nanos, count: u8) -> Result<()> {
     let seconds = |span: Nanos| Duration::from_secs((span.0 / 1_000_000_000).clamp(1, 32767));
-    asked("set SO_KEEPALIVE on", fd, sockopt::set_socket_keepalive(fd, true))?;
-    asked("set TCP_KEEPIDLE on", fd, sockopt::set_tcp_keepidle(fd, seconds(idle)))?;
-    asked("set TCP_KEEPINTVL on", fd, sockopt::set_tcp_keepintvl(fd, seconds(interval)))?;
-    asked("set TCP_KEEPCNT on", fd, sockopt::set_tcp_keepcnt(fd, count.clamp(1, 127).into()))
+    named("set SO_KEEPALIVE on", fd, sockopt::set_socket_keepalive(fd, true))?;
+    named("set TCP_KEEPIDLE on", fd, sockopt::set_tcp_keepidle(fd, seconds(idle)))?;
+    named("set TCP_KEEPINTVL on", fd, sockopt::set_tcp_keepintvl(fd, seconds(interval)))?;
+    named("set TCP_KEEPCNT on", fd, sockopt::set_tcp_keepcnt(fd, count.clamp(1, 127).into()))
 }
 
 /// Makes closing the socket drop unsent data and reset the connection (`SO_LINGER` of zero), so that neither end
@@ -136,7 +136,7 @@ pub fn set_keepalive(fd: &impl AsFd, idle: Nanos, interval: Nanos, count: u8) ->
 /// # Errors
 /// The errors of `setsockopt(2)`.
 pub fn set_reset_on_close(fd: &impl AsFd) -> Result<()> {
-    asked("set SO_LINGER on", fd, sockopt::set_socket_linger(fd, Some(Duration::ZERO)))
+    named("set SO_LINGER on", fd, sockopt::set_socket_linger(fd, Some(Duration::ZERO)))
 }
 
 /// Keeps the headers of arriving SYN segments (`TCP_SAVE_SYN`); to be set on the listener.

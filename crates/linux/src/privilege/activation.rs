@@ -17,7 +17,7 @@ use std::process;
 /// Each call gives descriptors of its own for the same sockets.
 ///
 /// # Errors
-/// When a descriptor promised is not open, or is no listening TCP socket: the unit is written wrongly.
+/// When a descriptor promised is not open, or is not a listening TCP socket: the unit is written wrongly.
 pub fn listeners() -> Result<Vec<TcpListener>> {
     let [owner, count] = ["LISTEN_PID", "LISTEN_FDS"].map(|name| env::var(name).ok());
     promised(owner.as_deref(), count.as_deref(), process::id()).map(listener).collect()
@@ -43,7 +43,7 @@ fn listener(given: RawFd) -> Result<TcpListener> {
     let listener = TcpListener::from(own);
     let is_listening = socket_acceptconn(&listener).map_err(|error| named(error.into()))?;
     if !is_listening || socket_protocol(&listener).map_err(|error| named(error.into()))? != Some(TCP) {
-        return Err(named(io::Error::new(io::ErrorKind::InvalidInput, "it is no listening TCP socket")));
+        return Err(named(io::Error::new(io::ErrorKind::InvalidInput, "it is not a listening TCP socket")));
     }
     listener.local_addr().named("ask the address of", || format!("descriptor {given}"))?;
     Ok(listener)
@@ -82,7 +82,7 @@ mod tests {
     fn anything_else_is_refused_by_name() {
         let udp = UdpSocket::bind("127.0.0.1:0").expect("loopback binds");
         let error = listener(udp.as_raw_fd()).expect_err("UDP does not listen");
-        assert!(error.to_string().ends_with("it is no listening TCP socket"), "{error}");
+        assert!(error.to_string().ends_with("it is not a listening TCP socket"), "{error}");
         let error = listener(RawFd::MAX).expect_err("no such descriptor is open");
         assert_eq!(error.errno(), Some(libc::EBADF), "{error}");
     }

@@ -45,7 +45,7 @@ fn tcp_connects_with_every_option() {
 }
 
 #[test]
-fn a_wildcard_listener_takes_both_families_unless_told_otherwise() {
+fn a_wildcard_listener_takes_both_families_unless_set_otherwise() {
     let listener = tcp_listen(address("[::]:0"), &TcpOptions::default(), 8).unwrap();
     let local = listener.local_addr().unwrap();
     for client in ["127.0.0.1", "::1"] {
@@ -84,7 +84,7 @@ fn a_silent_target_times_out() {
 }
 
 #[test]
-fn multipath_falls_back_or_says_that_it_is_not_there() {
+fn multipath_falls_back_or_states_that_it_is_not_there() {
     let wanted = TcpOptions { mptcp: true, ..TcpOptions::default() };
     match tcp_listen(address("127.0.0.1:0"), &wanted, 8) {
         Ok(listener) => {

@@ -51,9 +51,9 @@ pub(super) fn six(address: IpAddr) -> Ipv6Addr {
 
 /// Output of a tool in a namespace.
 pub(super) fn tool(namespace: &Namespace, line: &str) -> String {
-    let words: Vec<&str> = line.split(' ').collect();
-    let mut command = Command::new(words[0]);
-    command.args(&words[1..]);
+    let args: Vec<&str> = line.split(' ').collect();
+    let mut command = Command::new(args[0]);
+    command.args(&args[1..]);
     namespace.spawn_inside(&mut command).expect("the namespace is open");
     let output = command.output().unwrap_or_else(|error| panic!("{line}: {error}"));
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));

@@ -115,9 +115,9 @@ mod tests {
         let then = Some(Pace { frames: 5, interval_ps: 2000 });
         let burst = Burst { frames: 10, interval_ps: 1000, then, time: Nanos::MAX };
         assert_eq!([0, 9, 10, 11].map(|number| burst.due_ps(number)), [0, 9000, 10_000, 12_000]);
-        assert_eq!((burst.all_frames(), burst.needs()), (15, Nanos(20)));
+        assert_eq!((burst.all_frames(), burst.needs()), (15, Nanos::from_nanos(20)));
         let single = Burst { then: None, ..burst };
-        assert_eq!((single.due_ps(12), single.needs()), (12_000, Nanos(10)));
+        assert_eq!((single.due_ps(12), single.needs()), (12_000, Nanos::from_nanos(10)));
         assert_eq!(Burst { interval_ps: 0, ..single }.needs(), Nanos::MAX);
     }
 

@@ -36,7 +36,7 @@ pub struct Stream {
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Order {
+pub struct BenchRequest {
     /// For which test.
     pub test: Test,
     /// The frames to send.

@@ -177,8 +177,8 @@ impl Setup {
 
     /// The most bursts at the rate that this link carries, or that any does.
     fn bursts(&self, stream: &Stream) -> u32 {
-        let asked = self.max.map(Load::from);
-        let rates = [self.line_rate(stream).ok().flatten(), asked, Some(super::setup::MOST_LOAD)];
+        let requested = self.max.map(Load::from);
+        let rates = [self.line_rate(stream).ok().flatten(), requested, Some(super::setup::MOST_LOAD)];
         let rate = rates.into_iter().flatten().fold(f64::INFINITY, |least, load| least.min(load.0));
         self.burst_config(Load(rate)).most_trials()
     }

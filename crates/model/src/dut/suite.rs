@@ -20,7 +20,7 @@ mod service;
 pub use progress::Progress;
 
 use super::{
-    Action, LeftOut, Observation, Order, PlanRow, ServiceReport, Setup, SetupError, StreamReport, Test,
+    Action, BenchRequest, LeftOut, Observation, PlanRow, ServiceReport, Setup, SetupError, StreamReport, Test,
 };
 use crate::search::Load;
 use crate::units::Nanos;
@@ -73,10 +73,14 @@ impl Suite {
 
     /// The next request; `None` when all is done. The same until its observation is taken.
     #[must_use]
-    pub fn order(&self) -> Option<Order> {
+    pub fn next_request(&self) -> Option<BenchRequest> {
         let running = self.running.as_ref()?;
         let action = running.action(&self.setup)?;
-        Some(Order { test: running.tests[running.at].test, stream: running.row.stream.clone(), action })
+        Some(BenchRequest {
+            test: running.tests[running.at].test,
+            stream: running.row.stream.clone(),
+            action,
+        })
     }
 
     /// Takes what came of that order. Without effect when all is done.

@@ -276,7 +276,7 @@ pub struct LoadStep {
     pub ahead: Bytes,
     /// Share that came marked (CE).
     pub marked: f64,
-    /// Share that arrived after one which was sent later; of several flows this says nothing.
+    /// Share that arrived after one which was sent later; of several flows this shows nothing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reordered: f64,
     /// Share of the step's time in which the sender was delayed.
@@ -333,7 +333,7 @@ impl LoadProbing {
     }
 
     /// The steps of one purpose.
-    pub fn of(&self, purpose: Purpose) -> impl Iterator<Item = &LoadStep> {
+    pub fn for_purpose(&self, purpose: Purpose) -> impl Iterator<Item = &LoadStep> {
         self.steps.iter().filter(move |step| step.purpose == purpose)
     }
 }
@@ -370,7 +370,7 @@ mod tests {
         let all: Vec<Arrival> = (0..100).map(|index| arrival(index, 5_000 + i64::from(index))).collect();
         let step = StepReceived::from_arrivals(&all);
         assert_eq!((step.datagrams, step.late, step.late_sparse), (100, 54, 6));
-        assert_eq!(step.late_time, Nanos(59_000_059));
+        assert_eq!(step.late_time, Nanos::from_nanos(59_000_059));
         assert_eq!((step.transit_min, step.transit_max), (5_000, 5_099));
         assert_eq!(step.transit_at_loss, None, "numbers of sparse datagrams are no gaps");
         assert_eq!(step.sparse_first, Some(5_025));

@@ -247,7 +247,7 @@ mod tests {
             dropped: 0,
             unread: 0,
             complete: true,
-            elapsed: Nanos(1),
+            elapsed: Nanos::from_nanos(1),
             pcap: None,
         }
     }

@@ -38,7 +38,7 @@ fn the_slower_direction_counts() {
     let recovery = |change: fn(&mut Observation)| {
         let mut suite = Suite::new(&setup(&[Test::Recovery])).unwrap();
         let mut world = World { recovery: Nanos::from_millis(250), ..World::new(SHARP) };
-        while let Some(order) = suite.order() {
+        while let Some(order) = suite.next_request() {
             let mut observation = world.observe(&order);
             if order.test == Test::Recovery {
                 change(&mut observation);
@@ -82,7 +82,7 @@ fn a_device_that_stays_down_ends_its_resets() {
 fn what_cannot_be_done_is_left_out() {
     let mut suite = Suite::new(&setup(&[Test::Throughput, Test::Latency, Test::Mrr])).unwrap();
     let mut world = World::new(SHARP);
-    while let Some(order) = suite.order() {
+    while let Some(order) = suite.next_request() {
         if order.test == Test::Latency {
             suite.leave_out("the cat sat on the cable");
         } else {
@@ -94,7 +94,7 @@ fn what_cannot_be_done_is_left_out() {
     assert!(row.latency.is_empty() && row.mrr.is_some());
     let mut suite = Suite::new(&setup(&ALL)).unwrap();
     suite.leave_out("the MTU is too small");
-    assert_eq!((suite.order(), suite.left()), (None, Nanos::ZERO));
+    assert_eq!((suite.next_request(), suite.left()), (None, Nanos::ZERO));
     let row = suite.finish().0.remove(0);
     assert!(row.left_out.len() == ALL.len() && row.left_out.iter().all(|one| one.why.contains("MTU")));
 }
@@ -103,10 +103,10 @@ fn what_cannot_be_done_is_left_out() {
 fn a_flood_shows_why_nothing_can_be_measured() {
     let reply = |change: fn(&mut Observation)| {
         let mut suite = Suite::new(&setup(&[Test::Mrr, Test::FrameLoss])).unwrap();
-        let mut observation = World::new(SHARP).observe(&suite.order().unwrap());
+        let mut observation = World::new(SHARP).observe(&suite.next_request().unwrap());
         change(&mut observation);
         suite.take(&observation);
-        assert_eq!(suite.order(), None);
+        assert_eq!(suite.next_request(), None);
         let row = suite.finish().0.remove(0);
         assert_eq!((row.left_out.len(), row.flood), (2, observation.directions));
         row.left_out[1].why.clone()
@@ -123,7 +123,7 @@ fn progress_names_the_present_trial() {
     assert_eq!(suite.progress().to_string(), "IPv4 64: as fast as can be");
     let mut world = World::new(SHARP);
     let mut step = |suite: &mut Suite| {
-        let observation = world.observe(&suite.order().unwrap());
+        let observation = world.observe(&suite.next_request().unwrap());
         suite.take(&observation);
         suite.progress().to_string()
     };
@@ -146,7 +146,7 @@ fn a_benchmark_ended_in_the_middle() {
     let mut world = World::new(Kind::Buffered { capacity: 100_000.0, buffer: 100 });
     let mut suite = Suite::new(&setup).unwrap();
     let mut requests = Vec::new();
-    while let Some(order) = suite.order() {
+    while let Some(order) = suite.next_request() {
         suite.take(&world.observe(&order));
         requests.push(order);
     }
@@ -154,10 +154,14 @@ fn a_benchmark_ended_in_the_middle() {
         let mut world = World::new(Kind::Buffered { capacity: 100_000.0, buffer: 100 });
         let mut suite = Suite::new(&setup).unwrap();
         for expected in &requests[..end] {
-            assert_eq!(suite.order().as_ref(), Some(expected), "the same results give the same requests");
+            assert_eq!(
+                suite.next_request().as_ref(),
+                Some(expected),
+                "the same results give the same requests"
+            );
             suite.take(&world.observe(expected));
         }
-        let test = suite.order().unwrap().test;
+        let test = suite.next_request().unwrap().test;
         let begun = suite.progress().load.is_some();
         let (rows, service) = suite.finish();
         assert_eq!((rows.len(), service), (2, None));

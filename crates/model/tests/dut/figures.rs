@@ -262,7 +262,7 @@ fn of_repeated_searches_the_one_in_the_middle_stands() {
         let mut suite = Suite::new(&setup).unwrap();
         let mut world = World::new(Kind::Sharp { capacity: 1e6 });
         let mut devices = capacities.iter();
-        while let Some(order) = suite.order() {
+        while let Some(order) = suite.next_request() {
             if order.action.load().is_some_and(|load| load.0 > 1_488_000.0) {
                 world.kind = Kind::Sharp { capacity: *devices.next().unwrap() };
             }

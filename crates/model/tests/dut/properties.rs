@@ -174,7 +174,7 @@ proptest! {
         let mut suite = Suite::new(&setup).unwrap();
         let mut reply = reply.iter().cycle();
         let mut requests = 0;
-        while suite.order().is_some() {
+        while suite.next_request().is_some() {
             requests += 1;
             prop_assert!(requests <= most);
             let (left, _) = (suite.left(), suite.progress().to_string());

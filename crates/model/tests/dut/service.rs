@@ -105,7 +105,7 @@ fn a_rate_that_cannot_be_offered() {
 fn with_outages(setup: &Setup) -> ServiceReport {
     let mut suite = Suite::new(setup).expect("a good setup");
     let mut world = World::new(Kind::Sharp { capacity: 120_000.0 });
-    while let Some(order) = suite.order() {
+    while let Some(order) = suite.next_request() {
         let mut observation = world.observe(&order);
         let piece = suite.progress().trial.saturating_sub(6);
         if piece > 0 && piece.is_multiple_of(3) {
@@ -137,7 +137,7 @@ fn a_service_ended_in_the_middle_has_not_passed() {
     let mut suite = Suite::new(&setup()).unwrap();
     let mut world = World::new(Kind::Sharp { capacity: 120_000.0 });
     for _ in 0..8 {
-        let observation = world.observe(&suite.order().unwrap());
+        let observation = world.observe(&suite.next_request().unwrap());
         suite.take(&observation);
     }
     let (rows, report) = suite.finish();

@@ -2,7 +2,8 @@
 
 use crate::device::{Device, Kind};
 use pathmeter_model::dut::{
-    Action, DirectionObservation, Observation, Order, ServiceReport, Setup, Stream, StreamReport, Suite, Test,
+    Action, BenchRequest, DirectionObservation, Observation, ServiceReport, Setup, Stream, StreamReport,
+    Suite, Test,
 };
 use pathmeter_model::framing::Network;
 use pathmeter_model::plan::{Direction, Directions};
@@ -42,7 +43,7 @@ impl World {
     }
 
     /// Carries out one order.
-    pub(crate) fn observe(&mut self, order: &Order) -> Observation {
+    pub(crate) fn observe(&mut self, order: &BenchRequest) -> Observation {
         self.runs += 1;
         let kind = self.other.filter(|_| order.stream.network == Network::V6).unwrap_or(self.kind);
         let direction = |direction| self.observe_direction(direction, kind, &order.action);
@@ -118,8 +119,8 @@ impl World {
         assert_eq!(suite.left(), plan.most());
         let (mut spent, mut requests) = (Nanos::ZERO, 0);
         let mut loads = Vec::new();
-        while let Some(order) = suite.order() {
-            assert_eq!(suite.order().as_ref(), Some(&order), "the same until it is taken");
+        while let Some(order) = suite.next_request() {
+            assert_eq!(suite.next_request().as_ref(), Some(&order), "the same until it is taken");
             requests += 1;
             assert!(requests <= most, "{requests} requests, and the plan has {most}");
             check(&order);
@@ -151,7 +152,7 @@ impl World {
 }
 
 /// An order that can be carried out.
-fn check(order: &Order) {
+fn check(order: &BenchRequest) {
     let sane = |trial: &Trial| {
         assert!(trial.load.0.is_finite() && trial.load.0 > 0.0 && trial.frames > 0, "{trial:?}");
         assert!(trial.duration > Nanos::ZERO, "{trial:?}");

@@ -98,8 +98,8 @@ fn jitter_is_the_mean_of_the_streams_and_its_distribution_the_worst_ones() {
     let streams =
         [(9_000, 50_000), (12_000, 90_000), (30_000, 70_000)].map(|(j, p)| (sent(10, 0), counters(j, p)));
     let jitter = test(Direction::Up, streams.into()).direction(Direction::Up).jitter.unwrap();
-    assert_eq!(jitter.rfc3550, Nanos(17_000));
-    assert_eq!(jitter.distribution.map(|d| d.p99), Some(Nanos(90_000)));
+    assert_eq!(jitter.rfc3550, Nanos::from_micros(17));
+    assert_eq!(jitter.distribution.map(|d| d.p99), Some(Nanos::from_micros(90)));
 }
 
 /// Two streams' transit times: 1,000,300 to 1,002,000 ns, 1,000,900 on average.
@@ -120,7 +120,7 @@ fn one_way(test: &Test, direction: Direction) -> Option<OneWayDelay> {
 #[test]
 fn the_clock_offset_is_taken_off_upwards_and_added_downwards() {
     let delay = |error| {
-        let (min, mean, max) = (Nanos(300), Nanos(900), Nanos(2_000));
+        let (min, mean, max) = (Nanos::from_nanos(300), Nanos::from_nanos(900), Nanos::from_micros(2));
         Some(OneWayDelay { min, mean, max, error: Nanos(error) })
     };
     // The peer's clock is a millisecond ahead: upwards it receives, and its stamps are that much too late.
@@ -135,7 +135,10 @@ fn the_clock_offset_is_taken_off_upwards_and_added_downwards() {
 #[test]
 fn a_one_way_delay_within_the_clocks_error_is_not_reported() {
     let up = |error| one_way(&transits(Direction::Up, 1).clock(1_000_000, error), Direction::Up);
-    assert_eq!(up(299).map(|delay| (delay.min, delay.error)), Some((Nanos(300), Nanos(299))));
+    assert_eq!(
+        up(299).map(|delay| (delay.min, delay.error)),
+        Some((Nanos::from_nanos(300), Nanos::from_nanos(299)))
+    );
     assert_eq!(up(300), None);
     // With an offset that makes the smallest negative, and without a comparison of the clocks, there is none.
     assert_eq!(one_way(&transits(Direction::Up, 1).clock(1_000_301, 0), Direction::Up), None);

@@ -66,7 +66,7 @@ impl Process {
 
     /// CPU time so far, user and system, of all its threads. Resolution 10 ms.
     pub(crate) fn cpu(&self) -> Nanos {
-        let Some(stat) = self.stat() else { return Nanos(0) };
+        let Some(stat) = self.stat() else { return Nanos::ZERO };
         let ticks = |index: usize| stat.get(index).and_then(|f| f.parse::<u64>().ok()).unwrap_or(0);
         // proc_pid_stat(5), fields 14 and 15, counted from the third.
         Nanos((ticks(11) + ticks(12)) * NANOS_PER_TICK)

@@ -49,4 +49,4 @@ fn once(lab: &Lab, trial: &Trial) -> anyhow::Result<(Sent, u64)> {
 }
 
 const RATES: [f64; 7] = [1e3, 10e3, 100e3, 500e3, 1e6, 2e6, 3e6];
-const MARGIN: Nanos = Nanos(1_000_000_000);
+const MARGIN: Nanos = Nanos::from_secs(1);

@@ -182,7 +182,7 @@ fn read_sockperf(text: &str) -> anyhow::Result<Reading> {
     let Some((head, summary)) = text.split_once("Summary: Round trip is") else {
         bail!("no round trips; {}", text.lines().last().unwrap_or_default());
     };
-    let (_, valid) = head.split_once("[Valid Duration]").context("sockperf says no duration")?;
+    let (_, valid) = head.split_once("[Valid Duration]").context("sockperf reports no duration")?;
     let received = number_after(valid, "ReceivedMessages=")?;
     Ok(Reading {
         count: number_after(summary, "Total ")?,
@@ -196,7 +196,7 @@ fn read_sockperf(text: &str) -> anyhow::Result<Reading> {
 fn number_after(text: &str, needle: &str) -> anyhow::Result<f64> {
     let rest = text.split_once(needle).map_or("", |(_, rest)| rest).trim_start();
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-    rest[..end].parse().with_context(|| format!("sockperf says no number after {needle:?}"))
+    rest[..end].parse().with_context(|| format!("sockperf reports no number after {needle:?}"))
 }
 
 fn read_plain(document: &Value) -> anyhow::Result<Reading> {

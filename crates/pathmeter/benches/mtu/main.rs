@@ -95,9 +95,9 @@ fn contenders() -> Vec<Contender> {
     };
     let peer = |label, name: &str, about: &str, argv: &[&str]| {
         let program = in_path(name)?;
-        let said = Command::new(&program).arg(about).output().ok()?;
-        let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).trim().to_owned();
-        let version = said.lines().next().unwrap_or("no version").to_owned();
+        let text = Command::new(&program).arg(about).output().ok()?;
+        let text = String::from_utf8_lossy(&[text.stdout, text.stderr].concat()).trim().to_owned();
+        let version = text.lines().next().unwrap_or("no version").to_owned();
         let args = argv.iter().map(ToString::to_string).collect();
         Some(Contender { label, version, program, args, is_slow: false })
     };

@@ -3,7 +3,7 @@
 use super::exporter::Exporter;
 use super::mesh::{dial, failed, join, options_of};
 use super::output::write;
-use super::rights::{Asked, confine, hand_over, next_user};
+use super::rights::{RunAs, confine, hand_over, next_user};
 use super::targets::named;
 use crate::exit::Exit;
 use crate::signals;
@@ -56,15 +56,15 @@ pub(crate) fn run(args: &AgentArgs, global: &Common) -> Result<Exit> {
     let config = || Config { native: Some(args.port), token, ..Config::default() };
     let server = (!args.no_listen).then(|| Server::bind(config())).transpose()?;
     let metrics = args.metrics.map(Exporter::bind).transpose()?;
-    let asked =
-        Asked { user: args.user.as_deref(), no_capabilities: args.no_capabilities, ..Asked::default() };
-    hand_over(&args.spool, next_user(asked)?).map_err(|error| {
+    let request =
+        RunAs { user: args.user.as_deref(), no_capabilities: args.no_capabilities, ..RunAs::default() };
+    hand_over(&args.spool, next_user(request)?).map_err(|error| {
         let what = format!("make the folder {}: {error}", args.spool.display());
         Failure::usage(what, "name one that this user may write with --spool DIR")
     })?;
     // From inside of it the spool can be used, regardless of the owner of the folders above.
     std::env::set_current_dir(&args.spool)?;
-    let rights = confine(asked)?;
+    let rights = confine(request)?;
     let interrupt = signals::interrupt()?;
     let nats = dial(&options)?;
     server.map_or(Ok(()), |server| serve(server, rights, interrupt.clone()))?;

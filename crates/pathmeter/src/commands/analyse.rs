@@ -6,7 +6,7 @@ use super::set::find;
 use crate::exit::{self, Exit};
 use cli::{AnalyseArgs, Common, GroupBy};
 use engine::error::Result;
-use insight::analysis::{Analysis, Asked, Subject};
+use insight::analysis::{Analysis, AnalysisOptions, Subject};
 use model::history::Kept;
 use model::run::Run;
 use report::import::{Known, What, group, names};
@@ -66,5 +66,5 @@ fn of_runs(runs: &[Read], args: &AnalyseArgs) -> Analysis {
             Subject { name, group, run: &one.run }
         })
         .collect();
-    Analysis::from_subjects(&subjects, Asked { link: args.outputs.link, together: args.together })
+    Analysis::from_subjects(&subjects, AnalysisOptions { link: args.outputs.link, together: args.together })
 }

@@ -90,14 +90,14 @@ impl Ran {
 
     fn refused(&self) -> Error {
         let code = self.code();
-        let said = String::from_utf8_lossy(&self.output.stderr);
+        let text = String::from_utf8_lossy(&self.output.stderr);
         // Its last words: warnings come before.
-        let said = said.split("error: ").last().unwrap_or_default().trim();
-        let said = match self.output.status.signal() {
+        let text = text.split("error: ").last().unwrap_or_default().trim();
+        let text = match self.output.status.signal() {
             Some(signal) => format!("signal {signal} ended it"),
-            None => said.to_owned(),
+            None => text.to_owned(),
         };
-        Failure { kind: kind(code), message: format!("`{}`: {said}", self.text), advice: None }.into()
+        Failure { kind: kind(code), message: format!("`{}`: {text}", self.text), advice: None }.into()
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_command_that_a_signal_ended_is_no_success() {
-        for (wait_status, expected, said) in [
+        for (wait_status, expected, message) in [
             (2, Exit::Void, "signal 2 ended it"),
             (9, Exit::Fault, "signal 9 ended it"),
             (3 << 8, Exit::Unreachable, "gone"),
@@ -122,11 +122,11 @@ mod tests {
                 stderr: b"error: gone".to_vec(),
             };
             let Err(error) = (Ran { text: "latency far".into(), output }).measured() else {
-                panic!("{said}")
+                panic!("{message}")
             };
             assert_eq!(
                 (Exit::from_error(&error), error.to_string()),
-                (expected, format!("`latency far`: {said}"))
+                (expected, format!("`latency far`: {message}"))
             );
         }
     }

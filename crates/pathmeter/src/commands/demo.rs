@@ -82,8 +82,8 @@ fn address(topology: &Topology) -> Result<IpAddr> {
 fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt, global: &Common) -> Result<Measured> {
     let mut far = FarEnd::named(&server.to_string());
     far.origin.family = Family::V4("the demo");
-    let asked = Measure { quick, ..Measure::to(far) };
-    let plan = resolve(&Request::Measure(Box::new(asked)), &Host::here())?;
+    let request = Measure { quick, ..Measure::to(far) };
+    let plan = resolve(&Request::Measure(Box::new(request)), &Host::here())?;
     let options = Options { stop: interrupt.clone(), ..Options::default() };
     carry_out(&plan, options, &mut Keep::default(), global)
 }

@@ -19,7 +19,7 @@ pub(crate) fn called_as(args: &[OsString]) -> Option<Result<Exit>> {
 #[cfg(feature = "dialects")]
 const PROCESS: dialect::Process = dialect::Process {
     interrupt: crate::signals::interrupt,
-    confine: || super::rights::confine(super::rights::Asked::default()),
+    confine: || super::rights::confine(super::rights::RunAs::default()),
 };
 
 /// `pathmeter iperf3`.

@@ -76,8 +76,8 @@ impl Keep {
 
     /// Keeps the result, and prints where.
     pub(crate) fn finish(self, measured: Measured<'_>) -> Result<()> {
-        if let Some(said) = self.store(measured)? {
-            let _ = writeln!(std::io::stderr(), "{said}");
+        if let Some(notice) = self.store(measured)? {
+            let _ = writeln!(std::io::stderr(), "{notice}");
         }
         Ok(())
     }

@@ -39,14 +39,14 @@ pub(crate) fn carry_out(plan: &Plan, options: Options, keep: &mut Keep, global: 
     // A kept result is whole, and a picture shows rates over time.
     let is_only_shown = (is_only_shown && !keep.is_kept() || is_endless(plan)) && global.chart.is_empty();
     let options = Options { drop_intervals: is_only_shown, ..options };
-    let asked = signals::asked()?;
+    let is_report_wanted = signals::report_requested()?;
     let mut rolling = Rolling::default();
     let mut live = Live::new(plan, global);
     let ended = run::run(plan, &options, &mut |event| {
         keep.event(event);
         rolling.event(event);
         live.event(event);
-        if asked.swap(false, Ordering::Relaxed) {
+        if is_report_wanted.swap(false, Ordering::Relaxed) {
             rolling.lines().iter().for_each(|line| live.region.say(&format!("{line}\n")));
         }
     });
@@ -317,14 +317,14 @@ fn without_digits(line: &str) -> String {
 
 /// The length of a plan, where it has one.
 fn planned(plan: &Plan) -> Option<Nanos> {
-    let of = |plan: &model::plan::Plan| match plan.test.end {
+    let length = |plan: &model::plan::Plan| match plan.test.end {
         End::Time(time) => Some(time + plan.test.omit),
         End::Bytes(_) | End::Blocks(_) => None,
     };
     match plan {
-        Plan::Throughput(plan) => of(plan),
+        Plan::Throughput(plan) => length(plan),
         Plan::Measure(plan) => {
-            plan.tests.iter().try_fold(PROBES, |sum, test| Some(sum + of(test)? + BETWEEN))
+            plan.tests.iter().try_fold(PROBES, |sum, test| Some(sum + length(test)? + BETWEEN))
         }
         Plan::Latency(work) => {
             let End::Time(time) = work.plan.end else { return None };

@@ -54,11 +54,11 @@ pub(crate) fn run(args: &ReportArgs, global: &Common) -> Result<Exit> {
         written::write(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
     }
     // Text is the default format of other commands, and no page: `show` prints it.
-    let asked = global.format();
-    let text = match asked.name {
+    let wanted = global.format();
+    let text = match wanted.name {
         "text" => rendered(format_of("html")?, &page),
-        "html" | "markdown" => rendered(asked, &page),
-        _ => rendered(asked, &each),
+        "html" | "markdown" => rendered(wanted, &page),
+        _ => rendered(wanted, &each),
     };
     deliver(global, text.as_bytes())?;
     Ok(Exit::Done)

@@ -15,7 +15,7 @@ const KEPT: &[Capability] = &[Capability::NetAdmin, Capability::NetRaw, Capabili
 
 /// The wishes of a command line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct RunAs<'a> {
     /// `--user`.
     pub(crate) user: Option<&'a str>,
     /// `--no-capabilities`.
@@ -28,7 +28,7 @@ pub(crate) struct Asked<'a> {
 ///
 /// # Errors
 /// `Kind::Usage`: the user does not exist, cannot be become, or root's rights cannot be given up here.
-pub(crate) fn confine(asked: Asked<'_>) -> Result<Confined> {
+pub(crate) fn confine(asked: RunAs<'_>) -> Result<Confined> {
     let kept = if asked.no_capabilities { &[] } else { KEPT };
     match asked.user {
         Some(name) => become_the(name, asked.no_capabilities),
@@ -65,7 +65,7 @@ fn become_the(name: &str, no_capabilities: bool) -> Result<Confined> {
 
 /// The user that `asked` will go on as, where that is another one than now.
 #[cfg(any(feature = "fleet", feature = "web"))]
-pub(crate) fn next_user(asked: Asked<'_>) -> Result<Option<User>> {
+pub(crate) fn next_user(asked: RunAs<'_>) -> Result<Option<User>> {
     if !is_root() {
         return Ok(None);
     }

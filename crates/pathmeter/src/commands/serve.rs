@@ -3,7 +3,7 @@
 mod metrics;
 
 use super::dialect::server_output;
-use super::rights::{Asked, confine};
+use super::rights::{RunAs, confine};
 use crate::exit::Exit;
 use crate::signals;
 use cli::files::{key, token};
@@ -45,7 +45,7 @@ fn rights(args: &ServeArgs) -> Result<Confined> {
     if !args.frames_port.is_empty() && args.user.is_none() {
         return Ok(Confined::with_all_rights());
     }
-    confine(Asked { user: args.user.as_deref(), no_capabilities: args.no_capabilities, usual: None })
+    confine(RunAs { user: args.user.as_deref(), no_capabilities: args.no_capabilities, usual: None })
 }
 
 fn config(args: &ServeArgs) -> Result<Config> {
@@ -133,8 +133,9 @@ impl Watcher for SessionLog {
 
     fn ended(&mut self, outcome: Result<(), &ProtocolError>) {
         // The client opened a session, requested nothing and went: the clients' probes of how quickly this server answers.
-        let asked = self.protocol != ProtocolName::Native || !self.events.is_empty() || self.framed.is_some();
-        if !asked && matches!(outcome, Err(ProtocolError::Closed(_))) {
+        let has_begun =
+            self.protocol != ProtocolName::Native || !self.events.is_empty() || self.framed.is_some();
+        if !has_begun && matches!(outcome, Err(ProtocolError::Closed(_))) {
             return;
         }
         let line = match outcome {

@@ -85,9 +85,9 @@ pub(crate) fn conclude_all(
     // When no transfer came to its end, the error is complete by itself; for a program there is a document nevertheless.
     let is_void =
         ended.run.summary.transfer.as_ref().is_some_and(|found| found.rows.iter().all(|row| row.count == 0));
-    let is_said =
+    let is_reported =
         ended.error.is_some() && is_void && global.format().live == Live::Rows && global.output.is_none();
-    let concluded = match is_said {
+    let concluded = match is_reported {
         true => Ok(Exit::Void),
         false => conclude(&mut ended.run, ended.error.as_ref(), live, expected, global),
     };

@@ -79,13 +79,16 @@ mod tests {
         let gone = Nanos::from_secs(30);
         assert_eq!(remaining(gone, 1, 10), None, "nothing is known yet");
         assert_eq!(remaining(gone, 4, 10), Some(Nanos::from_secs(70)));
-        assert_eq!(remaining(gone, 10, 10), Some(Nanos(3_333_333_333)));
+        assert_eq!(remaining(gone, 10, 10), Some(Nanos::from_nanos(3_333_333_333)));
     }
 
     #[test]
     fn times_are_rounded_up() {
-        let of = |seconds| about(Nanos::from_secs(seconds));
-        assert_eq!([0, 119, 120, 7_199, 7_201].map(of), ["0 s", "119 s", "2 min", "120 min", "3 h"]);
-        assert_eq!(about(Nanos(1)), "1 s");
+        let about_seconds = |seconds| about(Nanos::from_secs(seconds));
+        assert_eq!(
+            [0, 119, 120, 7_199, 7_201].map(about_seconds),
+            ["0 s", "119 s", "2 min", "120 min", "3 h"]
+        );
+        assert_eq!(about(Nanos::from_nanos(1)), "1 s");
     }
 }

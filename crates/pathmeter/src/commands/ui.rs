@@ -3,7 +3,7 @@
 mod start;
 mod upload;
 
-use super::rights::{Asked, confine, hand_over_store, next_user, owner};
+use super::rights::{RunAs, confine, hand_over_store, next_user, owner};
 use super::store::location;
 use crate::exit::Exit;
 use crate::signals;
@@ -38,9 +38,9 @@ pub(crate) fn run(args: &UiArgs, _global: &Common) -> Result<Exit> {
         Location::File(file) => owner(file),
         Location::Server(_) => None,
     };
-    let asked = Asked { user: args.user.as_deref(), no_capabilities: args.no_capabilities, usual };
+    let request = RunAs { user: args.user.as_deref(), no_capabilities: args.no_capabilities, usual };
     // Open as long as the page is there, it keeps the files beside it.
-    let _open = match (&location, next_user(asked)?) {
+    let _open = match (&location, next_user(request)?) {
         (Location::File(file), Some(user)) => {
             let store = Store::open(&location).map_err(super::store::failed)?;
             hand_over_store(file, user);
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &UiArgs, _global: &Common) -> Result<Exit> {
         }
         _ => None,
     };
-    let rights = confine(asked)?;
+    let rights = confine(request)?;
     usable(&location)?;
     signals::on_first(move || stopper.stop())?;
     let _ = writeln!(std::io::stderr(), "{} (Ctrl-C ends it)", place(address, is_encrypted, &args.name));

@@ -36,8 +36,16 @@ pub(crate) fn run(args: &WatchArgs, global: &Common) -> Result<Exit> {
     let stop = signals::interrupt()?;
     let is_json = global.format().live == Live::Events;
     let (alerts, ranges) = (Alerts::from_args(&args.alerts, open(&args.store)?)?, Ranges::default());
-    let mut watch =
-        Watch { args, store, task, alerts, ranges, asked: signals::asked()?, is_json, last: Exit::Done };
+    let mut watch = Watch {
+        args,
+        store,
+        task,
+        alerts,
+        ranges,
+        asked: signals::report_requested()?,
+        is_json,
+        last: Exit::Done,
+    };
     let ended = watch.rounds(&stop);
     // One that is killed leaves its schedule, and the page shows it as overdue.
     let _ = watch.store.unschedule(&watch.key());

@@ -37,14 +37,14 @@ struct Ports {
 fn session(n: usize, ports: Ports) {
     let test = |protocol, port, transport, bitrate| {
         let far = FarEnd { port: Some(port), ..FarEnd::named("127.0.0.1") };
-        let asked = Throughput {
+        let request = Throughput {
             protocol,
             transport,
             bitrate,
             end: End::Bytes(Bytes(20_000)),
             ..Throughput::to(far)
         };
-        let plan = resolve(&Request::Throughput(Box::new(asked)), &Host::here()).unwrap();
+        let plan = resolve(&Request::Throughput(Box::new(request)), &Host::here()).unwrap();
         run(&plan, &Options::default(), &mut |_| {}).unwrap_or_else(|e| panic!("session {n}: {e}"));
     };
     let connect = |port| TcpStream::connect(("127.0.0.1", port)).unwrap();

@@ -113,8 +113,8 @@ fn forged_flows_hold_no_place_that_others_need() {
 }
 
 #[test]
-fn data_over_udp_is_sent_to_who_has_a_connection_and_to_all_where_it_is_said_so() {
-    let name = "data_over_udp_is_sent_to_who_has_a_connection_and_to_all_where_it_is_said_so";
+fn data_over_udp_is_sent_to_who_has_a_connection_and_to_all_where_that_is_allowed() {
+    let name = "data_over_udp_is_sent_to_who_has_a_connection_and_to_all_where_that_is_allowed";
     let Some(testbed) = Testbed::new(name) else { return };
     let server = testbed.serve_only(&["--iperf2"]);
     // Our own client shows that it is there.

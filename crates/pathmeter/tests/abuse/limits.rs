@@ -7,9 +7,9 @@ use serde_json::Value;
 use std::process::Command;
 
 /// Payload bytes that the server has counted.
-fn counted(said: &str) -> u64 {
-    let at = said.rfind(" bytes").unwrap_or_else(|| panic!("no figures: {said}"));
-    let digits: String = said[..at].chars().rev().take_while(char::is_ascii_digit).collect();
+fn counted(message: &str) -> u64 {
+    let at = message.rfind(" bytes").unwrap_or_else(|| panic!("no figures: {message}"));
+    let digits: String = message[..at].chars().rev().take_while(char::is_ascii_digit).collect();
     digits.chars().rev().collect::<String>().parse().unwrap()
 }
 
@@ -64,7 +64,7 @@ fn clients_have_ten_minutes_by_default() {
     let server = testbed.serve_only(&[]);
     server.process.wait_for("may test for 600 s");
     let argv = ["throughput", SERVER, "-t", "20m"];
-    testbed.client(&argv).end().code(3).says("--time");
+    testbed.client(&argv).end().code(3).prints("--time");
     server.stop();
 }
 
@@ -118,8 +118,8 @@ fn no_window_of_a_client_exceeds_what_its_host_allows() {
             buffers.iter().all(|buffer| *buffer <= most),
             "{name}: {buffers:?}, where {most} is the limit"
         );
-        let asked = buffers.iter().filter(|buffer| **buffer == most).count();
-        assert!(asked >= 4, "{name}: {buffers:?}, none of {most}");
+        let largest = buffers.iter().filter(|buffer| **buffer == most).count();
+        assert!(largest >= 4, "{name}: {buffers:?}, none of {most}");
     }
     drop(running);
     server.stop();
@@ -146,7 +146,7 @@ fn a_session_has_its_data_once_however_many_streams_a_client_wants() {
     let folder = std::fs::read_dir(format!("/proc/{}/fd", server.process.pid())).unwrap();
     let links = folder.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
     let copies = links.filter(|link| link.to_string_lossy().contains("memfd:")).count();
-    assert_eq!(copies, 1, "each is as long as the client says");
+    assert_eq!(copies, 1, "each is as long as the client reports");
     drop(running);
     server.stop();
 }
@@ -159,10 +159,10 @@ fn a_source_has_a_quarter_of_the_streams() {
     let own = [&many[..], &["10.77.1.1"]].concat();
     let foreign = [&many[..], &["10.77.1.1", "--protocol", "iperf3"]].concat();
     let running = at_work(&testbed, &[&own, &foreign]);
-    let one = ["throughput", SERVER, "-n", "1M", "--json", "--bind"];
+    let line = ["throughput", SERVER, "-n", "1M", "--json", "--bind"];
     // In which words depends on how far it has come.
-    testbed.client(&[&one[..], &["10.77.1.1"]].concat()).end().code(3);
-    testbed.client(&[&one[..], &["10.77.1.2"]].concat()).end().code(0);
+    testbed.client(&[&line[..], &["10.77.1.1"]].concat()).end().code(3);
+    testbed.client(&[&line[..], &["10.77.1.2"]].concat()).end().code(0);
     drop(running);
     server.stop();
 }

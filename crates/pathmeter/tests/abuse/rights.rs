@@ -117,7 +117,7 @@ fn every_thread_of_every_server_has_given_root_up() {
 
 /// A store in a folder that the page's user cannot enter is refused with advice, and root's rights are kept only on purpose.
 #[test]
-fn a_page_over_a_store_that_it_may_not_use_says_so() {
+fn a_page_over_a_store_that_it_may_not_use_reports_it() {
     let Some(testbed) = Testbed::new("a_page_over_a_store_that_it_may_not_use") else { return };
     let scratch = Scratch::new("closed");
     let store = scratch.file("closed/runs.db", None);
@@ -125,7 +125,7 @@ fn a_page_over_a_store_that_it_may_not_use_says_so() {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let ui = ["ui", "--listen", "127.0.0.1:0", "--store", &store];
-    super::support::run(&ui).code(2).says("--user root");
+    super::support::run(&ui).code(2).prints("--user root");
     let process = Running::start(pathmeter(Some(testbed.server()), &[&ui[..], &["--user", "root"]].concat()));
     process.wait_for("the page is at");
     assert!(threads(process.pid()).iter().all(|(_, found)| found[0] == "0 0 0 0"));

@@ -109,8 +109,8 @@ impl Testbed {
         let running: Vec<Running> = commands.iter().map(|args| self.client(args)).collect();
         for (args, client) in commands.iter().zip(running) {
             let ended: Ended = client.end();
-            let said = server.process.said();
-            let log: Vec<&str> = said.lines().filter(|line| line.contains(" 10.77.0.1:")).collect();
+            let text = server.process.output_so_far();
+            let log: Vec<&str> = text.lines().filter(|line| line.contains(" 10.77.0.1:")).collect();
             assert_eq!(ended.code, Some(0), "{args:?}\n{}\n{log:#?}", ended.stderr);
         }
     }

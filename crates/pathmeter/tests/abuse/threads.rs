@@ -66,6 +66,6 @@ fn a_thread_that_cannot_be_started_ends_no_server() {
     run(&["throughput", "127.0.0.1", "--protocol", "iperf2", "-p", &iperf2, "-n", "1M", "--json"]);
     run(&["latency", "127.0.0.1", "--protocol", "sockperf", "--tcp", "-p", &sockperf, "-n", "20", "--json"]);
     run(&["transfer", &format!("http://127.0.0.1:{http}/bytes/10K"), "-n", "1", "--json"]);
-    assert!(!server.process.said().contains("server ended"), "{}", server.process.said());
+    assert!(!server.process.output_so_far().contains("server ended"), "{}", server.process.output_so_far());
     server.stop();
 }

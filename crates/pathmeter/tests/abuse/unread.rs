@@ -11,10 +11,10 @@ fn orphans_and_pages(testbed: &Testbed) -> (u64, u64) {
     let read = || std::fs::read_to_string("/proc/thread-self/net/sockstat").unwrap();
     let text = testbed.at_the_server(read);
     let line = text.lines().find_map(|line| line.strip_prefix("TCP:")).unwrap().to_owned();
-    let words: Vec<&str> = line.split_whitespace().collect();
+    let fields: Vec<&str> = line.split_whitespace().collect();
     let value = |name: &str| {
-        let at = words.iter().position(|word| *word == name).unwrap();
-        words[at + 1].parse().unwrap()
+        let at = fields.iter().position(|word| *word == name).unwrap();
+        fields[at + 1].parse().unwrap()
     };
     (value("orphan"), value("mem"))
 }
@@ -25,8 +25,8 @@ fn left(testbed: &Testbed) -> usize {
     let text: String = testbed.at_the_server(|| tables.iter().flat_map(std::fs::read_to_string).collect());
     // ESTABLISHED, and FIN-WAIT-1 and CLOSING with bytes in the send queue.
     let is_left = |line: &&str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, local, _, state, queue, ..] = words[..] else { return false };
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [_, local, _, state, queue, ..] = fields[..] else { return false };
         let is_ours = local.ends_with(":145A");
         is_ours && (state == "01" || (["04", "0B"].contains(&state) && !queue.starts_with("00000000:")))
     };

@@ -59,8 +59,8 @@ fn cut(testbed: &Testbed, row: &str, event: impl FnOnce()) -> Vec<Ended> {
 fn agree(ended: &[Ended]) {
     let mut wrong = Vec::new();
     for ((args, code), ended) in CLIENTS.iter().zip(ended) {
-        let said = ended.stdout.len() + ended.stderr.len() > 0;
-        if ended.code != Some(*code) || !said {
+        let text = ended.stdout.len() + ended.stderr.len() > 0;
+        if ended.code != Some(*code) || !text {
             wrong.push(format!("{args:?}: {:?}, not {code}\n{}\n{}", ended.code, ended.stdout, ended.stderr));
         }
     }

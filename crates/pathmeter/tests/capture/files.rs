@@ -4,7 +4,7 @@ use super::hosts::{Hosts, V4, V6, number, packets, tshark};
 use super::support::Scratch;
 
 #[test]
-fn a_file_has_every_frame_and_says_what_super_packets_are_made_of() {
+fn a_file_has_every_frame_and_states_what_super_packets_are_made_of() {
     let Some(hosts) = Hosts::new("a_file_has_every_frame") else { return };
     let (_server, scratch) = (hosts.serve(), Scratch::new("capture-plain"));
     let file = scratch.file("plain.pcapng", None);

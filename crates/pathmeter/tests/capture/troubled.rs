@@ -9,23 +9,23 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 #[test]
-fn without_privilege_the_test_runs_and_says_how_to_allow_captures() {
+fn without_privilege_the_test_runs_and_states_how_to_allow_captures() {
     let Some(hosts) = Hosts::new("without_privilege") else { return };
-    let (_server, scratch) = (hosts.serve(), Scratch::new("capture-nobody"));
+    let (_server, scratch) = (hosts.serve(), Scratch::new("capture-unprivileged"));
     // A copy that everyone may run.
     let program = scratch.file("pathmeter", None);
     self::program::link_program(&program);
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let as_nobody = |argv: &[&str]| {
+    let unprivileged = |argv: &[&str]| {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &hosts.net.client, "setpriv", "--reuid", "65534", "--regid", "65534"]);
         command.args(["--clear-groups", &program]).args(argv).env("NO_COLOR", "1");
         Running::start(command).end()
     };
     let file = scratch.file("none.pcapng", None);
-    let ended = as_nobody(&["throughput", V4, "-t", "300ms", "--capture", "--pcap", &file]).code(2);
-    ended.says("--pcap: packets cannot be captured").says("setcap cap_net_admin,cap_net_raw");
-    let ended = as_nobody(&["throughput", V4, "-t", "300ms", "--capture", "--json"]).code(0);
+    let ended = unprivileged(&["throughput", V4, "-t", "300ms", "--capture", "--pcap", &file]).code(2);
+    ended.prints("--pcap: packets cannot be captured").prints("setcap cap_net_admin,cap_net_raw");
+    let ended = unprivileged(&["throughput", V4, "-t", "300ms", "--capture", "--json"]).code(0);
     let run = ended.json();
     assert!(number(&run["summary"]["up"]["received"]["bytes"]) > 0);
     assert!(run["summary"]["packets"].is_null());
@@ -33,21 +33,21 @@ fn without_privilege_the_test_runs_and_says_how_to_allow_captures() {
     assert_eq!(warning["id"], "capture-refused");
     assert!(warning["text"].as_str().unwrap().contains("setcap cap_net_admin,cap_net_raw"));
     assert!(!std::path::Path::new(&file).exists(), "no file is made of nothing");
-    let ended = as_nobody(&["measure", V4, "--quick", "--capture"]).code(0);
-    ended.says("setcap cap_net_admin,cap_net_raw");
+    let ended = unprivileged(&["measure", V4, "--quick", "--capture"]).code(0);
+    ended.prints("setcap cap_net_admin,cap_net_raw");
 }
 
 #[test]
 fn what_cannot_be_captured_on_or_written_to_is_an_error_before_anything_runs() {
     let Some(hosts) = Hosts::new("what_cannot_be_captured_on") else { return };
     let client = |argv: &[&str]| hosts.net.client(&[&["throughput", V4, "-t", "1s"], argv].concat()).code(2);
-    client(&["--capture", "--capture-interface", "nosuch0"]).says("nosuch0").says("ip link");
-    client(&["--pcap", "/nonexistent/a.pcapng"]).says("/nonexistent/a.pcapng");
-    client(&["--pcap", "/dev/full"]).says("No space left on device");
-    client(&["--pcap-split"]).says("--pcap <FILE>");
-    client(&["--pcap", "/tmp/never.pcapng", "--snap", "20"]).says("64 bytes");
+    client(&["--capture", "--capture-interface", "nosuch0"]).prints("nosuch0").prints("ip link");
+    client(&["--pcap", "/nonexistent/a.pcapng"]).prints("/nonexistent/a.pcapng");
+    client(&["--pcap", "/dev/full"]).prints("No space left on device");
+    client(&["--pcap-split"]).prints("--pcap <FILE>");
+    client(&["--pcap", "/tmp/never.pcapng", "--snap", "20"]).prints("64 bytes");
     let argv = ["latency", V4, "127.0.0.1", "--capture"];
-    hosts.net.client(&argv).code(2).says("one host at a time");
+    hosts.net.client(&argv).code(2).prints("one host at a time");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn line_rate_of_an_old_output() {
 }
 
 #[test]
-fn ways_side_by_side_and_own_documents_too() {
+fn paths_side_by_side_and_own_documents_too() {
     let directions = ["default-snat", "public-ip", "azure-firewall-snat"];
     let files = directions.map(|direction| fixture(&format!("sockperf-tcp-350-{direction}.txt"))).join(" ");
     let text = succeed(&format!("analyse {files}"));
@@ -39,7 +39,7 @@ fn what_is_no_output_keeps_nothing_back() {
     let ended = run(&format!("analyse /nowhere/x {}", fixture("iperf3-udp-1472.txt")));
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert!(ended.stdout.starts_with("Analysis of 1 run\n"), "{}", ended.stdout);
-    assert!(ended.stderr.contains("no kept run has the label or name `/nowhere/x`"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("`/nowhere/x` is neither a file nor a kept run"), "{}", ended.stderr);
     let none = run("analyse /nowhere/x");
     assert_eq!((none.code, none.stdout.as_str()), (Some(2), ""));
 }

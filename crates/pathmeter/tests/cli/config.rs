@@ -41,8 +41,8 @@ fn an_option_wins_over_the_environment_and_that_over_the_file() {
     assert!(bytes["test"]["end"]["time"].is_null(), "{bytes}");
     let history = |command: &mut Command| run(command.current_dir(&scratch.0)).stdout;
     assert!(history(&mut with(&scratch, text, "history --format text")).contains("from-file.db"));
-    let report = run(with(&scratch, text, "report nobody --format html").current_dir(&scratch.0));
-    assert!(report.stderr.contains("there is no from-file.db"), "{}", report.stderr);
+    let report = run(with(&scratch, text, "report nothing --format html").current_dir(&scratch.0));
+    assert!(report.stderr.contains("from-file.db does not exist"), "{}", report.stderr);
     let mut command = with(&scratch, text, "history --format text");
     assert!(history(command.env("PATHMETER_STORE", "from-env.db")).contains("from-env.db"));
     let mut command = with(&scratch, text, "history --format text --store typed.db");
@@ -52,7 +52,7 @@ fn an_option_wins_over_the_environment_and_that_over_the_file() {
 #[test]
 fn what_is_wrong_is_named_with_line_and_column() {
     let scratch = Scratch::new("config-wrong");
-    for (text, said) in [
+    for (text, message) in [
         (
             "[defaults.throughput]\ntme = \"3s\"",
             "config.toml:2:1: `throughput` has no option `tme`: did you mean `time`?",
@@ -72,7 +72,7 @@ fn what_is_wrong_is_named_with_line_and_column() {
     ] {
         let ended = run(&mut with(&scratch, text, "linerate --link 25G"));
         assert_eq!(ended.code, Some(2), "{text}\n{}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{text}\n{}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{text}\n{}", ended.stderr);
         // Commands that help with the file work all the same.
         assert_eq!(run(&mut with(&scratch, text, "config template")).code, Some(0));
         assert_eq!(run(&mut with(&scratch, text, "config path")).code, Some(0));
@@ -92,7 +92,7 @@ fn what_is_read_is_shown_without_a_password() {
         assert!(!shown.stdout.contains("secret"), "{}", shown.stdout);
     }
     let shown = run(&mut with(&scratch, text, "config show")).stdout;
-    let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON, as the file says");
+    let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON, as the file states");
     assert_eq!(shown["targets"][0]["name"], "office");
     assert_eq!((&shown["save"], &shown["store"]), (&true.into(), &"postgres://a@db/x".into()));
     assert!(succeed("config template").contains("[targets.office]"));

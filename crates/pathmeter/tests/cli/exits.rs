@@ -12,9 +12,9 @@ fn a_fault_of_ours_is_70() {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(70), "{said}");
-    assert!(said.contains("internal error: ") && said.contains("please report it"), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(70), "{text}");
+    assert!(text.contains("internal error: ") && text.contains("please report it"), "{text}");
 }
 
 #[test]
@@ -68,8 +68,8 @@ fn an_empty_variable_names_no_store() {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("No run is kept here yet"), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("No run is kept here yet"), "{output:?}");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn help_is_a_command_too() {
 }
 
 #[test]
-fn our_refusals_say_the_way_out() {
+fn our_refusals_say_the_remedy() {
     let ended = run("throughput h --reverse --bidir");
     let expected = "error: --reverse cannot be used with --bidir: --bidir measures both directions already\n  drop one of them\n";
     assert_eq!(ended.stderr, expected);
@@ -226,9 +226,9 @@ fn help_that_cannot_be_written_is_an_error_too() {
     for (line, code) in own.into_iter().chain([("iperf3 -h", 1), ("iperf -v", 1), ("sockperf --help", 1)]) {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("it is Linux");
         let output = pathmeter(line).stdout(full).stderr(Stdio::piped()).output().expect("it starts");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{line}: {said}");
-        assert!(said.contains("standard output") && said.contains("No space left"), "{line}: {said}");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{line}: {text}");
+        assert!(text.contains("standard output") && text.contains("No space left"), "{line}: {text}");
     }
 }
 

@@ -118,15 +118,15 @@ fn plans_and_topologies_are_kept_apart() {
     for (line, advice) in [
         (format!("plan check {home}/egress.toml"), format!("write `pathmeter lab check {home}/egress.toml`")),
         (
-            format!("plan check {home}/five-ways.toml {home}/services.toml"),
+            format!("plan check {home}/five-paths.toml {home}/services.toml"),
             "services.toml is a topology".into(),
         ),
         (format!("plan show {home}/egress.toml"), "is a topology of the lab, not a plan".into()),
         (
-            format!("lab check {home}/five-ways.toml"),
-            format!("write `pathmeter plan check {home}/five-ways.toml`"),
+            format!("lab check {home}/five-paths.toml"),
+            format!("write `pathmeter plan check {home}/five-paths.toml`"),
         ),
-        (format!("lab run {home}/five-ways.toml"), "is a plan, not a topology of the lab".into()),
+        (format!("lab run {home}/five-paths.toml"), "is a plan, not a topology of the lab".into()),
     ] {
         let ended = run(&line);
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{line}: {}", ended.stderr);

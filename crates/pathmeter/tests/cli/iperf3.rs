@@ -5,7 +5,7 @@ use std::process::Command;
 
 #[test]
 fn refusals_are_iperf3s_and_end_with_1() {
-    for (line, said) in [
+    for (line, message) in [
         ("iperf3", "iperf3: parameter error - must either be a client (-c) or server (-s)\n\nUsage: iperf3"),
         ("iperf3 -c h -P 0", "iperf3: parameter error - invalid number of parallel streams"),
         ("iperf3 -c h --nope", "iperf3: unrecognized option '--nope'\nUsage: iperf3"),
@@ -13,7 +13,7 @@ fn refusals_are_iperf3s_and_end_with_1() {
     ] {
         let ended = run(line);
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.starts_with(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.starts_with(message), "{line}: {}", ended.stderr);
     }
 }
 
@@ -62,10 +62,10 @@ fn the_real_tool_refuses_the_same_lines() {
         let theirs = theirs.expect("iperf3 must be installed for this test (scripts/test does it)");
         let ours = run(&format!("iperf3 {line}"));
         assert_eq!(ours.code, theirs.status.code(), "{line}");
-        let said = String::from_utf8_lossy(&theirs.stderr);
+        let printed = String::from_utf8_lossy(&theirs.stderr);
         let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
         if same_words.contains(&line) {
-            assert_eq!(first(&ours.stderr), first(&said), "{line}");
+            assert_eq!(first(&ours.stderr), first(&printed), "{line}");
         }
     }
 }

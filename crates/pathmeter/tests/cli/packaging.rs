@@ -33,11 +33,11 @@ fn every_recipe_and_page_names_this_version() {
 fn assets(manifest: &toml::Table, package: &str) -> BTreeSet<(String, String)> {
     let assets = manifest["package"]["metadata"][package]["assets"].as_array().expect("a list of files");
     let word = |value: &toml::Value| value.as_str().expect("a word").to_owned();
-    let of = |asset: &toml::Value| match asset {
+    let ends = |asset: &toml::Value| match asset {
         toml::Value::Array(asset) => (word(&asset[0]), word(&asset[1])),
         asset => (word(&asset["source"]), word(&asset["dest"])),
     };
-    assets.iter().map(of).collect()
+    assets.iter().map(ends).collect()
 }
 
 #[test]

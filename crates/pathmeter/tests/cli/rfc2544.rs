@@ -11,14 +11,14 @@ fn the_plan_is_shown_and_nothing_else_done() {
     }
     let json = succeed("rfc2544 --lab direct,forward --tests mrr --frame 64 --dry-run --json");
     let plan: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
-    serde_json::from_str::<model::dut::BenchmarkPlan>(&json).expect("as its schema says");
+    serde_json::from_str::<model::dut::BenchmarkPlan>(&json).expect("as its schema requires");
     assert_eq!(plan["devices"], serde_json::json!(["direct", "forward"]));
     // Ten trials of a second with eleven of pauses, after one of as much as can be; of each device.
     assert_eq!(plan["most_ns"], 2 * (12 + 10 * 12) * 1_000_000_000_u64);
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_way_out() {
+fn what_cannot_be_is_refused_with_a_remedy() {
     let scratch = Scratch::new("rfc2544");
     let other = scratch.0.join("other.json");
     std::fs::write(&other, r#"{"schema":"pathmeter/result/1"}"#).expect("write");
@@ -32,7 +32,7 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         ("rfc2544 eth1 eth2 --tests speed", &["speed"]),
         ("rfc2544 eth1 eth2 --chart x.gif", &["neither an .svg nor a .png"]),
         ("rfc2544 eth1 eth2 --expect ndrr>=1pps", &["no figure `ndrr`", "throughput"]),
-        ("rfc2544 eth1 eth2 --against /no/such.json", &["no kept run has the label or name `/no/such.json`"]),
+        ("rfc2544 eth1 eth2 --against /no/such.json", &["`/no/such.json` is neither a file nor a kept run"]),
         (&against, &["not pathmeter/rfc2544/1", "pathmeter rfc2544 --json"]),
     ] {
         let ended = run(line);

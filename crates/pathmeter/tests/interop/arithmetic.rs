@@ -33,14 +33,15 @@ fn rates(end: &str, value: &Value) {
         Value::Array(parts) => parts.iter().for_each(|part| rates(end, part)),
         Value::Object(fields) => {
             fields.values().for_each(|field| rates(end, field));
-            let of = |key: &str| fields.get(key).and_then(Value::as_f64);
+            let number_at = |key: &str| fields.get(key).and_then(Value::as_f64);
             if let (Some(rate), Some(bytes), Some(from), Some(to)) =
-                (of("bits_per_second"), of("bytes"), of("start"), of("end"))
+                (number_at("bits_per_second"), number_at("bytes"), number_at("start"), number_at("end"))
             {
                 // The length of an interval in the real tool is more precise than its begin and end, and divides the sum of UDP
                 // at the end by the other end's time.
                 let bits = bytes * 8.0;
-                let long = of("seconds").filter(|_| fields.contains_key("omitted")).unwrap_or(to - from);
+                let long =
+                    number_at("seconds").filter(|_| fields.contains_key("omitted")).unwrap_or(to - from);
                 let sum_of_udp = fields.contains_key("jitter_ms") && !fields.contains_key("socket");
                 let off = bits * 1e-4 + rate * 1e-4;
                 let right = (rate * long - bits).abs() <= off;

@@ -1,6 +1,6 @@
 //! The command lines that must run as typed, in both roles, with text as iPerf3 prints it.
 
-use crate::process::{Said, Tool, free_port};
+use crate::process::{Tool, ToolOutput, free_port};
 
 /// Options after `-c HOST`, with the lines the output must have: the number of rows for intervals, and for the end.
 const AS_TYPED: &[(&str, usize)] = &[
@@ -28,28 +28,28 @@ fn the_command_lines_of_the_issue() {
 fn typed(client: Tool, server: Tool, options: &str, rows: usize) {
     let port = free_port();
     let serving = server.serve(port, "-1");
-    let said = client.run(&format!("-c 127.0.0.1 -p {port} -t 1 {options}")).good();
+    let printed = client.run(&format!("-c 127.0.0.1 -p {port} -t 1 {options}")).good();
     let served = serving.wait().good();
-    let (own, output) = said.stdout.split_once("\nServer output:\n").expect("--get-server-output");
-    check_rows(&said, own, rows, ["sender", "receiver"]);
-    check_rows(&said, output, rows, ["receiver", "receiver"]);
-    assert!(said.stdout.ends_with("\niperf Done.\n"), "{said:#?}");
+    let (own, output) = printed.stdout.split_once("\nServer output:\n").expect("--get-server-output");
+    check_rows(&printed, own, rows, ["sender", "receiver"]);
+    check_rows(&printed, output, rows, ["receiver", "receiver"]);
+    assert!(printed.stdout.ends_with("\niperf Done.\n"), "{printed:#?}");
     let report = output.strip_suffix("\n\niperf Done.\n").expect("checked above").trim_end();
     let report = &report[report.find("Accepted").expect("the client was accepted")..];
     assert!(served.stdout.contains(report), "the report {report}\nis not what was printed: {served:#?}");
 }
 
 /// Rows of the omitted time, of the intervals, and of the end.
-fn check_rows(said: &Said, text: &str, rows: usize, ends: [&str; 2]) {
+fn check_rows(output: &ToolOutput, text: &str, rows: usize, ends: [&str; 2]) {
     let count =
         |part: &str| text.lines().filter(|line| line.starts_with('[') && line.ends_with(part)).count();
-    assert!(count("(omitted)") >= rows, "rows of the omitted time in {said:#?}");
+    assert!(count("(omitted)") >= rows, "rows of the omitted time in {output:#?}");
     for end in ends {
-        assert_eq!(count(end), rows, "rows that end with {end} in {said:#?}");
+        assert_eq!(count(end), rows, "rows that end with {end} in {output:#?}");
     }
     let summary = text.lines().position(|line| line.starts_with("- - -")).expect("a separator");
     let header = text.lines().skip(summary).find(|line| line.starts_with("[ ID] Interval"));
-    assert!(header.is_some(), "a header of the end in {said:#?}");
+    assert!(header.is_some(), "a header of the end in {output:#?}");
 }
 
 #[test]
@@ -59,8 +59,8 @@ fn a_link_named_iperf3_speaks_its_command_line() {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pathmeter"), &link).expect("a new directory");
     let mut command = std::process::Command::new(&link);
     command.arg("--version");
-    let said = crate::process::Running::start(command).wait().good();
-    assert!(said.stdout.starts_with("iperf 3."), "{said:#?}");
+    let output = crate::process::Running::start(command).wait().good();
+    assert!(output.stdout.starts_with("iperf 3."), "{output:#?}");
 }
 
 #[test]
@@ -90,8 +90,9 @@ fn serve_answers_with_its_output_too() {
     command.args(["serve", "--port", &native.to_string(), &format!("--iperf3={port}")]);
     let serving = crate::process::Running::start(command);
     crate::process::wait_for_listener(port);
-    let said = Tool::Theirs.run(&format!("-c 127.0.0.1 -p {port} -t 1 -b 20M -R --get-server-output")).good();
-    let (_, output) = said.stdout.split_once("\nServer output:\n").expect("--get-server-output");
+    let printed =
+        Tool::Theirs.run(&format!("-c 127.0.0.1 -p {port} -t 1 -b 20M -R --get-server-output")).good();
+    let (_, output) = printed.stdout.split_once("\nServer output:\n").expect("--get-server-output");
     assert!(output.starts_with("Accepted connection from 127.0.0.1, port "), "{output}");
     assert!(output.lines().any(|line| line.ends_with("sender")), "{output}");
     serving.stop().good();

@@ -1,6 +1,6 @@
 //! Authentication: keys as the real tool's manual makes them, its padding against it, and both among ourselves.
 
-use crate::process::{Running, Said, Scratch, Tool, free_port, their_minor};
+use crate::process::{Running, Scratch, Tool, ToolOutput, free_port, their_minor};
 use std::process::Command;
 
 /// Keys made by openssl, as in the real tool's manual page, and one user.
@@ -31,7 +31,7 @@ impl Keys {
         )
     }
 
-    fn client(&self, tool: Tool, port: u16, password: &str, options: &str) -> Said {
+    fn client(&self, tool: Tool, port: u16, password: &str, options: &str) -> ToolOutput {
         let mut command = tool.command();
         command.env("IPERF3_PASSWORD", password);
         let public = &self.public;
@@ -72,7 +72,7 @@ fn users_are_known_by_their_passwords() {
 }
 
 fn openssl(arguments: &[&str]) {
-    let said = Command::new("openssl").args(arguments).output();
-    let good = said.as_ref().is_ok_and(|said| said.status.success());
-    assert!(good, "openssl is needed to make test keys: apt-get install openssl ({said:?})");
+    let text = Command::new("openssl").args(arguments).output();
+    let good = text.as_ref().is_ok_and(|text| text.status.success());
+    assert!(good, "openssl is needed to make test keys: apt-get install openssl ({text:?})");
 }

@@ -125,8 +125,8 @@ fn both_ends(mode: Mode, suffix: &str, client: &Value, server: &Value, exact: bo
         datagrams(mode, suffix, client, server, down);
     } else {
         // The client prints what the sender knows.
-        let of = |document| number(document, &format!("end.sum_sent{suffix}.retransmits"));
-        assert_eq!(of(client), of(sender), "retransmits{suffix}");
+        let retransmits = |document| number(document, &format!("end.sum_sent{suffix}.retransmits"));
+        assert_eq!(retransmits(client), retransmits(sender), "retransmits{suffix}");
     }
     let whole = mode.value("-n").map(|count| count.trim_end_matches('K').parse::<f64>().expect("a size"));
     if let (Some(kib), false) = (whole, mode.is_bidirectional()) {
@@ -140,12 +140,12 @@ fn both_ends(mode: Mode, suffix: &str, client: &Value, server: &Value, exact: bo
 fn streams_add_up(mode: Mode, suffix: &str, client: &Value) {
     let streams = at(client, "end.streams").as_array().expect("counted before");
     let ours = !mode.is_reverse() && suffix.is_empty();
-    let of = |stream: &Value, part: &str| match mode.is_udp() {
+    let stream_part = |stream: &Value, part: &str| match mode.is_udp() {
         true => stream["udp"].clone(),
         false => stream[part].clone(),
     };
-    let mine = streams.iter().filter(|stream| of(stream, "sender")["sender"] == ours);
-    let part = |part: &'static str| mine.clone().map(|s| number(&of(s, part), "bytes")).sum::<f64>();
+    let mine = streams.iter().filter(|stream| stream_part(stream, "sender")["sender"] == ours);
+    let part = |part: &'static str| mine.clone().map(|s| number(&stream_part(s, part), "bytes")).sum::<f64>();
     let sum = |name: &str| number(client, &format!("end.sum_{name}{suffix}.bytes"));
     assert_eq!(part("sender"), sum("sent"), "sent{suffix}");
     if !mode.is_udp() {
@@ -158,18 +158,18 @@ fn streams_add_up(mode: Mode, suffix: &str, client: &Value) {
 /// Received and lost datagrams add up to the sent ones, as far as the receiver has counted.
 fn datagrams(mode: Mode, suffix: &str, client: &Value, server: &Value, down: bool) {
     let receiver = if down { client } else { server };
-    let of = |key: &str| number(receiver, &format!("end.sum_received{suffix}.{key}"));
-    let (packets, lost) = (of("packets"), of("lost_packets"));
+    let figure = |key: &str| number(receiver, &format!("end.sum_received{suffix}.{key}"));
+    let (packets, lost) = (figure("packets"), figure("lost_packets"));
     assert!(lost >= 0.0 && lost <= packets, "{lost} of {packets} lost");
     // The share is of the datagrams that the receiver has counted, or of the sent ones.
     let sent = number(if down { server } else { client }, &format!("end.sum_sent{suffix}.packets"));
-    let reported_share = of("lost_percent");
+    let reported_share = figure("lost_percent");
     let is_share_of = |whole: f64| (reported_share - 100.0 * lost / whole).abs() < 1e-6;
     assert!(
         is_share_of(packets) || is_share_of(sent),
         "{lost} of {packets} or {sent} lost: {reported_share} %"
     );
-    let jitter = of("jitter_ms");
+    let jitter = figure("jitter_ms");
     assert!(jitter > 0.0 || packets < 2.0, "{packets} datagrams at the same pace to the nanosecond");
     // The other end prints the receiver's figures.
     let reported = |key: &str| number(client, &format!("end.sum_received{suffix}.{key}"));
@@ -182,11 +182,16 @@ fn datagrams(mode: Mode, suffix: &str, client: &Value, server: &Value, down: boo
     for key in ["packets", "lost_packets"] {
         // At full speed the last datagrams may be lost, of which one end learns after the other has printed.
         let known = !mode.omits() && mode.value("-b") != Some("0");
-        assert!(reported(key) == of(key) || !known, "{key}{suffix}: {} and {}", reported(key), of(key));
+        assert!(
+            reported(key) == figure(key) || !known,
+            "{key}{suffix}: {} and {}",
+            reported(key),
+            figure(key)
+        );
     }
     let length = number(client, "start.test_start.blksize");
     if !mode.omits() {
-        assert_eq!((packets - lost) * length, of("bytes"), "{packets} datagrams, {lost} lost");
-        assert!(packets <= sent, "{packets} seen of {sent}");
+        assert_eq!((packets - lost) * length, figure("bytes"), "{packets} datagrams, {lost} lost");
+        assert!(packets <= sent, "{packets} received of {sent}");
     }
 }

@@ -23,8 +23,8 @@ fn many_clients_at_once() {
         assert!(number(&document, "end.sum_received.bytes") > 0.0, "{mode}: {document}");
     }
     assert!(serving.runs());
-    let said = serving.stop().good();
-    tests_are_whole(&said.stdout, CLIENTS.len());
+    let output = serving.stop().good();
+    tests_are_whole(&output.stdout, CLIENTS.len());
 }
 
 /// No line of one test between those of another.

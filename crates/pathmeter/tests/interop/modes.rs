@@ -139,7 +139,7 @@ fn nothing_is_lost_between(mode: Mode, client: &Value, server: &Value) {
     for suffix in suffixes {
         let down = mode.is_reverse() || !suffix.is_empty();
         let (sender, receiver) = if down { (server, client) } else { (client, server) };
-        let of = |document: &Value, sum: &str, key: &str| {
+        let figure = |document: &Value, sum: &str, key: &str| {
             crate::figures::number(document, &format!("end.sum_{sum}{suffix}.{key}"))
         };
         if mode.is_udp() && down && mode.value("-b") == Some("0") {
@@ -147,7 +147,7 @@ fn nothing_is_lost_between(mode: Mode, client: &Value, server: &Value) {
             continue;
         }
         let key = if mode.is_udp() { "packets" } else { "bytes" };
-        let (sent, received) = (of(sender, "sent", key), of(receiver, "received", key));
+        let (sent, received) = (figure(sender, "sent", key), figure(receiver, "received", key));
         if mode.is_udp() && down {
             // The client gives its results first: it cannot know of datagrams lost after the last that came.
             assert!(received <= sent, "{key}{suffix}: {received} of {sent}");

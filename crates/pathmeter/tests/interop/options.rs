@@ -9,9 +9,9 @@ fn a_log_file_takes_everything() {
     let (client_log, server_log) = (scratch.write("client", b"before\n"), scratch.path("server"));
     let serving = Tool::Ours.serve(port, &format!("-1 --logfile {server_log}"));
     let options = format!("-c 127.0.0.1 -p {port} -n 200K --logfile {client_log} --timestamps=%Y# -T run7");
-    let said = Tool::Ours.run(&options).good();
+    let output = Tool::Ours.run(&options).good();
     let served = serving.wait().good();
-    assert_eq!((&*said.stdout, &*said.stderr, &*served.stdout), ("", "", ""));
+    assert_eq!((&*output.stdout, &*output.stderr, &*served.stdout), ("", "", ""));
     let read = |path: &str| std::fs::read_to_string(path).expect("written by the program");
     let text = read(&client_log);
     assert!(text.starts_with("before\n") && text.ends_with("iperf Done.\n"), "{text}");
@@ -28,16 +28,16 @@ fn a_log_file_takes_everything() {
 
 #[test]
 fn a_log_file_that_cannot_be_is_an_error() {
-    let said = Tool::Ours.run("-c 127.0.0.1 --logfile /no-such-directory/log");
-    assert_eq!(said.code, Some(1));
-    assert!(said.stderr.contains("unable to open log file: /no-such-directory/log"), "{said:#?}");
+    let output = Tool::Ours.run("-c 127.0.0.1 --logfile /no-such-directory/log");
+    assert_eq!(output.code, Some(1));
+    assert!(output.stderr.contains("unable to open log file: /no-such-directory/log"), "{output:#?}");
     let full = Path::new("/dev/full");
     assert!(full.exists(), "this test needs /dev/full, which every Linux has");
     let port = free_port();
     let serving = Tool::Ours.serve(port, "-1");
-    let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K --logfile /dev/full"));
-    assert_eq!(said.code, Some(1), "{said:#?}");
-    assert!(said.stderr.contains("unable to write /dev/full"), "{said:#?}");
+    let output = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K --logfile /dev/full"));
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    assert!(output.stderr.contains("unable to write /dev/full"), "{output:#?}");
     serving.wait().good();
 }
 
@@ -95,8 +95,8 @@ fn a_port_that_is_taken_is_an_error() {
 
 #[test]
 fn a_server_for_one_test_ends_when_no_client_comes() {
-    let said = Tool::Ours.serve(free_port(), "-1 --idle-timeout 1").wait().good();
-    assert!(said.stdout.contains("Server listening on"), "{said:#?}");
+    let output = Tool::Ours.serve(free_port(), "-1 --idle-timeout 1").wait().good();
+    assert!(output.stdout.contains("Server listening on"), "{output:#?}");
 }
 
 #[test]
@@ -108,8 +108,8 @@ fn limits_of_the_server() {
     let serving = Tool::Ours.serve(port, "--server-bitrate-limit 10M --server-max-duration 5");
     let run = |options: &str| Tool::Theirs.run(&format!("-c 127.0.0.1 -p {port} {options}"));
     for refused in ["-b 20M -t 1", "-b 6M -P 2 -t 1", "-t 6 -b 1M"] {
-        let said = run(refused);
-        assert_eq!(said.code, Some(1), "{refused}: {said:#?}");
+        let output = run(refused);
+        assert_eq!(output.code, Some(1), "{refused}: {output:#?}");
     }
     run("-b 5M -t 1").good();
     let served = serving.stop().good();
@@ -139,12 +139,12 @@ fn title_and_extra_data_are_in_both_documents() {
 fn a_stream_of_json_has_an_event_a_line() {
     let port = free_port();
     let serving = Tool::Ours.serve(port, "-1 --json-stream");
-    let said = Tool::Ours
+    let output = Tool::Ours
         .run(&format!("-c 127.0.0.1 -p {port} -t 1 -b 5M -i 0.5 --json-stream --get-server-output"));
     let names = |events: Vec<serde_json::Value>| -> Vec<String> {
         events.iter().map(|event| event["event"].as_str().unwrap_or_default().to_owned()).collect()
     };
-    let client = names(said.good().events());
+    let client = names(output.good().events());
     assert_eq!((client.first(), client.last()), (Some(&"start".into()), Some(&"end".into())), "{client:?}");
     assert!(client.iter().filter(|name| *name == "interval").count() >= 2, "{client:?}");
     assert!(client.contains(&"server_output_json".into()), "{client:?}");
@@ -189,10 +189,10 @@ fn ipv6_and_its_options() {
             let serving = server.serve(port, "-1 -J");
             let mode = crate::figures::Mode { options: "-b 5M" };
             let mode = if options.contains("-u") { crate::figures::Mode { options: "-u" } } else { mode };
-            let said = client.run(&format!("-c ::1 -6 -p {port} -J -t 1 {options}")).good().json();
+            let output = client.run(&format!("-c ::1 -6 -p {port} -J -t 1 {options}")).good().json();
             let served = serving.wait().good().json();
             if !options.contains("-R") {
-                crate::figures::agree(mode, &said, &served, true);
+                crate::figures::agree(mode, &output, &served, true);
             }
         }
     }
@@ -202,11 +202,11 @@ fn ipv6_and_its_options() {
 fn an_interval_of_zero_is_one_as_long_as_the_test() {
     let port = free_port();
     let serving = Tool::Ours.serve(port, "-i 0");
-    let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -t 1 -b 10M -i 0 -J")).good().json();
-    assert_eq!(said["start"]["test_start"]["interval"], 0, "{said:#}");
-    let intervals = said["intervals"].as_array().expect("a list");
-    assert_eq!(intervals.len(), 1, "{said:#}");
-    assert_eq!(intervals[0]["sum"]["bytes"], said["end"]["sum_sent"]["bytes"], "{said:#}");
+    let output = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -t 1 -b 10M -i 0 -J")).good().json();
+    assert_eq!(output["start"]["test_start"]["interval"], 0, "{output:#}");
+    let intervals = output["intervals"].as_array().expect("a list");
+    assert_eq!(intervals.len(), 1, "{output:#}");
+    assert_eq!(intervals[0]["sum"]["bytes"], output["end"]["sum_sent"]["bytes"], "{output:#}");
     serving.stop().good();
 }
 

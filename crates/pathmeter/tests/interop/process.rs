@@ -2,7 +2,7 @@
 
 pub(crate) use crate::ports::free_port;
 use crate::ports::is_bound;
-pub(crate) use crate::running::{Running, Said, wait_until};
+pub(crate) use crate::running::{Running, ToolOutput, wait_until};
 use crate::running::{STEP, TIMEOUT};
 pub(crate) use crate::scratch::Scratch;
 use serde_json::Value;
@@ -43,7 +43,7 @@ impl Tool {
     }
 
     /// Runs it to its end.
-    pub(crate) fn run(self, options: &str) -> Said {
+    pub(crate) fn run(self, options: &str) -> ToolOutput {
         self.start(options).wait()
     }
 
@@ -71,13 +71,13 @@ impl Running {
     }
 
     /// Ends it with SIGTERM.
-    pub(crate) fn stop(self) -> Said {
+    pub(crate) fn stop(self) -> ToolOutput {
         self.signal("TERM");
         self.wait()
     }
 }
 
-impl Said {
+impl ToolOutput {
     /// The JSON document on standard output.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:#?}"))
@@ -94,9 +94,9 @@ impl Said {
 pub(crate) fn their_minor() -> u32 {
     static MINOR: OnceLock<u32> = OnceLock::new();
     *MINOR.get_or_init(|| {
-        let said = Command::new("iperf3").arg("--version").output();
-        let said = said.expect("the real iperf3 is needed to test against: apt-get install iperf3");
-        let text = String::from_utf8_lossy(&said.stdout);
+        let printed = Command::new("iperf3").arg("--version").output();
+        let printed = printed.expect("the real iperf3 is needed to test against: apt-get install iperf3");
+        let text = String::from_utf8_lossy(&printed.stdout);
         let minor = text.strip_prefix("iperf 3.").and_then(|rest| {
             let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
             digits.parse().ok()

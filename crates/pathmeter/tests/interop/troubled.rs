@@ -1,6 +1,6 @@
 //! Our client against servers that refuse, stall, vanish, lie, or are none. A clear error, exit code 1, no hang.
 
-use crate::process::{Said, Tool, free_port};
+use crate::process::{Tool, ToolOutput, free_port};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
@@ -47,8 +47,8 @@ fn servers_in_trouble() {
         for (name, act, options, sentence) in TROUBLE {
             scope.spawn(move || {
                 let (port, server) = fake(*act);
-                let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -t 1 {options}"));
-                failed(name, &said, sentence);
+                let output = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -t 1 {options}"));
+                failed(name, &output, sentence);
                 drop(server);
             });
         }
@@ -58,14 +58,14 @@ fn servers_in_trouble() {
 #[test]
 fn with_json_the_error_is_in_the_document() {
     let (port, _server) = fake(|_, mut c| c.write_all(&[0xff]));
-    let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -J"));
-    assert_eq!(said.code, Some(1));
-    assert_eq!(said.json()["error"], "the server is busy running a test. try again later");
-    assert_eq!(said.stderr, "");
+    let output = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -J"));
+    assert_eq!(output.code, Some(1));
+    assert_eq!(output.json()["error"], "the server is busy running a test. try again later");
+    assert_eq!(output.stderr, "");
     let (port, _server) = fake(|_, mut c| c.write_all(&[0xff]));
-    let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} --json-stream"));
-    let names: Vec<_> = said.events().iter().map(|event| event["event"].clone()).collect();
-    assert_eq!((said.code, names), (Some(1), vec!["error".into(), "end".into()]));
+    let output = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} --json-stream"));
+    let names: Vec<_> = output.events().iter().map(|event| event["event"].clone()).collect();
+    assert_eq!((output.code, names), (Some(1), vec!["error".into(), "end".into()]));
 }
 
 /// A server of iPerf3 3.21 sends its output to all clients after one that requested it.
@@ -73,12 +73,12 @@ fn with_json_the_error_is_in_the_document() {
 fn output_that_was_not_requested_is_not_shown() {
     let act: Act = |l, c| results(l, c, UNASKED);
     let (port, server) = fake(act);
-    let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K"));
-    assert!(said.stdout.contains("receiver") && !said.stdout.contains("Server output"), "{said:#?}");
+    let output = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K"));
+    assert!(output.stdout.contains("receiver") && !output.stdout.contains("Server output"), "{output:#?}");
     drop(server);
     let (port, server) = fake(act);
-    let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K --get-server-output"));
-    assert!(said.stdout.contains("Server output:\nwhat the server said"), "{said:#?}");
+    let output = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K --get-server-output"));
+    assert!(output.stdout.contains("Server output:\nwhat the server reported"), "{output:#?}");
     drop(server);
 }
 
@@ -89,9 +89,9 @@ fn what_was_measured_is_not_lost() {
         let (_control, mut data) = run(l, c)?;
         data.read_exact(&mut [0; 100_000])
     });
-    let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -t 20 -b 50M -J"));
-    assert_eq!(said.code, Some(1), "{said:#?}");
-    let document = said.json();
+    let output = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -t 20 -b 50M -J"));
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    let document = output.json();
     let sent = crate::figures::number(&document, "end.sum_sent.bytes");
     assert!(sent >= 100_000.0, "{document}");
     assert!(document["error"].as_str().is_some_and(|error| error.contains("closed")), "{document}");
@@ -119,15 +119,18 @@ fn a_busy_real_server() {
     let _serving = Tool::Theirs.serve(port, "");
     let first = Tool::Theirs.start(&format!("-c 127.0.0.1 -p {port} -t 30 -b 1M"));
     crate::process::wait_until("the server is busy", || first.open_sockets() >= 2);
-    let said = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K"));
-    failed("busy", &said, "the server is busy running a test. try again later");
+    let output = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K"));
+    failed("busy", &output, "the server is busy running a test. try again later");
     drop(first);
 }
 
-fn failed(name: &str, said: &Said, sentence: &str) {
-    assert_eq!(said.code, Some(1), "{name}: {said:#?}");
-    assert!(said.stderr.contains("iperf3: error - ") && said.stderr.contains(sentence), "{name}: {said:#?}");
-    assert!(!said.stdout.contains("iperf Done."), "{name}: {said:#?}");
+fn failed(name: &str, output: &ToolOutput, sentence: &str) {
+    assert_eq!(output.code, Some(1), "{name}: {output:#?}");
+    assert!(
+        output.stderr.contains("iperf3: error - ") && output.stderr.contains(sentence),
+        "{name}: {output:#?}"
+    );
+    assert!(!output.stdout.contains("iperf Done."), "{name}: {output:#?}");
 }
 
 /// A server that acts and then is gone.
@@ -212,7 +215,7 @@ fn read_message(control: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     Ok(body)
 }
 
-const UNASKED: &[u8] = br#"{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":0,"sender_has_retransmits":-1,"streams":[{"id":1,"bytes":10240,"retransmits":-1,"jitter":0,"errors":0,"packets":0,"start_time":0,"end_time":0.1}],"server_output_text":"what the server said\n"}"#;
+const UNASKED: &[u8] = br#"{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":0,"sender_has_retransmits":-1,"streams":[{"id":1,"bytes":10240,"retransmits":-1,"jitter":0,"errors":0,"packets":0,"start_time":0,"end_time":0.1}],"server_output_text":"what the server printed\n"}"#;
 const LIES: &[u8] =
     br#"{"cpu_util_total":0,"cpu_util_user":0,"cpu_util_system":0,"sender_has_retransmits":-1,
     "streams":[{"id":77,"bytes":5,"retransmits":-1,"jitter":0,"errors":0,"packets":0}]}"#;

@@ -76,8 +76,8 @@ fn a_session_may_break_at_any_state() {
     }
     assert!(serving.runs());
     Tool::Theirs.run(&format!("-c 127.0.0.1 -p {port} -n 100K")).good();
-    let said = serving.stop().good();
-    assert!(!said.stderr.contains("panic"), "{said:#?}");
+    let output = serving.stop().good();
+    assert!(!output.stderr.contains("panic"), "{output:#?}");
 }
 
 fn greeted(port: u16) -> TcpStream {

@@ -96,10 +96,10 @@ const MOST_RUNS: usize = 8;
 fn prints_the_same(options: &str, ours: &str, theirs: &str) {
     let has = |option: &str| options.split_whitespace().any(|word| word == option);
     rows::hold(ours, interval(options));
-    let of = |text: &str| match options.starts_with("-s") {
+    let shapes_of = |text: &str| match options.starts_with("-s") {
         true => shapes(text, has("-f")),
         false => without_window(shapes(text, has("-f"))),
     };
-    let (own, wanted) = (of(ours), of(theirs));
+    let (own, wanted) = (shapes_of(ours), shapes_of(theirs));
     assert_eq!(own, wanted, "\nours:\n{ours}\ntheirs:\n{theirs}");
 }

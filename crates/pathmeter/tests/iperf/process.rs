@@ -3,7 +3,7 @@
 pub(crate) use crate::ports::free_port;
 use crate::ports::is_bound;
 use crate::running::STEP;
-pub(crate) use crate::running::{Running, Said, wait_until};
+pub(crate) use crate::running::{Running, ToolOutput, wait_until};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ pub(crate) fn played_until(
     let server = Server::start(server, server_words, port);
     let client = client_run(client, client_words, port);
     let good = client.code == Some(0) && client.stderr.is_empty();
-    assert!(good, "{client_words}: {client:#?}, of the server {}", server.running.said());
+    assert!(good, "{client_words}: {client:#?}, of the server {}", server.running.output_so_far());
     let served = server.stop_after(rows);
     // 2.1.8 goes on listening to a UDP client for a while after its end, and may find its own client's socket closed.
     let lines = served.stderr.replace(STILL_LISTENING, "");
@@ -101,17 +101,17 @@ impl Server {
         let udp = argv.split_whitespace().any(|word| word == "-u");
         let mut running = Running::start(command(tool, argv, port));
         wait_until(&format!("a socket on port {port}"), || {
-            assert!(running.runs(), "it has ended: {}", running.said());
+            assert!(running.runs(), "it has ended: {}", running.output_so_far());
             is_bound(udp, port)
         });
         Server { tool, running }
     }
 
     /// Interrupts it once it has printed these rows.
-    pub(crate) fn stop_after(self, rows: Rows) -> Said {
+    pub(crate) fn stop_after(self, rows: Rows) -> ToolOutput {
         let Server { tool, running } = self;
         let needed = if tool == Tool::Real { Rows { sums: 0, ..rows } } else { rows };
-        let of_server = format!("{needed:?} that begin with the test: {}", running.said());
+        let of_server = format!("{needed:?} that begin with the test: {}", running.output_so_far());
         wait_until(&of_server, || needed.are_in(&running.printed()));
         // The real server prints its sums at once, or never when it has lost them.
         let deadline = Instant::now() + GRACE;
@@ -124,14 +124,14 @@ impl Server {
 }
 
 /// Runs a client to its end.
-pub(crate) fn client_run(tool: Tool, argv: &str, port: u16) -> Said {
+pub(crate) fn client_run(tool: Tool, argv: &str, port: u16) -> ToolOutput {
     Running::start(command(tool, &format!("-c 127.0.0.1 {argv}"), port)).wait()
 }
 
 impl Running {
     /// Waits until it has printed this.
     pub(crate) fn wait_for(&self, text: &str) {
-        wait_until(&format!("{text:?} of {}", self.said()), || self.printed().contains(text));
+        wait_until(&format!("{text:?} of {}", self.output_so_far()), || self.printed().contains(text));
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// A row of a time.
 #[derive(Clone, Debug)]
-struct Row {
+struct TextRow {
     times: (f64, f64),
     /// Bytes, and by how much they may be off for being rounded.
     bytes: (f64, f64),
@@ -17,7 +17,7 @@ struct Row {
 
 /// Holds the rows of an end that reports at this interval, if at any.
 pub(crate) fn hold(text: &str, interval: Option<f64>) {
-    let mut streams: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    let mut streams: BTreeMap<String, Vec<TextRow>> = BTreeMap::new();
     for line in text.lines().filter(|line| !line.contains("Server Report")) {
         if let Some(row) = parsed(line) {
             streams.entry(id(line)).or_default().push(row);
@@ -48,25 +48,25 @@ pub(crate) fn hold(text: &str, interval: Option<f64>) {
 }
 
 /// A client's rows without those of the server's report, which come last.
-fn without_report<'a>(rows: &'a [Row], text: &str) -> &'a [Row] {
+fn without_report<'a>(rows: &'a [TextRow], text: &str) -> &'a [TextRow] {
     let reported = text.contains("Server Report:") && !rows[0].line.starts_with("[SUM");
     if reported { &rows[..rows.len() - 1] } else { rows }
 }
 
 /// Has each interval of this end been closed before the next was over?
 pub(crate) fn are_on_time(text: &str, interval: f64) -> bool {
-    let whole = |row: &Row| row.line.starts_with("[SUM") || row.times.0 == 0.0;
-    let late = |row: &Row| !is_in_time(row, interval) && !whole(row);
-    let rows: Vec<Row> = text.lines().filter_map(parsed).collect();
+    let whole = |row: &TextRow| row.line.starts_with("[SUM") || row.times.0 == 0.0;
+    let late = |row: &TextRow| !is_in_time(row, interval) && !whole(row);
+    let rows: Vec<TextRow> = text.lines().filter_map(parsed).collect();
     let begun = rows.iter().any(|row| row.times.0 == 0.0 && is_in_time(row, interval));
     begun && !rows.iter().any(late)
 }
 
-fn is_in_time(part: &Row, interval: f64) -> bool {
+fn is_in_time(part: &TextRow, interval: f64) -> bool {
     part.times.1 - part.times.0 < 1.9 * interval
 }
 
-fn parts_make_the_whole(parts: &[Row], whole: &Row, interval: f64, text: &str) {
+fn parts_make_the_whole(parts: &[TextRow], whole: &TextRow, interval: f64, text: &str) {
     let mut end = 0.0;
     for (at, part) in parts.iter().enumerate() {
         assert_eq!(part.times.0, end, "{part:?} does not begin where the one before has ended, in {text}");
@@ -86,7 +86,7 @@ fn parts_make_the_whole(parts: &[Row], whole: &Row, interval: f64, text: &str) {
     assert!(sum <= whole.bytes.0 + off, "the parts are {sum} bytes of {whole:?} in {text}");
 }
 
-fn rate_is_amount_over_time(row: &Row, text: &str) {
+fn rate_is_amount_over_time(row: &TextRow, text: &str) {
     let (start, end) = row.times;
     let off = if row.line.starts_with('[') { SHOWN } else { SHOWN_IN_CSV };
     let least = (row.bytes.0 - row.bytes.1) * 8.0 / (end - start + off);
@@ -96,7 +96,7 @@ fn rate_is_amount_over_time(row: &Row, text: &str) {
 }
 
 /// A row of text or CSV; `None`: another line.
-fn parsed(line: &str) -> Option<Row> {
+fn parsed(line: &str) -> Option<TextRow> {
     let span = |text: &str| {
         let (start, end) = text.split_once('-')?;
         Some((start.parse().ok()?, end.parse().ok()?))
@@ -105,7 +105,7 @@ fn parsed(line: &str) -> Option<Row> {
         let fields: Vec<&str> = line.split(',').collect();
         let [_, _, _, _, _, _, times, bytes, rate, ..] = fields.as_slice() else { return None };
         let exact = |text: &str| Some((text.parse().ok()?, 1.0));
-        return Some(Row {
+        return Some(TextRow {
             times: span(times)?,
             bytes: exact(bytes)?,
             rate: exact(rate)?,
@@ -115,7 +115,7 @@ fn parsed(line: &str) -> Option<Row> {
     let (front, behind) = line.split_once(" sec ")?;
     let args: Vec<&str> = behind.split_whitespace().collect();
     let [amount, unit, rate, per_second, ..] = args.as_slice() else { return None };
-    Some(Row {
+    Some(TextRow {
         times: span(front.rsplit([' ', ']']).next()?)?,
         bytes: scaled(amount, unit)?,
         rate: rate_of(rate, per_second.strip_suffix("/sec")?)?,

@@ -118,7 +118,7 @@ fn row(line: &str, unit: bool) -> String {
     let line = line.replace(",-1,-0.000,", ",0,0.000,");
     // On one host a delay is a microsecond below zero now and then: both ends cut their times to whole ones. How much
     // delays spread is not read here from a server's report, whose field for it is too small for most paths. The network
-    // power divides by the mean delay, which is no number where that is zero.
+    // power divides by the mean delay, which is not a number where that is zero.
     let delays = |line: &str| {
         let line = line.replace(" pkts NAN", " pkts 0").replace("/- ms", "/0 ms").replace("/-", "/");
         line.replace(" ms -", " ms ").replace("  -", "  ")
@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn numbers_are_masked_and_columns_kept() {
-        let one = "[  1] 0.0000-1.0004 sec  2.72 GBytes  23.3 Gbits/sec";
+        let first = "[  1] 0.0000-1.0004 sec  2.72 GBytes  23.3 Gbits/sec";
         let other = "[  2] 1.0000-2.0000 sec   926 MBytes   773 Kbits/sec";
-        assert_eq!(row(one, false), row(other, false));
-        assert_eq!(row(one, false), "[  #] #-# sec     # UBytes     # Ubits/sec");
+        assert_eq!(row(first, false), row(other, false));
+        assert_eq!(row(first, false), "[  #] #-# sec     # UBytes     # Ubits/sec");
         let others = [
             "[  1] 0.0000-1.0004 sec  2.72 GBytes  23.3 GBytes/sec",
             "[  1] 0.0000-1.0004 sec 2.72 GBytes  23.3 Gbits/sec",
@@ -168,8 +168,8 @@ mod tests {
             "[  1] 0.0000--1.0004 sec  2.72 GBytes  23.3 Gbits/sec",
             "[  1] 0.0000-1.0004 sec  2.72 GBytes  23.3 Gbits/sec  3",
         ];
-        others.iter().for_each(|line| assert_ne!(row(line, false), row(one, false), "{line}"));
-        assert_ne!(row(one, true), row("[  1] 0.0000-1.0004 sec  2.72 MBytes  23.3 Gbits/sec", true));
+        others.iter().for_each(|line| assert_ne!(row(line, false), row(first, false), "{line}"));
+        assert_ne!(row(first, true), row("[  1] 0.0000-1.0004 sec  2.72 MBytes  23.3 Gbits/sec", true));
         assert_eq!(row("/sec   0.003 ms 0/91 (0%)", false), row("/sec  11.037 ms 12/910 (0.1%)", false));
         let writes = "  8.21 Gbits/sec  1250/0          8     1023K/141(169) us  1161986";
         assert_eq!(row(writes, false), row("  8.21 Gbits/sec  9/0        238       10K/1(1) us  6", false));
@@ -181,11 +181,15 @@ mod tests {
         let (one, two) = (row("  1", "0.0000-1.0000"), row("  2", "0.0000-1.0000"));
         let sum = row("SUM", "0.0000-1.0000");
         let sent = "[  1] Sent 3 datagrams\n";
-        let of = |parts: &[&str]| shapes(&parts.concat(), false);
-        assert_eq!(of(&[&one, &two, &sum]), of(&[&two, &one, &sum]), "streams run side by side");
-        assert_ne!(of(&[&one, &two, &sum]), of(&[&one, &two]));
-        assert_ne!(of(&[&one, sent]), of(&[sent, &one]));
-        assert_ne!(of(&[&one, sent]), of(&[&one, sent, sent]));
+        let shapes_of = |parts: &[&str]| shapes(&parts.concat(), false);
+        assert_eq!(
+            shapes_of(&[&one, &two, &sum]),
+            shapes_of(&[&two, &one, &sum]),
+            "streams run side by side"
+        );
+        assert_ne!(shapes_of(&[&one, &two, &sum]), shapes_of(&[&one, &two]));
+        assert_ne!(shapes_of(&[&one, sent]), shapes_of(&[sent, &one]));
+        assert_ne!(shapes_of(&[&one, sent]), shapes_of(&[&one, sent, sent]));
     }
 
     #[test]

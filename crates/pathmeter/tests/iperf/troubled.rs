@@ -37,7 +37,7 @@ fn an_interrupt_prints_the_end() {
 }
 
 #[test]
-fn ways_back_are_measured() {
+fn return_paths_are_measured() {
     if skip::lacks(&["iperf"]) {
         return;
     }
@@ -73,8 +73,8 @@ fn round_trips_of_two_connections_have_rows_at_both_ends() {
         let played = played_until((server, "-s"), (Tool::Ours, args), rows);
         assert_eq!(played.client.matches("OWD Delays (ms) Cnt=10 To=").count(), 2, "{}", played.client);
         assert!(played.client.lines().any(|line| line.starts_with("[SUM]") && line.contains(" 20=")));
-        let asked = "(bb w/quickack len/hold=100/0) (trip-times)";
-        assert_eq!(played.server.matches(asked).count(), 2, "{}", played.server);
+        let banner = "(bb w/quickack len/hold=100/0) (trip-times)";
+        assert_eq!(played.server.matches(banner).count(), 2, "{}", played.server);
         // Ten requests and replies of 100 bytes in each direction.
         assert!(
             server == Tool::Real || played.server.matches(" 1.95 KBytes ").count() == 2,
@@ -97,7 +97,7 @@ fn a_link_of_that_name_is_the_dialect() {
     std::fs::create_dir_all(&directory).expect("a directory for temporary things");
     let link = directory.join("iperf");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pathmeter"), &link).expect("a link");
-    let said = std::process::Command::new(&link).arg("-v").output().expect("it runs");
+    let text = std::process::Command::new(&link).arg("-v").output().expect("it runs");
     std::fs::remove_dir_all(&directory).expect("made above");
-    assert!(String::from_utf8_lossy(&said.stdout).starts_with("iperf version 2.1.8"), "{said:?}");
+    assert!(String::from_utf8_lossy(&text.stdout).starts_with("iperf version 2.1.8"), "{text:?}");
 }

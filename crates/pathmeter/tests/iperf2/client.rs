@@ -1,19 +1,19 @@
 //! Our client, the real server.
 
 use super::process::{
-    Said, free_port, has_iperf, our_client, our_dialect, our_round_trips, our_server, their_server,
+    ToolOutput, free_port, has_iperf, our_client, our_dialect, our_round_trips, our_server, their_server,
 };
 use serde_json::Value;
 
 /// Runs our client against a server of theirs; both say their figures.
-fn tested(options: &str) -> (Value, Said) {
+fn tested(options: &str) -> (Value, ToolOutput) {
     let port = free_port();
     let udp = if options.contains("--udp") { "-u" } else { "" };
     let server = their_server(port, udp);
-    let (said, run) = our_client(port, options);
+    let (output, run) = our_client(port, options);
     // With both directions on one UDP socket iPerf2 has no report of the received data: up is not known, which is void.
     let code = if options.contains("--udp --bidir") { 4 } else { 0 };
-    assert_eq!(said.code, Some(code), "{options}: {said:#?}, of the server {}", server.said());
+    assert_eq!(output.code, Some(code), "{options}: {output:#?}, of the server {}", server.output_so_far());
     // The server prints the figures a moment after the flow is over.
     server.wait_for_rows(flows(options));
     let theirs = server.stop();
@@ -65,7 +65,7 @@ fn tcp_from_the_server() {
 }
 
 #[test]
-fn tcp_both_ways_on_one_connection() {
+fn tcp_both_directions_on_one_connection() {
     if !has_iperf() {
         return;
     }
@@ -87,14 +87,14 @@ fn udp_datagrams_are_the_same_at_both_ends() {
         assert_eq!(ours.len(), theirs.len(), "each flow has its report: {options}: {run:#}");
         let sent = sum(&ours, "/udp/datagrams");
         assert_eq!(sum(&theirs, "/udp/datagrams") + sum(&theirs, "/udp/lost"), sent, "{options}");
-        let said: Vec<(u64, u64)> = server.rows().iter().filter_map(|row| row.datagrams).collect();
-        let lost: u64 = said.iter().map(|(lost, _)| lost).sum();
+        let output: Vec<(u64, u64)> = server.rows().iter().filter_map(|row| row.datagrams).collect();
+        let lost: u64 = output.iter().map(|(lost, _)| lost).sum();
         assert_eq!(sum(&theirs, "/udp/lost"), lost, "{options}: {server:#?}");
     }
 }
 
 #[test]
-fn udp_from_the_server_and_both_ways() {
+fn udp_from_the_server_and_both_directions() {
     if !has_iperf() {
         return;
     }
@@ -104,7 +104,7 @@ fn udp_from_the_server_and_both_ways() {
         let (came, lost) = (sum(&rows, "/udp/datagrams"), sum(&rows, "/udp/lost"));
         let bytes = sum(&rows, "/bytes");
         assert!(came > 0 && bytes == came * 1470, "{options}: {run:#}");
-        let sent = |row: &super::process::Row| row.bytes / 1470;
+        let sent = |row: &super::process::CsvRow| row.bytes / 1470;
         // The server counts its end among what it has sent.
         let matches = server.rows().iter().any(|row| (came + lost..=came + lost + 1).contains(&sent(row)));
         assert!(matches, "{options}: {came} came, {lost} lost: {server:#?}");
@@ -128,25 +128,25 @@ fn connections_back_and_records() {
     ] {
         let port = free_port();
         let server = their_server(port, "");
-        let said = our_dialect(port, &format!("-y C {options}"));
-        assert_eq!(said.code, Some(0), "{options}: {said:#?}");
+        let output = our_dialect(port, &format!("-y C {options}"));
+        assert_eq!(output.code, Some(0), "{options}: {output:#?}");
         server.wait_for_rows(flows(&options));
         let theirs = server.stop();
-        let amounts = |said: &Said| {
-            let mut bytes: Vec<u64> = said.rows().iter().map(|row| row.bytes).collect();
+        let amounts = |output: &ToolOutput| {
+            let mut bytes: Vec<u64> = output.rows().iter().map(|row| row.bytes).collect();
             bytes.sort_unstable();
             bytes
         };
-        assert!(!amounts(&said).is_empty(), "{options}: {said:#?}");
-        assert_eq!(amounts(&said), amounts(&theirs), "{options}: {said:#?} {theirs:#?}");
+        assert!(!amounts(&output).is_empty(), "{options}: {output:#?}");
+        assert_eq!(amounts(&output), amounts(&theirs), "{options}: {output:#?} {theirs:#?}");
     }
 }
 
 #[test]
 fn round_trips() {
     let run_of = |port: u16, options: &str| {
-        let (said, run) = our_round_trips(port, options);
-        assert_eq!(said.code, Some(0), "{options}: {said:#?}");
+        let (output, run) = our_round_trips(port, options);
+        assert_eq!(output.code, Some(0), "{options}: {output:#?}");
         let count = run["summary"]["rtt"]["count"].as_u64().or(run["summary"]["rtt_ns"]["count"].as_u64());
         assert!(count > Some(10), "{options}: {run:#}");
     };
@@ -156,8 +156,8 @@ fn round_trips() {
     run_of(port, "-t 1s -m 1400 --mode under-load --rate 200");
     drop(server);
     for (options, names) in [("-m 20", "--size"), ("--mode throughput", "every message")] {
-        let (said, _) = our_round_trips(port, options);
-        assert!(said.code == Some(2) && said.stderr.contains(names), "{options}: {said:#?}");
+        let (output, _) = our_round_trips(port, options);
+        assert!(output.code == Some(2) && output.stderr.contains(names), "{options}: {output:#?}");
     }
     if has_iperf() {
         let port = free_port();
@@ -170,12 +170,15 @@ fn round_trips() {
 #[test]
 fn an_absent_server_and_options_without_a_meaning() {
     let port = free_port();
-    let (said, _) = our_client(port, "-t 1");
-    assert_eq!(said.code, Some(3), "{said:#?}");
-    assert!(said.stderr.contains("refused the connection") && said.stderr.contains("iperf -s"), "{said:#?}");
-    let (said, _) = our_client(port, "--udp -t 3 -b 1M");
-    assert_eq!(said.code, Some(3), "{said:#?}");
-    assert!(said.stderr.contains("no UDP server is at its port"), "{said:#?}");
+    let (output, _) = our_client(port, "-t 1");
+    assert_eq!(output.code, Some(3), "{output:#?}");
+    assert!(
+        output.stderr.contains("refused the connection") && output.stderr.contains("iperf -s"),
+        "{output:#?}"
+    );
+    let (output, _) = our_client(port, "--udp -t 3 -b 1M");
+    assert_eq!(output.code, Some(3), "{output:#?}");
+    assert!(output.stderr.contains("no UDP server is at its port"), "{output:#?}");
     for (options, names) in [
         ("-O 1", "--omit"),
         ("-t 1ms", "--time 1"),
@@ -183,9 +186,9 @@ fn an_absent_server_and_options_without_a_meaning() {
         ("--udp -l 40", "--length"),
         ("-R -Z", "--zero-copy"),
     ] {
-        let (said, _) = our_client(port, options);
-        assert_eq!(said.code, Some(2), "{options}: {said:#?}");
-        assert!(said.stderr.contains(names) && said.stderr.contains("iperf2"), "{options}: {said:#?}");
+        let (output, _) = our_client(port, options);
+        assert_eq!(output.code, Some(2), "{options}: {output:#?}");
+        assert!(output.stderr.contains(names) && output.stderr.contains("iperf2"), "{options}: {output:#?}");
     }
 }
 
@@ -196,8 +199,8 @@ fn ours_with_ours() {
     for options in
         ["-n 20M", "-R -n 20M", "-P 4 -t 1", "--bidir -t 1", "--udp -b 20M -t 1", "--udp -R -t 1 -b 20M"]
     {
-        let (said, run) = our_client(port, options);
-        assert_eq!(said.code, Some(0), "{options}: {said:#?}");
+        let (output, run) = our_client(port, options);
+        assert_eq!(output.code, Some(0), "{options}: {output:#?}");
         let rows = run["summary"]["local"]["streams"].as_array().expect("rows");
         assert!(rows.iter().all(|row| row["bytes"].as_u64() > Some(0)), "{options}: {run:#}");
     }

@@ -2,12 +2,12 @@
 
 pub(crate) use crate::ports::free_port;
 use crate::ports::is_bound;
-pub(crate) use crate::running::{Running, Said, wait_until};
+pub(crate) use crate::running::{Running, ToolOutput, wait_until};
 use std::process::Command;
 
 /// A line of `-y C`: figures of one stream, or of all.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct CsvRow {
     pub(crate) id: i64,
     pub(crate) bytes: u64,
     /// Lost and all datagrams, where it is a receiver's of UDP.
@@ -24,7 +24,7 @@ pub(crate) fn has_iperf() -> bool {
 }
 
 /// Runs the real client.
-pub(crate) fn their_client(port: u16, options: &str) -> Said {
+pub(crate) fn their_client(port: u16, options: &str) -> ToolOutput {
     start_their_client(port, options).wait()
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn start_their_client(port: u16, options: &str) -> Running {
 pub(crate) fn their_server(port: u16, options: &str) -> Running {
     let mut server = start("iperf", &format!("-s -p {port} -y C {options}"));
     wait_until("the server listens", || {
-        assert!(server.runs(), "it has ended: {}", server.said());
+        assert!(server.runs(), "it has ended: {}", server.output_so_far());
         is_bound(options.contains("-u"), port)
     });
     server
@@ -53,40 +53,40 @@ pub(crate) fn our_server(port: u16, options: &str) -> Running {
 }
 
 /// Our client, and its result.
-pub(crate) fn our_client(port: u16, options: &str) -> (Said, serde_json::Value) {
+pub(crate) fn our_client(port: u16, options: &str) -> (ToolOutput, serde_json::Value) {
     let options = format!("throughput 127.0.0.1 --protocol iperf2 -p {port} --format json {options}");
-    let said = start(env!("CARGO_BIN_EXE_pathmeter"), &options).wait();
-    let run = serde_json::from_str(&said.stdout).unwrap_or(serde_json::Value::Null);
-    (said, run)
+    let output = start(env!("CARGO_BIN_EXE_pathmeter"), &options).wait();
+    let run = serde_json::from_str(&output.stdout).unwrap_or(serde_json::Value::Null);
+    (output, run)
 }
 
 /// Our client by its other command line, that of iPerf2.
-pub(crate) fn our_dialect(port: u16, options: &str) -> Said {
+pub(crate) fn our_dialect(port: u16, options: &str) -> ToolOutput {
     start(env!("CARGO_BIN_EXE_pathmeter"), &format!("iperf -c 127.0.0.1 -p {port} {options}")).wait()
 }
 
 /// Our round trips, and their result.
-pub(crate) fn our_round_trips(port: u16, options: &str) -> (Said, serde_json::Value) {
+pub(crate) fn our_round_trips(port: u16, options: &str) -> (ToolOutput, serde_json::Value) {
     let options = format!("latency 127.0.0.1 --protocol iperf2 -p {port} --format json {options}");
-    let said = start(env!("CARGO_BIN_EXE_pathmeter"), &options).wait();
-    let run = serde_json::from_str(&said.stdout).unwrap_or(serde_json::Value::Null);
-    (said, run)
+    let output = start(env!("CARGO_BIN_EXE_pathmeter"), &options).wait();
+    let run = serde_json::from_str(&output.stdout).unwrap_or(serde_json::Value::Null);
+    (output, run)
 }
 
 impl Running {
     /// Waits until its output contains this.
     pub(crate) fn wait_for(&self, text: &str) {
-        wait_until(&format!("{text:?} of {}", self.said()), || self.said().contains(text));
+        wait_until(&format!("{text:?} of {}", self.output_so_far()), || self.output_so_far().contains(text));
     }
 
     /// Waits until its output has the figures of so many whole tests, each a line that begins with the test.
     pub(crate) fn wait_for_rows(&self, rows: usize) {
         let printed = || self.printed().lines().filter(|line| line.contains(",0.0-")).count();
-        wait_until(&format!("{rows} rows of {}", self.said()), || printed() >= rows);
+        wait_until(&format!("{rows} rows of {}", self.output_so_far()), || printed() >= rows);
     }
 
     /// Asks it to end (SIGTERM), and waits.
-    pub(crate) fn stop(self) -> Said {
+    pub(crate) fn stop(self) -> ToolOutput {
         self.signal("TERM");
         self.wait()
     }
@@ -99,14 +99,14 @@ fn start(program: &str, options: &str) -> Running {
     Running::start(command)
 }
 
-impl Said {
+impl ToolOutput {
     /// The figures of whole tests in `-y C`: of single streams.
-    pub(crate) fn rows(&self) -> Vec<Row> {
+    pub(crate) fn rows(&self) -> Vec<CsvRow> {
         let rows = self.stdout.lines().filter_map(|line| {
             let fields: Vec<&str> = line.split(',').collect();
             let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
             let datagrams = number(10).zip(number(11));
-            Some(Row { id: fields.get(5)?.parse().ok()?, bytes: number(7)?, datagrams })
+            Some(CsvRow { id: fields.get(5)?.parse().ok()?, bytes: number(7)?, datagrams })
         });
         rows.filter(|row| row.id >= 0).collect()
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 /// A client of ours is served.
 fn is_served(port: u16) {
-    let (said, run) = our_client(port, "-n 1M");
-    assert_eq!(said.code, Some(0), "{said:#?}");
+    let (output, run) = our_client(port, "-n 1M");
+    assert_eq!(output.code, Some(0), "{output:#?}");
     assert_eq!(run["summary"]["local"]["streams"][0]["bytes"], 1 << 20);
 }
 
@@ -61,8 +61,8 @@ fn datagrams_of_all_kinds() {
     for datagram in [&b""[..], b"x", &[0xff; 1470], &fin, &numbered, &numbered[..20]] {
         socket.send(datagram).ok();
     }
-    let (said, run) = our_client(port, "--udp -t 1 -b 2M");
-    assert_eq!(said.code, Some(0), "{said:#?}");
+    let (output, run) = our_client(port, "--udp -t 1 -b 2M");
+    assert_eq!(output.code, Some(0), "{output:#?}");
     let rows = run["summary"]["peer"]["streams"].as_array().expect("the server's report");
     assert_eq!(rows.len(), 1, "{run:#}");
     assert_eq!(server.stop().code, Some(0));

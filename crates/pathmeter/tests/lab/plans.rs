@@ -31,11 +31,11 @@ fn median(row: &Value, figure: &str) -> f64 {
 
 /// The values of the variables of every row.
 fn settings(report: &Value) -> Vec<String> {
-    let of = |row: &Value| {
+    let settings_of = |row: &Value| {
         let settings = row["settings"].as_array().unwrap();
         settings.iter().map(|one| one["value"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
     };
-    rows(report).iter().map(of).collect()
+    rows(report).iter().map(settings_of).collect()
 }
 
 #[track_caller]
@@ -47,13 +47,13 @@ fn all_have_runs(report: &Value, runs: usize) {
 }
 
 #[test]
-fn five_ways_out_are_compared_by_their_round_trips() {
-    if buildable("five_ways_out").is_none() {
+fn five_egress_paths_are_compared_by_their_round_trips() {
+    if buildable("five_egress_paths").is_none() {
         return;
     }
     let scratch = Scratch::new("plan-five");
     let svg = scratch.file("chart.svg", None);
-    let report = example("five-ways", LONG, &["--runs", "2", "--json", "--chart", &svg]).code(0).json();
+    let report = example("five-paths", LONG, &["--runs", "2", "--json", "--chart", &svg]).code(0).json();
     assert_eq!(report["schema"], "pathmeter/experiment/1");
     let names: Vec<&str> = rows(&report).iter().map(|row| row["path"].as_str().unwrap()).collect();
     assert_eq!(names, ["snat", "public", "balancer", "natgw", "firewall"]);
@@ -159,7 +159,8 @@ fn what_fails_is_a_row_with_its_reason_and_stops_nothing() {
     let plan = mixed(&scratch, &server);
     let (store, each) = (scratch.file("runs.db", None), scratch.file("each", None));
     let args = ["plan", "run", &plan, "--json", "--store", &store, "--save", "--each", &each];
-    let ended = run(&args).code(3).says("mixed.toml: closed, size 64: ").says("needs a fleet: agent `ams`");
+    let ended =
+        run(&args).code(3).prints("mixed.toml: closed, size 64: ").prints("needs a fleet: agent `ams`");
     let report = ended.json();
     let known: Vec<(&str, bool, usize)> = rows(&report)
         .iter()
@@ -197,8 +198,8 @@ fn every_format_shows_a_plan() {
         ("junit", "rtt.p50&lt;60s"),
         ("ndjson", "\"schema\":\"pathmeter/experiment/1\""),
     ] {
-        let said = run(&["plan", "run", &plan, "--runs", "1", "--format", format]).code(3).stdout;
-        assert!(said.contains(part), "{format}:\n{said}");
+        let text = run(&["plan", "run", &plan, "--runs", "1", "--format", format]).code(3).stdout;
+        assert!(text.contains(part), "{format}:\n{text}");
     }
     server.stop();
 }
@@ -224,9 +225,9 @@ fn a_plan_that_was_killed_goes_on_where_it_was() {
     };
     let before = ids(&std::fs::read_to_string(&journal).unwrap());
     assert_eq!(before.len(), 2, "two runs had ended");
-    run(&args).code(2).says("holds what a run that was cut off has measured");
+    run(&args).code(2).prints("holds what a run that was cut off has measured");
     let shorter = [&args[..], &["--resume", "--runs", "3"]].concat();
-    run(&shorter).code(2).says("it is the journal of another plan");
+    run(&shorter).code(2).prints("it is the journal of another plan");
     // Ctrl-C leaves it, too, and the measurement is printed.
     let resumed = [&args[..], &["--resume"]].concat();
     let running = start(&resumed);
@@ -236,7 +237,7 @@ fn a_plan_that_was_killed_goes_on_where_it_was() {
     let report: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
     all_have_runs(&report, 2);
     assert!(rows(&report)[0]["reason"].as_str().unwrap().contains("it was stopped"), "{report:#}");
-    run(&resumed).code(0).says("2 runs were carried out before.");
+    run(&resumed).code(0).prints("2 runs were carried out before.");
     let report: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
     all_have_runs(&report, 4);
     let after: Vec<&str> =
@@ -269,17 +270,18 @@ fn faults_of_a_file_are_reported_at_once_and_a_right_one_is_shown() {
         "wrong.toml",
         Some("titel = \"x\"\n[paths.a]\nto = \"h\"\n[[tests]]\ntest = \"mtu\"\nlargst = 1\n"),
     );
-    let ended = run(&["plan", "check", &wrong, &format!("{EXAMPLES}/five-ways.toml")]).code(2);
+    let ended = run(&["plan", "check", &wrong, &format!("{EXAMPLES}/five-paths.toml")]).code(2);
     for part in
         ["wrong.toml:1:1: unknown key `titel`: did you mean `title`?", "wrong.toml:6:1: unknown key `largst`"]
     {
         assert!(ended.stderr.contains(part), "{}", ended.stderr);
     }
     assert!(ended.stdout.contains("5 rows, 40 runs"), "{}", ended.stdout);
-    run(&["plan", "check", "/no/such.toml"]).code(2).says("read the plan /no/such.toml");
+    run(&["plan", "check", "/no/such.toml"]).code(2).prints("read the plan /no/such.toml");
     run(&["plan", "run", &wrong]).code(2);
-    let shown =
-        run(&["plan", "show", &format!("{EXAMPLES}/five-ways.toml"), "--json", "--runs", "2"]).code(0).json();
+    let shown = run(&["plan", "show", &format!("{EXAMPLES}/five-paths.toml"), "--json", "--runs", "2"])
+        .code(0)
+        .json();
     assert_eq!((&shown["runs"], shown["paths"][4]["address"].as_str()), (&10.into(), Some("198.51.100.66")));
     assert_eq!(shown["order"], serde_json::json!([1, 2, 3, 4, 5, 1, 2, 3, 4, 5]));
     let text = run(&["plan", "show", &format!("{EXAMPLES}/frame-sweep.toml")]).code(0).stdout;

@@ -34,8 +34,8 @@ fn the_file_that_is_printed_is_one_that_can_be_read() {
     scratch.file("mine.toml", Some(&file.replacen("forwards =", "forward =", 1)));
     run(&["lab", "check", &path])
         .code(2)
-        .says("mine.toml:12:1: unknown key `forward`: did you mean `forwards`?")
-        .says("docs/lab.md");
+        .prints("mine.toml:12:1: unknown key `forward`: did you mean `forwards`?")
+        .prints("docs/lab.md");
 }
 
 #[test]
@@ -43,6 +43,6 @@ fn a_name_that_is_none_is_answered_with_the_one_meant() {
     for command in ["show", "check"] {
         run(&["lab", command, "foward"])
             .code(2)
-            .says("no topology is called `foward`: did you mean `forward`?");
+            .prints("no topology is called `foward`: did you mean `forward`?");
     }
 }

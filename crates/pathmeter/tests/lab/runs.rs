@@ -67,8 +67,8 @@ fn frames_of_each_size_are_swept() {
 }
 
 #[test]
-fn a_shaped_link_carries_what_its_file_says() {
-    if buildable("a_shaped_link_carries_what_its_file_says").is_none() {
+fn a_shaped_link_carries_what_its_file_states() {
+    if buildable("a_shaped_link_carries_what_its_file_states").is_none() {
         return;
     }
     let args = ["lab", "run", "tbf-mtu", "-6", "-t", "2s", "--tests", "udp,mtu", "--json"];
@@ -117,7 +117,7 @@ fn what_the_kernel_lacks_is_an_error_and_void() {
         return;
     }
     let ended =
-        run(&["lab", "run", "vlan", "--quick"]).code(4).says("error: vlan: not on this host: needs 8021q");
+        run(&["lab", "run", "vlan", "--quick"]).code(4).prints("error: vlan: not on this host: needs 8021q");
     assert!(ended.stdout.starts_with("VOID  Nothing was measured"), "{}", ended.stdout);
 }
 
@@ -163,7 +163,7 @@ fn foreign_tools_are_measured_beside_us_and_links_recorded() {
 
 #[test]
 fn what_cannot_be_is_refused_before_anything_is_built() {
-    for (args, said) in [
+    for (args, message) in [
         (&["forward", "--chart", "chart.gif"][..], "neither an .svg nor a .png"),
         (&["forward", "forward"], "is given twice"),
         (&["foward"], "did you mean `forward`"),
@@ -172,7 +172,7 @@ fn what_cannot_be_is_refused_before_anything_is_built() {
         (&["forward", "bridge", "--capture", "client:eth0", "--pcap", "x"], "takes one topology"),
     ] {
         let ended = run(&[&["lab", "run"], args].concat()).code(2);
-        assert!(ended.stderr.contains(said), "{args:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{args:?}: {}", ended.stderr);
     }
     let plan = run(&["lab", "run", "--compare", "direct,forward", "--dry-run"]).code(0).stdout;
     assert!(

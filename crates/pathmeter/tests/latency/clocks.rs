@@ -39,7 +39,7 @@ fn reflector(step: Option<Nanos>) -> String {
         clock,
         format: Format::Ntp,
         synced: false,
-        error: Nanos(0),
+        error: Nanos::ZERO,
         stateful: true,
         key: None,
     };

@@ -72,9 +72,9 @@ impl Foreign {
 }
 
 /// A message of SockPerf with this length field, of this size.
-pub(super) fn message(sequence: u64, flags: u16, said: u32, size: usize) -> Vec<u8> {
+pub(super) fn message(sequence: u64, flags: u16, announced: u32, size: usize) -> Vec<u8> {
     let mut bytes = vec![0xab; size.max(wire::sockperf::HEADER_LEN)];
-    wire::sockperf::Header { sequence, flags, len: said }.write(&mut bytes);
+    wire::sockperf::Header { sequence, flags, len: announced }.write(&mut bytes);
     bytes.truncate(size);
     bytes
 }

@@ -83,10 +83,10 @@ fn translated_addresses_are_reported() {
             [("10.77.0.9:", "10.77.0.1:"), ("10.77.0.1:", "10.77.0.1:")].iter().enumerate()
         {
             let egress = &run["summary"]["ways"][index];
-            let [told_local, told_seen] =
+            let [local_end, observed_end] =
                 ["local", "seen_as"].map(|end| egress["ends"][end].as_str().unwrap());
-            assert!(told_local.starts_with(local), "{transport}: {told_local}");
-            assert!(told_seen.starts_with(observed), "{transport}: {told_seen}");
+            assert!(local_end.starts_with(local), "{transport}: {local_end}");
+            assert!(observed_end.starts_with(observed), "{transport}: {observed_end}");
             assert_eq!(counts(egress, ["sent", "received", "far_received"]), [50; 3], "{transport}");
         }
     }
@@ -120,12 +120,15 @@ fn groups_are_answered_by_our_server_and_by_sockperf() {
     }
     // A group without members, and one for a protocol that has none.
     let quick = ["latency", GROUP, "--protocol", "sockperf", "-n", "3", "--timeout", "200ms"];
-    net.client(&quick).code(3).says("no reply").says(GROUP);
-    net.client(&["latency", GROUP]).code(2).says("multicast").says("--protocol sockperf");
+    net.client(&quick).code(3).prints("no reply").prints(GROUP);
+    net.client(&["latency", GROUP]).code(2).prints("multicast").prints("--protocol sockperf");
     ip(&["-n", &net.client, "route", "del", "239.0.0.0/8", "dev", "eth0"]);
-    net.client(&quick).code(2).says(GROUP).says("route");
-    net.client(&["serve", "--group", "10.1.1.1", "--sockperf"]).code(2).says("10.1.1.1").says("224.0.0.0");
-    net.client(&["serve", "--group", GROUP]).code(2).says("--sockperf");
+    net.client(&quick).code(2).prints(GROUP).prints("route");
+    net.client(&["serve", "--group", "10.1.1.1", "--sockperf"])
+        .code(2)
+        .prints("10.1.1.1")
+        .prints("224.0.0.0");
+    net.client(&["serve", "--group", GROUP]).code(2).prints("--sockperf");
 }
 
 #[test]

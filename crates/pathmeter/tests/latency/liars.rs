@@ -50,7 +50,7 @@ fn nonsense_alone_is_no_reply() {
     for lie in lies {
         let host = udp(lie);
         let args = ["--protocol", "sockperf", "-n", "3", "--timeout", "400ms", "--json"];
-        let ended = latency(&host, &args).code(3).says("no reply").says("messages came that were none");
+        let ended = latency(&host, &args).code(3).prints("no reply").prints("messages came that were none");
         assert_nothing(&ended.json());
     }
 }
@@ -61,24 +61,24 @@ fn silence_is_an_error_and_no_zero() {
     let host = quiet.local_addr().unwrap().to_string();
     for protocol in ["sockperf", "stamp"] {
         let args = ["--protocol", protocol, "-n", "3", "--timeout", "300ms", "--json"];
-        let ended = latency(&host, &args).code(3).says("no reply").says(&host);
+        let ended = latency(&host, &args).code(3).prints("no reply").prints(&host);
         assert_nothing(&ended.json());
         let ended = latency(&host, &["--protocol", protocol, "-t", "700ms", "--timeout", "300ms"]).code(3);
         assert!(!ended.stdout.contains(" 0 ns"), "{}", ended.stdout);
     }
     drop(quiet);
     let ended = latency(&host, &["--protocol", "sockperf", "-n", "3", "--json"]).code(3);
-    ended.says("nothing listens on UDP port");
+    ended.prints("nothing listens on UDP port");
     // The server accepts, and sends nothing.
     let mute = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = mute.local_addr().unwrap().to_string();
     let args = ["--protocol", "sockperf", "--tcp", "-n", "3", "--timeout", "300ms", "--json"];
-    assert_nothing(&latency(&host, &args).code(3).says("no reply").json());
-    latency(&host, &["-n", "3"]).code(3).says("pathmeter serve");
+    assert_nothing(&latency(&host, &args).code(3).prints("no reply").json());
+    latency(&host, &["-n", "3"]).code(3).prints("pathmeter serve");
 }
 
 #[test]
-fn garbage_over_tcp_ends_the_way() {
+fn garbage_over_tcp_ends_the_path() {
     let answers: [fn() -> Vec<u8>; 4] = [
         || vec![0xff; 200],
         || b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(),
@@ -92,7 +92,7 @@ fn garbage_over_tcp_ends_the_way() {
             stream.read_to_end(&mut Vec::new()).map(drop)
         });
         let args = ["--protocol", "sockperf", "--tcp", "-n", "50", "--no-wire-times", "--json"];
-        let ended = latency(&host, &args).code(3).says("not its protocol").says(&host);
+        let ended = latency(&host, &args).code(3).prints("not its protocol").prints(&host);
         assert_nothing(&ended.json());
     }
 }
@@ -109,7 +109,7 @@ fn a_server_that_stops_half_way_leaves_what_was_measured() {
             stream.write_all(&last[..half])
         });
         let args = ["--protocol", "sockperf", "--tcp", "-n", "50", "--no-wire-times", "--json"];
-        let ended = latency(&host, &[&args[..], &PATIENT].concat()).code(3).says("closed").says(&host);
+        let ended = latency(&host, &[&args[..], &PATIENT].concat()).code(3).prints("closed").prints(&host);
         let run = ended.json();
         assert_eq!(counts(only_egress(&run), ["sent", "received", "lost"]), [21, 20, 1], "{half}");
         assert!(number(&only_egress(&run)["rtt_ns"], "count") > 0, "{half}");
@@ -127,7 +127,7 @@ fn a_native_server_that_is_killed_leaves_what_was_measured() {
         let client = Running::start(pathmeter(None, &all));
         client.wait_for_output("\"latency_sample\"");
         server.process.signal("KILL");
-        let ended = client.end().code(3).says(&host);
+        let ended = client.end().code(3).prints(&host);
         let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
         assert_eq!(last["summary"]["outcome"]["outcome"], "failed", "{args:?}");
         let egress = only_egress(&last);
@@ -138,7 +138,7 @@ fn a_native_server_that_is_killed_leaves_what_was_measured() {
 }
 
 #[test]
-fn a_way_that_ends_beside_another_is_reported_and_the_other_is_measured() {
+fn a_path_that_ends_beside_another_is_reported_and_the_other_is_measured() {
     for args in [&["--udp"][..], &["--tcp"], &["--mode", "under-load", "--rate", "200"]] {
         let (gone, stays) = (Server::start(&[]), Server::start(&[]));
         let hosts = [gone.host(), stays.host()];
@@ -161,12 +161,12 @@ fn a_way_that_ends_beside_another_is_reported_and_the_other_is_measured() {
 fn messages_larger_than_the_far_end_takes() {
     let host = tcp(|mut stream| stream.read_exact(&mut [0; 14]));
     let args = ["--protocol", "sockperf", "--tcp", "-m", "1000000", "-n", "20", "--no-wire-times", "--json"];
-    let ended = latency(&host, &args).code(3).says("the connection").says("sockperf sr").says("-m");
+    let ended = latency(&host, &args).code(3).prints("the connection").prints("sockperf sr").prints("-m");
     assert_nothing(&ended.json());
 }
 
 #[test]
-fn counts_that_cannot_be_are_not_told() {
+fn counts_that_cannot_be_are_not_reported() {
     for (received, mode) in [(1_u64 << 52, "ping-pong"), (5000, "under-load"), (1 << 40, "throughput")] {
         let (host, script) = fake(move |fake| {
             fake.let_in()?;

@@ -9,13 +9,13 @@ fn longer_tests_than_allowed_are_refused_and_shorter_ones_not() {
     let host = server.host();
     for transport in ["--udp", "--tcp"] {
         let ended = latency(&host, &["-t", "5s", transport]).code(3);
-        ended.says("5.00 s").says("1.00 s").says("--max-time").says("--time");
+        ended.prints("5.00 s").prints("1.00 s").prints("--max-time").prints("--time");
         latency(&host, &["-t", "300ms", transport]).code(0);
         // A number of messages may take any time: they have as long as the server allows.
         let run = measured(&host, &["-n", "100", transport]);
         assert_eq!(counts(only_egress(&run), ["sent", "received"]), [100; 2]);
     }
-    server.stop().says("refused the client");
+    server.stop().prints("refused the client");
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn faster_tests_than_allowed_are_refused_and_slower_ones_not() {
     let server = Server::start(&["--max-rate", "512K"]);
     let host = server.host();
     for args in [&["-n", "20", "--rate", "1001"][..], &["--mode", "under-load", "-n", "20"]] {
-        latency(&host, args).code(3).says("--max-rate").says("--rate 1000");
+        latency(&host, args).code(3).prints("--max-rate").prints("--rate 1000");
     }
     // Messages that wait for one another have no rate: the limit is theirs.
     for args in [&["-n", "20"][..], &["-n", "20", "--rate", "1000"]] {
@@ -32,17 +32,17 @@ fn faster_tests_than_allowed_are_refused_and_slower_ones_not() {
         assert_eq!(run["latency"]["rate_pps"], 1000, "{args:?}");
         assert_eq!(counts(only_egress(&run), ["sent", "received"]), [20; 2], "{args:?}");
     }
-    server.stop().says("refused the client");
+    server.stop().prints("refused the client");
 }
 
 #[test]
-fn a_busy_server_says_so() {
+fn a_busy_server_reports_it() {
     let server = Server::start(&["--max-tests", "1"]);
     let host = server.host();
     let args = ["latency", &host, "-t", "100s", "-i", "100ms", "--rate", "100", "--format", "ndjson"];
     let first = Running::start(pathmeter(None, &args));
     first.wait_for_output("\"latency_sample\"");
-    latency(&host, &["-n", "20"]).code(3).says("busy");
+    latency(&host, &["-n", "20"]).code(3).prints("busy");
     first.signal("INT");
     let ended = first.end();
     let last = ended.stdout.lines().last().unwrap();

@@ -81,7 +81,7 @@ fn throughput_is_counted_by_the_receiver() {
 }
 
 #[test]
-fn playback_sends_what_the_file_says() {
+fn playback_sends_what_the_file_states() {
     let server = Server::start(&[]);
     let host = server.host();
     let scratch = Scratch::new("playback");

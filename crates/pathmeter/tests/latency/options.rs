@@ -5,7 +5,7 @@ use super::support::{Running, Scratch, Server, free_port, pathmeter};
 use serde_json::Value;
 
 #[test]
-fn every_wait_is_done_and_told() {
+fn every_wait_is_done_and_reported() {
     let server = Server::start(&[]);
     for wait in ["spin", "hybrid", "block"] {
         for args in [&[][..], &["--mode", "under-load", "--rate", "2k"], &["--tcp", "--no-wire-times"]] {
@@ -48,9 +48,9 @@ fn beside_its_floor(server: &Server, args: &[&str]) -> Value {
 fn the_floor_waits_as_the_test_does() {
     let server = Server::start(&[]);
     for wait in ["hybrid", "block"] {
-        let said =
+        let output =
             latency(&server.host(), &["-n", "10", "--wait", wait, "--format", "ndjson"]).code(0).stdout;
-        let events = said.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let events = output.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let waits: Vec<Value> =
             events.filter(|event| event["event"] == "floor").map(|floor| floor["wait"].clone()).collect();
         // Without a CPU for it there is none.
@@ -86,8 +86,8 @@ fn families_are_as_asked_for() {
             assert_eq!(ends["seen_as"], ends["local"], "{args:?} {transport}");
         }
     }
-    latency("::1", &["-4", "-p", &port]).code(2).says("-4");
-    latency("127.0.0.1", &["-6", "-p", &port]).code(2).says("-6");
+    latency("::1", &["-4", "-p", &port]).code(2).prints("-4");
+    latency("127.0.0.1", &["-6", "-p", &port]).code(2).prints("-6");
     server.signal("TERM");
     server.end().code(0);
 }
@@ -106,11 +106,11 @@ fn tokens_and_tls_go_with_latency() {
     }
     let host = server.host();
     let ended = latency(&host, &["--fingerprint", &print, "--token-file", &wrong]).code(3);
-    ended.says("the token is not this server's");
-    latency(&host, &["--fingerprint", &print]).code(3).says("this server wants a token");
-    latency(&host, &["--token-file", &right]).code(3).says("encrypts its control connections");
+    ended.prints("the token is not this server's");
+    latency(&host, &["--fingerprint", &print]).code(3).prints("this server wants a token");
+    latency(&host, &["--token-file", &right]).code(3).prints("encrypts its control connections");
     let args = ["--protocol", "sockperf", "--token-file", &right];
-    latency(&host, &args).code(2).says("--protocol native");
+    latency(&host, &args).code(2).prints("--protocol native");
     server.stop();
 }
 
@@ -162,16 +162,16 @@ fn expectations_decide_how_it_ends() {
     latency(&host, &[&args[..], &PATIENT].concat()).code(0);
     let ended = latency(&host, &["-n", "200", "--expect", "rtt.p50<=1ns"]).code(1);
     assert!(ended.stdout.contains("Details: -v"), "{}", ended.stdout);
-    ended.says("expectation broken: rtt.p50<=1ns");
+    ended.prints("expectation broken: rtt.p50<=1ns");
     // This number of round trips has no 99.99th percentile: an expectation on an unknown figure is not held.
     let ended = latency(&host, &["-n", "50", "--expect", "rtt.p9999<=10s"]).code(1);
-    ended.says("not measured");
-    latency(&host, &["--expect", "rtt.p51<=1s"]).code(2).says("rtt.p51");
+    ended.prints("not measured");
+    latency(&host, &["--expect", "rtt.p51<=1s"]).code(2).prints("rtt.p51");
     server.stop();
 }
 
 #[test]
-fn what_cannot_be_is_said_before_anything_is_sent() {
+fn what_cannot_be_is_reported_before_anything_is_sent() {
     for (args, part) in [
         (&["-m", "13"][..], "13 bytes"),
         (&["-m", "65508"], "65508 bytes"),
@@ -189,13 +189,13 @@ fn what_cannot_be_is_said_before_anything_is_sent() {
         (&["--raw", "/nonexistent/raw.csv"], "/nonexistent/raw.csv"),
         (&["--playback", "/nonexistent/play"], "/nonexistent/play"),
     ] {
-        latency("127.0.0.1:9", args).code(2).says(part);
+        latency("127.0.0.1:9", args).code(2).prints(part);
     }
     let scratch = Scratch::new("bad-playback");
     for (text, line) in [("", "no message"), ("0.5 100\n", "line 1"), ("# x\n0.2, 100\n0.1, 100\n", "line 3")]
     {
         let file = scratch.file("bad", Some(text));
-        latency("127.0.0.1:9", &["--playback", &file]).code(2).says(line).says(&file);
+        latency("127.0.0.1:9", &["--playback", &file]).code(2).prints(line).prints(&file);
     }
 }
 
@@ -203,7 +203,7 @@ fn what_cannot_be_is_said_before_anything_is_sent() {
 #[track_caller]
 fn fingerprint(server: &Server) -> String {
     server.process.wait_for("--fingerprint ");
-    let said = server.process.said();
-    let at = said.find("--fingerprint ").expect("just waited for") + "--fingerprint ".len();
-    said[at..].split_whitespace().next().expect("it follows").to_owned()
+    let text = server.process.output_so_far();
+    let at = text.find("--fingerprint ").expect("just waited for") + "--fingerprint ".len();
+    text[at..].split_whitespace().next().expect("it follows").to_owned()
 }

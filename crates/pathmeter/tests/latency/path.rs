@@ -227,32 +227,32 @@ fn every_protocol_reports_what_the_path_does() {
     let server = Running::start(pathmeter(Some(&path.net.server), &args));
     server.wait_for("pathmeter's own protocol");
     for protocol in UDP {
-        let of = |rules, count: &str| {
+        let measured_with = |rules, count: &str| {
             let args = ["--protocol", protocol, "--mode", "under-load", "--rate", "300", "-n", count];
             path.measured(rules, &args)
         };
         for direction in [0, 1] {
             let mut rules: [Rule; 2] = [plain; 2];
             rules[direction] = EACH_SEVENTH;
-            let (egress, dropped) = of(rules, "105");
+            let (egress, dropped) = measured_with(rules, "105");
             // The path drops some of those, too, that time the wire before the test.
             assert_eq!((number(&egress, "lost"), dropped[1 - direction]), (15, 0), "{protocol}: {egress:#}");
             assert!((15..23).contains(&dropped[direction]), "{protocol}: {dropped:?}");
         }
-        let (egress, _) = of([plain, SEVENTH_TWICE], "105");
+        let (egress, _) = measured_with([plain, SEVENTH_TWICE], "105");
         // A copy of the reply to a message before the test is a stray.
         let copies =
             [number(&egress, "duplicates"), egress["counted"]["strays"].as_u64().unwrap_or_default()];
         assert!(number(&egress, "lost") == 0 && (13..=15).contains(&copies[0]), "{protocol}: {egress:#}");
         assert!(copies[0] + copies[1] >= 15, "{protocol}: {egress:#}");
-        let (egress, _) = of([SEVENTH_LATE, plain], "105");
+        let (egress, _) = measured_with([SEVENTH_LATE, plain], "105");
         assert!((1..=15).contains(&number(&egress, "reordered")), "{protocol}: {egress:#}");
         assert!(
             number(&egress, "lost") == 0 && longest(&egress) >= Duration::from_millis(60),
             "{protocol}: {egress:#}"
         );
         for (rule, least) in [(STEP, 40), (STALL, 200)] {
-            let (egress, _) = of([rule, plain], "300");
+            let (egress, _) = measured_with([rule, plain], "300");
             assert_eq!(
                 (number(&egress, "lost"), number(&egress, "received")),
                 (0, 300),

@@ -30,7 +30,7 @@ fn two_hosts_take_turns() {
 }
 
 #[test]
-fn each_source_is_a_way() {
+fn each_source_is_a_path() {
     let server = Server::start(&[]);
     let sources = ["--via", "127.0.0.2", "--via", "vpn=127.0.0.3", "--via", "lo"];
     let run = measured(&server.host(), &[&["-n", "50"][..], &sources].concat());
@@ -49,11 +49,11 @@ fn each_source_is_a_way() {
     for place in ["192.0.2.1", "nosuchif0"] {
         for protocol in ["native", "sockperf"] {
             let args = ["--via", place, "-n", "5", "--protocol", protocol];
-            latency(&server.host(), &args).code(2).says(place);
+            latency(&server.host(), &args).code(2).prints(place);
         }
         // Beside one that is there it is reported and left out.
         let args = ["--via", place, "--via", "lo", "-n", "20", "--json"];
-        let run = latency(&server.host(), &args).code(0).says("").json();
+        let run = latency(&server.host(), &args).code(0).prints("").json();
         assert_eq!(run["summary"]["ways"].as_array().unwrap().len(), 1, "{place}");
         assert_eq!(run["summary"]["warnings"][0]["id"], "way-unreachable", "{place}");
     }
@@ -64,13 +64,13 @@ fn each_source_is_a_way() {
 fn what_is_kept_is_compared_in_one_table() {
     let server = Server::start(&[]);
     let scratch = Scratch::new("saved");
-    let file = scratch.file("ways.ndjson", None);
+    let file = scratch.file("paths.ndjson", None);
     let keep = |label: &str, args: &[&str]| {
         let args = [&["-n", "200", "--label", label, "--save", &file], args, &PATIENT].concat();
         latency(&server.host(), &args).code(0)
     };
     let first = keep("nat-gateway", &[]).stdout;
-    assert_eq!(first.matches("Details: -v").count(), 1, "one way is no table: {first}");
+    assert_eq!(first.matches("Details: -v").count(), 1, "one way is not a table: {first}");
     let second = keep("nat-instance", &["--tcp"]).stdout;
     let table = second.split("Details: -v").nth(1).unwrap_or_else(|| panic!("{second}"));
     assert!(table.contains("nat-gateway") && table.contains("nat-instance"), "{second}");
@@ -85,6 +85,6 @@ fn what_is_kept_is_compared_in_one_table() {
     let ended = latency(&server.host(), &["-n", "20", "--save", &spoiled]);
     assert!(ended.stdout.contains("Details: -v"), "what was measured is shown: {}", ended.stdout);
     assert_ne!(ended.code, Some(0));
-    ended.says(&spoiled).says("line 1");
+    ended.prints(&spoiled).prints("line 1");
     server.stop();
 }

@@ -10,24 +10,24 @@ use wire::sockperf::{CLIENT, PONG, WARM_UP};
 const PING: u16 = CLIENT | PONG;
 
 /// The name of a case, the bytes to send, and the answer.
-type Row = (&'static str, Vec<u8>, Option<Vec<u8>>);
+type MessageCase = (&'static str, Vec<u8>, Option<Vec<u8>>);
 
 #[test]
 fn each_datagram_is_a_message_by_itself() {
     let foreign = Foreign::start(&[]);
     let (foreign_client, honest) = (udp(foreign.sockperf), udp(foreign.sockperf));
     let two = [message(1, PING, 14, 14), message(2, PING, 14, 14)].concat();
-    let rows: [Row; 14] = [
+    let rows: [MessageCase; 14] = [
         ("a message", message(7, PING, 14, 14), Some(message(7, PONG, 14, 14))),
         ("a large message", message(7, PING, 65_507, 65_507), Some(message(7, PONG, 65_507, 65_507))),
         ("two in one", two, Some(message(1, PONG, 14, 14))),
-        ("longer than it says", message(7, PING, 20, 60), Some(message(7, PONG, 20, 20))),
-        ("shorter than it says", message(7, PING, 2000, 60), None),
+        ("longer than it claims", message(7, PING, 20, 60), Some(message(7, PONG, 20, 20))),
+        ("shorter than it claims", message(7, PING, 2000, 60), None),
         ("5 bytes", vec![1; 5], None),
         ("13 bytes", message(7, PING, 13, 13), None),
-        ("it says 13", message(7, PING, 13, 14), None),
-        ("it says 0", message(7, PING, 0, 14), None),
-        ("it says more than can be", message(7, PING, u32::MAX, 65_507), None),
+        ("it claims 13", message(7, PING, 13, 14), None),
+        ("it claims 0", message(7, PING, 0, 14), None),
+        ("it claims more than can be", message(7, PING, u32::MAX, 65_507), None),
         ("nothing", Vec::new(), None),
         ("of a server", message(7, PONG, 14, 14), None),
         ("a warm-up", message(0, PING | WARM_UP, 14, 14), None),
@@ -99,13 +99,13 @@ fn streams_are_cut_into_messages_wherever_they_break() {
     let largest = message(9, PING, 1_048_575, 1_048_575);
     other.write_all(&largest).unwrap();
     assert_eq!(read(&mut other, largest.len())[..14], message(9, PONG, 1_048_575, 14));
-    for (said, size) in [(13, 14), (0, 14), (1_048_576, 64), (u32::MAX, 64)] {
+    for (announced, size) in [(13, 14), (0, 14), (1_048_576, 64), (u32::MAX, 64)] {
         let mut liar = tcp(foreign.sockperf);
-        liar.write_all(&message(1, PING, said, size)).unwrap();
+        liar.write_all(&message(1, PING, announced, size)).unwrap();
         let end = liar.read(&mut [0; 16]);
         let closed =
             matches!(&end, Ok(0)) || end.as_ref().is_err_and(|e| e.kind() == ErrorKind::ConnectionReset);
-        assert!(closed, "{said}: {end:?}");
+        assert!(closed, "{announced}: {end:?}");
     }
     assert_ends_well(foreign);
 }
@@ -127,7 +127,7 @@ fn two_hundred_idle_connections_delay_no_client() {
         assert_eq!(
             only_egress(&run)["counted"]["far_received"],
             Value::Null,
-            "SockPerf's server tells no counts"
+            "SockPerf's server reports no counts"
         );
     }
     drop(idle);
@@ -136,9 +136,9 @@ fn two_hundred_idle_connections_delay_no_client() {
 
 /// The server has not stumbled, and ends in order.
 fn assert_ends_well(foreign: Foreign) {
-    let said = foreign.server.stop().stderr;
-    assert!(!said.contains("internal error") && !said.contains("panicked"), "{said}");
-    assert!(!said.contains("server ended"), "{said}");
+    let announced = foreign.server.stop().stderr;
+    assert!(!announced.contains("internal error") && !announced.contains("panicked"), "{announced}");
+    assert!(!announced.contains("server ended"), "{announced}");
 }
 
 fn udp(port: u16) -> UdpSocket {

@@ -21,7 +21,7 @@ fn open_and_keyed_senders_are_answered() {
             let run = latency(&foreign.stamp_host(), &args.concat()).code(0).json();
             let names = ["sent", "received", "lost", "strays", "duplicates"];
             assert_eq!(counts(only_egress(&run), names), [50, 50, 0, 0, 0], "{server:?} {size}");
-            assert!(only_egress(&run)["one_way"].is_object(), "the reflector tells its clock");
+            assert!(only_egress(&run)["one_way"].is_object(), "the reflector reports its clock");
             assert!(number(&run["summary"]["rtt_ns"], "count") > 0);
         }
         foreign.server.stop();
@@ -41,15 +41,15 @@ fn a_wrong_key_is_named() {
         [(&keyed, &["--key-file", &wrong][..]), (&keyed, &[]), (&open, &["--key-file", &key])]
     {
         let ended = latency(&server.stamp_host(), &[&base[..], client].concat()).code(3);
-        let ended = ended.says("no reply").says("key").says("--key-file");
+        let ended = ended.prints("no reply").prints("key").prints("--key-file");
         assert!(!(ended.stdout + &ended.stderr).contains("0123456789"), "the key itself is never shown");
     }
-    latency("127.0.0.1:9", &[&base[..], &["--key-file", &short]].concat()).code(2).says(&short);
+    latency("127.0.0.1:9", &[&base[..], &["--key-file", &short]].concat()).code(2).prints(&short);
     // The right one is answered as if nothing had been.
     let args = [&base[..4], &["--key-file", &key], &PATIENT].concat();
     latency(&keyed.stamp_host(), &args).code(0);
-    let said = keyed.server.stop().stderr;
-    assert!(!said.contains("0123456789"), "{said}");
+    let text = keyed.server.stop().stderr;
+    assert!(!text.contains("0123456789"), "{text}");
     open.server.stop();
 }
 

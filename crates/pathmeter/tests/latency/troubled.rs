@@ -64,7 +64,7 @@ fn stamp_under_load_counts_each_kind() {
 }
 
 #[test]
-fn a_reflector_that_counts_reports_the_way_of_the_losses() {
+fn a_reflector_that_counts_reports_the_direction_of_the_losses() {
     // One in ten is lost there, number 100 among them, and one in ten back.
     let there = |request: &[u8]| (u32::from_be_bytes(*request.first_chunk().unwrap()) + 1).is_multiple_of(10);
     let back = |number| if number % 10 == 5 { Delivery::Lose } else { Delivery::Pass };
@@ -126,7 +126,7 @@ fn a_path_that_loses_everything_gives_no_figures() {
         for mode in ["ping-pong", "under-load"] {
             let args = ["--protocol", protocol, "--mode", mode, "-n", "5", "--timeout", "300ms"];
             let ended = latency(&relay.host, &[&args[..], &["--no-wire-times", "--json"]].concat()).code(3);
-            let ended = ended.says("no reply").says(&relay.host);
+            let ended = ended.prints("no reply").prints(&relay.host);
             let run = ended.json();
             assert_eq!(
                 counts(only_egress(&run), ["sent", "received", "lost"]),

@@ -34,7 +34,7 @@ fn round_trips_are_agreed_on_and_answered() {
         let run = latency(&twamp.host(), &args.concat()).code(0).json();
         let names = ["sent", "received", "lost", "strays", "duplicates"];
         assert_eq!(counts(only_egress(&run), names), [50, 50, 0, 0, 0], "{size}");
-        assert!(only_egress(&run)["one_way"].is_object(), "the reflector tells its clock");
+        assert!(only_egress(&run)["one_way"].is_object(), "the reflector reports its clock");
         assert!(number(&run["summary"]["rtt_ns"], "count") > 0);
         let remote = only_egress(&run)["remote"].as_str().unwrap_or_default();
         assert!(
@@ -99,9 +99,9 @@ fn a_far_end_that_is_no_twamp_server_is_reported() {
     let args = ["--protocol", "twamp", "-n", "3"];
     let port = free_port();
     let absent = latency(&format!("127.0.0.1:{port}"), &args).code(3);
-    absent.says("nothing listens on TCP port").says("pathmeter serve --twamp");
+    absent.prints("nothing listens on TCP port").prints("pathmeter serve --twamp");
     // One that closes, and one that speaks only with keys.
-    for (greeting, says) in
+    for (greeting, message) in
         [(vec![], "before its TWAMP greeting"), (Greeting { modes: 6 }.write().to_vec(), "modes 0x6")]
     {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -109,13 +109,13 @@ fn a_far_end_that_is_no_twamp_server_is_reported() {
         let far = std::thread::spawn(move || listener.accept().unwrap().0.write_all(&greeting).unwrap());
         let ended = latency(&host, &args).code(3);
         far.join().unwrap();
-        ended.says(says).says("--protocol stamp");
+        ended.prints(message).prints("--protocol stamp");
     }
 }
 
 #[test]
 fn what_twamp_has_not_is_refused() {
-    for (args, says) in [
+    for (args, message) in [
         (&["--tcp"][..], "drop --tcp"),
         (&["-m", "43"], "from 44"),
         (&["--mode", "throughput"], "ping-pong or under-load"),
@@ -123,7 +123,7 @@ fn what_twamp_has_not_is_refused() {
         (&["--key-file", "/dev/null"], "--protocol stamp"),
         (&["--loaded"], "--protocol native"),
     ] {
-        latency("127.0.0.1", &[&["--protocol", "twamp"], args].concat()).code(2).says(says);
+        latency("127.0.0.1", &[&["--protocol", "twamp"], args].concat()).code(2).prints(message);
     }
 }
 

@@ -71,7 +71,7 @@ fn answers_from_another_address_a_set_ttl_and_untranslated_quotes() {
     let set = hops(&lab, Who::Root, &[]);
     assert_eq!(finding(&set, "ttl-rewritten")["evidence"]["quoted_ttl_hops"], 64, "{:#}", set["findings"]);
     // Without privilege it is one of two reasons.
-    let set = hops(&lab, Who::Nobody, &[]);
+    let set = hops(&lab, Who::Unprivileged, &[]);
     let open = finding(&set, "ttl-rewritten");
     assert_eq!(
         (&open["severity"], &open["evidence"]["return_hops"]),
@@ -109,7 +109,7 @@ fn no_hop_is_named_behind_a_router_that_sets_the_ttl() {
     assert_eq!((&up["path_mtu"], &up["limiting_hop"]), (&1400.into(), &Value::Null), "{up:#}");
     assert_eq!(finding(&run, "ttl-rewritten")["direction"], "up");
     drop(server);
-    for who in [Who::Root, Who::Nobody] {
+    for who in [Who::Root, Who::Unprivileged] {
         let run = lab.run(Node::C, who, &["mtu", far, "--json"]).json();
         let up = &run["summary"]["path"]["up"];
         assert_eq!((&up["path_mtu"], &up["limiting_hop"]), (&1400.into(), &Value::Null), "{who:?}: {up:#}");

@@ -107,25 +107,25 @@ fn pieces_of_some_sizes_alone_are_dropped() {
     }
 }
 
-/// As Azure's network does: fragments whose first has not been seen are dropped.
+/// As Azure's network does: fragments whose first has not arrived are dropped.
 const OUT_OF_ORDER: &str = "\
 table inet lab {
-set seen {
+set first {
 typeof ip saddr . ip daddr . ip id
 flags dynamic,timeout
 timeout 5s
 }
-set seen6 {
+set first6 {
 typeof ip6 saddr . ip6 daddr . frag id
 flags dynamic,timeout
 timeout 5s
 }
 chain passing {
 type filter hook forward priority 0;
-iifname near ip frag-off & 0x3fff == 0x2000 add @seen { ip saddr . ip daddr . ip id }
-iifname near ip frag-off & 0x1fff != 0 ip saddr . ip daddr . ip id != @seen drop
-iifname near frag frag-off 0 add @seen6 { ip6 saddr . ip6 daddr . frag id }
-iifname near frag frag-off != 0 ip6 saddr . ip6 daddr . frag id != @seen6 drop
+iifname near ip frag-off & 0x3fff == 0x2000 add @first { ip saddr . ip daddr . ip id }
+iifname near ip frag-off & 0x1fff != 0 ip saddr . ip daddr . ip id != @first drop
+iifname near frag frag-off 0 add @first6 { ip6 saddr . ip6 daddr . frag id }
+iifname near frag frag-off != 0 ip6 saddr . ip6 daddr . frag id != @first6 drop
 }
 }
 ";

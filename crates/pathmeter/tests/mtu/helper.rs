@@ -1,4 +1,4 @@
-//! Programs that tests start inside a namespace: this test binary once more, told by its environment what to be.
+//! Programs that tests start inside a namespace: this test binary once more, whose role its environment names.
 
 use super::lab::{Lab, Node};
 use super::support::Running;
@@ -54,13 +54,13 @@ fn echo(address: SocketAddr) {
     }
 }
 
-/// What a liar says of every probe of `peer` larger than `above`.
+/// The reply of a liar to every probe of `peer` larger than `above`.
 struct Lie {
     peer: IpAddr,
     /// In whose name.
     own: IpAddr,
     above: u32,
-    /// The MTU it tells.
+    /// The MTU it reports.
     reported: u32,
     /// Added to the source port of the datagram it quotes: then it is another flow's.
     shift: u16,
@@ -87,7 +87,7 @@ fn liar(interface: &str, lie: &Lie) {
 }
 
 impl Lie {
-    /// The packet that tells it; `None`: that one is none of ours.
+    /// The packet that reports it; `None`: that one is none of ours.
     fn about(&self, packet: &[u8], length: u32) -> Option<Vec<u8>> {
         let v4 = self.peer.is_ipv4();
         let header = if v4 { 20 } else { 40 };
@@ -138,5 +138,5 @@ fn ready() {
     println!("ready");
 }
 
-/// TTL by which rules tell the liar's messages from the router's own.
+/// TTL by which rules distinguish the liar's messages from the router's own.
 pub(super) const LIARS_HOPS: u8 = 77;

@@ -37,7 +37,7 @@ fn every_protocol_finds_the_routers_and_only_echo_needs_privilege() {
         let far = Node::S.address(family);
         let last_router = if family == Family::V4 { "10.71.12.2" } else { "fd71:12::2" };
         for (protocol, who) in
-            [("udp", Who::Nobody), ("tcp", Who::Nobody), ("icmp", Who::Root), ("udp", Who::Root)]
+            [("udp", Who::Unprivileged), ("tcp", Who::Unprivileged), ("icmp", Who::Root), ("udp", Who::Root)]
         {
             let (found, ids) = hops(&lab, who, &[far, "--protocol", protocol, "-c", "4", "-i", "20ms"]);
             let expected = [vec![Node::R1.address(family)], vec![last_router], vec![far]];
@@ -48,14 +48,14 @@ fn every_protocol_finds_the_routers_and_only_echo_needs_privilege() {
                     (&4.into(), &4.into(), &"none".into())
                 );
                 let back = &hop["routers"][0]["hops_back"];
-                // A connection does not tell the TTL of what opened or reset it.
+                // A connection does not report the TTL of what opened or reset it.
                 assert!(*back == hop["ttl"] || protocol == "tcp" && back.is_null(), "{protocol}: {hop:#}");
             }
             assert_eq!((&found["end"], &found["path_mtu"]), (&"reached".into(), &1500.into()), "{found:#}");
             assert_eq!(ids, Vec::<String>::new(), "{protocol}");
         }
-        let refused = lab.run(Node::C, Who::Nobody, &["hops", far, "--protocol", "icmp"]).code(2);
-        refused.says("net.ipv4.ping_group_range").says("--protocol udp");
+        let refused = lab.run(Node::C, Who::Unprivileged, &["hops", far, "--protocol", "icmp"]).code(2);
+        refused.prints("net.ipv4.ping_group_range").prints("--protocol udp");
     }
 }
 
@@ -111,8 +111,8 @@ fn a_drop_of_answers_alone_is_the_hops_own() {
 }
 
 #[test]
-fn three_legs_are_told_apart_by_flow() {
-    let Some(lab) = Lab::new("three_legs_are_told_apart") else { return };
+fn three_legs_are_distinguished_by_flow() {
+    let Some(lab) = Lab::new("three_legs_are_distinguished") else { return };
     without_limits(&lab);
     lab.legs();
     let args = [Node::S.address(Family::V4), "--flows", "24", "-c", "48", "-i", "5ms", "--no-mtu"];
@@ -137,7 +137,8 @@ fn a_circle_is_named() {
     without_limits(&lab);
     lab.sh(Node::R1, "ip route add 10.71.99.0/24 via 10.71.12.2");
     lab.sh(Node::R2, "ip route add 10.71.99.0/24 via 10.71.12.1");
-    let (found, ids) = hops(&lab, Who::Nobody, &["10.71.99.9", "-c", "4", "-i", "10ms", "--flows", "1"]);
+    let (found, ids) =
+        hops(&lab, Who::Unprivileged, &["10.71.99.9", "-c", "4", "-i", "10ms", "--flows", "1"]);
     let mut circle: Vec<&str> =
         found["circle"].as_array().unwrap().iter().map(|router| router.as_str().unwrap()).collect();
     circle.sort_unstable();
@@ -151,7 +152,7 @@ fn refusals_and_sizes_have_their_router() {
     without_limits(&lab);
     lab.middle(1400);
     for family in Family::BOTH {
-        let (found, ids) = hops(&lab, Who::Nobody, &[Node::S.address(family), "-c", "4", "-i", "10ms"]);
+        let (found, ids) = hops(&lab, Who::Unprivileged, &[Node::S.address(family), "-c", "4", "-i", "10ms"]);
         assert_eq!(
             (&found["path_mtu"], &found["hops"][0]["routers"][0]["next_mtu"]),
             (&1400.into(), &1400.into())
@@ -160,7 +161,7 @@ fn refusals_and_sizes_have_their_router() {
     }
     lab.forward(Node::R2, "meta l4proto udp reject with icmpx type admin-prohibited");
     for (family, refused) in [(Family::V4, [3, 13]), (Family::V6, [1, 1])] {
-        let (found, _) = hops(&lab, Who::Nobody, &[Node::S.address(family), "-c", "4", "-i", "10ms"]);
+        let (found, _) = hops(&lab, Who::Unprivileged, &[Node::S.address(family), "-c", "4", "-i", "10ms"]);
         assert_eq!(found["end"], "refused", "{found:#}");
         assert_eq!(found["hops"][2]["routers"][0]["refused"], serde_json::json!(refused), "{found:#}");
     }
@@ -178,14 +179,14 @@ fn a_refusal_that_comes_late_is_heard() {
 }
 
 #[test]
-fn a_pathmeter_at_the_far_end_traces_the_way_back() {
-    let Some(lab) = Lab::new("the_far_end_traces_the_way_back") else { return };
+fn a_pathmeter_at_the_far_end_traces_the_return_path() {
+    let Some(lab) = Lab::new("the_far_end_traces_the_return_path") else { return };
     without_limits(&lab);
-    for who in [Who::Nobody, Who::Root] {
+    for who in [Who::Unprivileged, Who::Root] {
         let _server = lab.serve(Node::S, who, &[]);
         for family in Family::BOTH {
             let far = Node::S.address(family);
-            let (found, ids) = hops(&lab, Who::Nobody, &[far, "-c", "4", "-i", "20ms"]);
+            let (found, ids) = hops(&lab, Who::Unprivileged, &[far, "-c", "4", "-i", "20ms"]);
             let back = &found["back"];
             let first_router = if family == Family::V4 { "10.71.12.1" } else { "fd71:12::1" };
             let expected =
@@ -202,13 +203,13 @@ fn a_pathmeter_at_the_far_end_traces_the_way_back() {
             assert_eq!(ids, Vec::<String>::new());
         }
     }
-    let (found, _) = hops(&lab, Who::Nobody, &[Node::S.address(Family::V4), "-c", "1"]);
-    assert!(found["back"].is_null(), "nobody listens there any more");
+    let (found, _) = hops(&lab, Who::Unprivileged, &[Node::S.address(Family::V4), "-c", "1"]);
+    assert!(found["back"].is_null(), "nothing listens there any more");
 }
 
 #[test]
-fn loss_is_told_apart_by_direction() {
-    let Some(lab) = Lab::new("loss_is_told_apart_by_direction") else { return };
+fn loss_is_distinguished_by_direction() {
+    let Some(lab) = Lab::new("loss_is_distinguished_by_direction") else { return };
     without_limits(&lab);
     let _server = lab.serve(Node::S, Who::Root, &[]);
     let args =
@@ -237,9 +238,12 @@ fn a_missing_route_is_named() {
     lab.sh(Node::C, "ip -6 route del default");
     for (address, command) in [("203.0.113.9", "ip route get"), ("2001:db8::9", "ip -6 route get")] {
         for args in [&["hops", address][..], &["mtu", address, "--protocol", "udp"]] {
-            let ended = lab.run(Node::C, Who::Nobody, args).code(3);
+            let ended = lab.run(Node::C, Who::Unprivileged, args).code(3);
             let route = format!("this host has no route to {address}");
-            ended.says(&route).says(&format!("`{command} {address}`")).says("route add default via ROUTER");
+            ended
+                .prints(&route)
+                .prints(&format!("`{command} {address}`"))
+                .prints("route add default via ROUTER");
         }
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct OneWay {
     pub(super) hop: Option<(Node, &'static str)>,
     /// First and last size that vanish, and why.
     pub(super) hole: Option<(u32, u32, &'static str)>,
-    /// What becomes of fragments, and what can be known of that without privilege.
+    /// How fragments are handled, and what can be known of that without privilege.
     pub(super) delivery: [&'static str; 2],
     /// MSS of the SYN as it left and as it arrived; absent: it arrived as it left.
     pub(super) mss: Option<(u32, u32)>,
@@ -31,7 +31,7 @@ pub(super) struct Wanted {
     pub(super) back: OneWay,
     /// Every finding, and what it is about. No other may be raised.
     pub(super) findings: Vec<(&'static str, About)>,
-    /// Those that take privilege to be seen.
+    /// Those that take privilege to be observed.
     pub(super) privileged: Vec<&'static str>,
 }
 
@@ -57,7 +57,7 @@ impl OneWay {
         }
     }
 
-    /// A router tells that it takes no more than this.
+    /// A router reports that it takes no more than this.
     pub(super) fn one_way_by(self, mtu: u32, by: Node) -> OneWay {
         OneWay { mtu, discovery: "works", hop: Some((by, "too_big")), ..self }
     }
@@ -68,8 +68,8 @@ impl OneWay {
         OneWay { mtu, discovery: "silent", hop: Some((behind, "trace")), hole, ..self }
     }
 
-    pub(super) fn delivery(self, root: &'static str, nobody: &'static str) -> OneWay {
-        OneWay { delivery: [root, nobody], ..self }
+    pub(super) fn delivery(self, root: &'static str, unprivileged: &'static str) -> OneWay {
+        OneWay { delivery: [root, unprivileged], ..self }
     }
 
     pub(super) fn mss(self, sent: u32, received: u32) -> OneWay {
@@ -92,7 +92,7 @@ impl Wanted {
 /// `None`: not judged.
 #[track_caller]
 pub(super) fn judge(lab: &Lab, wanted: impl Fn(Family) -> Option<Wanted> + Sync) {
-    for who in [Who::Root, Who::Nobody] {
+    for who in [Who::Root, Who::Unprivileged] {
         for (client, server) in [(Node::C, Node::S), (Node::S, Node::C)] {
             let serving = lab.serve(server, who, &[]);
             lab.forget();
@@ -122,7 +122,7 @@ pub(super) fn each_family<T: Send>(work: impl Fn(Family) -> T + Sync) -> [T; 2] 
 
 /// `pathmeter mtu` at c, asking s, with privilege, successful, and as JSON.
 #[track_caller]
-pub(super) fn asked(lab: &Lab, family: Family, args: &[&str]) -> Value {
+pub(super) fn measured_path(lab: &Lab, family: Family, args: &[&str]) -> Value {
     let args = [&["mtu", Node::S.address(family), "--json"], args].concat();
     lab.run(Node::C, Who::Root, &args).code(0).json()
 }
@@ -156,8 +156,8 @@ fn assert_as_wanted(look: &Look<'_>, wanted: &Wanted) {
     let args = path["unknown"].to_string();
     match look.who {
         Who::Root if args.contains("CAP_NET_RAW") => wrong.push(format!("unknown to root: {args}")),
-        Who::Nobody if !args.contains("CAP_NET_RAW") || !args.contains("`pathmeter doctor`") => {
-            wrong.push(format!("no way to the rights: {args}"))
+        Who::Unprivileged if !args.contains("CAP_NET_RAW") || !args.contains("`pathmeter doctor`") => {
+            wrong.push(format!("no hint how to get the rights: {args}"))
         }
         _ => (),
     }
@@ -182,7 +182,7 @@ fn differences(look: &Look<'_>, name: &str, direction: &Value, wanted: &OneWay, 
     same("ipv6", &direction["ipv6"], (look.family == Family::V6).into());
     same("discovery", &direction["discovery"], wanted.discovery.into());
     same("changed", &direction["changed"], false.into());
-    let delivery = wanted.delivery[usize::from(look.who == Who::Nobody)];
+    let delivery = wanted.delivery[usize::from(look.who == Who::Unprivileged)];
     same("fragments.fate", &direction["fragments"]["fate"], delivery.into());
     let hole = &direction["black_hole"];
     match wanted.hole {

@@ -35,7 +35,7 @@ pub(super) enum Family {
 pub(super) enum Who {
     Root,
     /// Uid 65534, without any privilege.
-    Nobody,
+    Unprivileged,
 }
 
 /// The lab; removed on drop.
@@ -347,7 +347,7 @@ impl Lab {
     /// The program with these words at this node.
     pub(super) fn command(&self, node: Node, who: Who, argv: &[&str]) -> Command {
         let mut command = pathmeter(Some(&self.ns(node)), &[]);
-        if who == Who::Nobody {
+        if who == Who::Unprivileged {
             command = Command::new("ip");
             command.args([
                 "netns",

@@ -1,7 +1,7 @@
 //! Messages of routers that lie, are about something else, or are rationed: they never make a wrong answer.
 
 use super::helper::{self, LIARS_HOPS};
-use super::judge::{asked, found};
+use super::judge::{found, measured_path};
 use super::lab::{Family, Lab, Node, Who};
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ fn a_lie_about_our_probes_on_a_clean_path_is_no_answer() {
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
         let _liar = liar(&lab, family, 1300, 1300, 0);
-        for who in [Who::Root, Who::Nobody] {
+        for who in [Who::Root, Who::Unprivileged] {
             lab.forget();
             let args = ["mtu", Node::S.address(family), "--json"];
             let run = lab.run(Node::C, who, &args).code(0).json();
@@ -25,7 +25,7 @@ fn a_lie_about_our_probes_on_a_clean_path_is_no_answer() {
 }
 
 #[test]
-fn a_lie_about_a_smaller_link_is_told_to_be_one() {
+fn a_lie_about_a_smaller_link_is_reported_as_one() {
     let Some(lab) = Lab::new("a_lie_about_a_smaller_link") else { return };
     lab.middle(1400);
     silence_but_for_liars(&lab);
@@ -35,13 +35,13 @@ fn a_lie_about_a_smaller_link_is_told_to_be_one() {
         for reported in [1300, 1450, 0] {
             lab.forget();
             let _liar = liar(&lab, family, reported.max(1400), reported, 0);
-            let run = asked(&lab, family, &[]);
+            let run = measured_path(&lab, family, &[]);
             assert_path(&run, 1400);
             let up = &run["summary"]["path"]["up"];
             assert_eq!(up["discovery"], "lies", "{family:?} {reported}: {up:#}");
             let router = Node::R1.address(family);
-            let said = up["too_big"].as_array().unwrap();
-            assert!(said.iter().all(|one| one["mtu"] == reported && one["from"] == router), "{up:#}");
+            let reports = up["too_big"].as_array().unwrap();
+            assert!(reports.iter().all(|one| one["mtu"] == reported && one["from"] == router), "{up:#}");
             let wrong = ("mtu-discovery-wrong".to_owned(), "up".to_owned());
             assert!(found(&run).contains(&wrong), "{:#}", run["findings"]);
         }
@@ -49,14 +49,14 @@ fn a_lie_about_a_smaller_link_is_told_to_be_one() {
 }
 
 #[test]
-fn what_is_said_of_another_flow_is_not_heard() {
-    let Some(lab) = Lab::new("what_is_said_of_another_flow") else { return };
+fn what_is_reported_of_another_flow_is_not_heard() {
+    let Some(lab) = Lab::new("what_is_reported_of_another_flow") else { return };
     lab.middle(1400);
     silence_but_for_liars(&lab);
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
         let _liar = liar(&lab, family, 1300, 1300, 1);
-        let run = asked(&lab, family, &[]);
+        let run = measured_path(&lab, family, &[]);
         assert_path(&run, 1400);
         let up = &run["summary"]["path"]["up"];
         assert_eq!(up["discovery"], "silent", "{family:?}: {up:#}");
@@ -80,7 +80,7 @@ fn rationed_messages_are_enough() {
     }
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
-        let run = asked(&lab, family, &[]);
+        let run = measured_path(&lab, family, &[]);
         assert_path(&run, 1400);
         for direction in ["up", "down"] {
             let direction = &run["summary"]["path"][direction];
@@ -107,7 +107,7 @@ fn silence_but_for_liars(lab: &Lab) {
     }
 }
 
-/// Each way carries this, exactly.
+/// Each direction carries this, exactly.
 #[track_caller]
 fn assert_path(run: &Value, mtu: u32) {
     for name in ["up", "down"] {

@@ -1,6 +1,6 @@
 //! Paths that lose packets of every size: more is sent, and no loss is taken for a limit.
 
-use super::judge::{asked, found};
+use super::judge::{found, measured_path};
 use super::lab::{Family, Lab, Node, Who};
 
 #[test]
@@ -12,7 +12,7 @@ fn a_tenth_lost_changes_no_answer() {
     for mtu in [1500, 1400] {
         lab.middle(mtu);
         for family in Family::BOTH {
-            let run = asked(&lab, family, &[]);
+            let run = measured_path(&lab, family, &[]);
             for name in ["up", "down"] {
                 let direction = &run["summary"]["path"][name];
                 assert_eq!(
@@ -31,12 +31,12 @@ fn a_tenth_lost_changes_no_answer() {
 }
 
 #[test]
-fn large_packets_that_are_lost_oftener_are_told() {
+fn large_packets_that_are_lost_more_often_are_reported() {
     let Some(lab) = Lab::new("large_packets_that_are_lost_oftener") else { return };
     lab.forward(Node::R1, "iifname near meta l4proto udp meta length > 1400 numgen inc mod 4 == 0 drop");
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
-        let run = asked(&lab, family, &[]);
+        let run = measured_path(&lab, family, &[]);
         let path = &run["summary"]["path"];
         for name in ["up", "down"] {
             let direction = &path[name];
@@ -64,7 +64,7 @@ fn a_third_lost_makes_no_wrong_answer() {
     for mtu in [1500, 1400] {
         lab.middle(mtu);
         for family in Family::BOTH {
-            let run = asked(&lab, family, &[]);
+            let run = measured_path(&lab, family, &[]);
             for name in ["up", "down"] {
                 let direction = &run["summary"]["path"][name];
                 let found = direction["path_mtu"].as_u64();

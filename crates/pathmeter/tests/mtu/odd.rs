@@ -1,6 +1,6 @@
 //! The loopback, silence, changing paths, expectations, and ends of unequal privilege.
 
-use super::judge::asked;
+use super::judge::measured_path;
 use super::lab::{Family, Lab, Node, Who};
 use super::support::{Server, run};
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ fn the_loopback_carries_the_largest_packets_there_are() {
 }
 
 #[test]
-fn a_host_that_answers_nothing_is_said_to() {
+fn a_host_that_answers_nothing_is_reported_to() {
     let Some(lab) = Lab::new("a_host_that_answers_nothing") else { return };
     lab.nft(
         Node::S,
@@ -41,7 +41,7 @@ fn a_host_that_answers_nothing_is_said_to() {
         for protocol in ["auto", "native"] {
             let host = Node::S.address(family);
             let args = ["mtu", host, "--protocol", protocol, "--connect-timeout", "1s"];
-            let ended = lab.run(Node::C, Who::Root, &args).code(3).says(host);
+            let ended = lab.run(Node::C, Who::Root, &args).code(3).prints(host);
             assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
         }
     }
@@ -104,7 +104,7 @@ fn a_path_that_changes_makes_no_wrong_answer() {
 fn either_end_may_lack_privilege() {
     let Some(lab) = Lab::new("either_end_may_lack_privilege") else { return };
     lab.middle(1400);
-    for (client, server) in [(Who::Root, Who::Nobody), (Who::Nobody, Who::Root)] {
+    for (client, server) in [(Who::Root, Who::Unprivileged), (Who::Unprivileged, Who::Root)] {
         let serving = lab.serve(Node::S, server, &[]);
         for family in Family::BOTH {
             lab.forget();
@@ -116,7 +116,7 @@ fn either_end_may_lack_privilege() {
                 assert_eq!(path[name]["discovery"], "works", "{path:#}");
                 assert_eq!(path[name]["fragments"]["fate"], "pass", "{path:#}");
             }
-            let lacking = if client == Who::Nobody { "up" } else { "down" };
+            let lacking = if client == Who::Unprivileged { "up" } else { "down" };
             let unknown = path["unknown"].as_array().unwrap();
             let rights = unknown.iter().filter(|one| one["why"].as_str().unwrap().contains("CAP_NET_RAW"));
             let directions: Vec<_> = rights.map(|one| &one["direction"]).collect();
@@ -132,7 +132,7 @@ fn no_larger_packet_than_asked_for_is_tried() {
     let Some(lab) = Lab::new("no_larger_packet_than_asked_for") else { return };
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
-        let run = asked(&lab, family, &["--largest", "1400"]);
+        let run = measured_path(&lab, family, &["--largest", "1400"]);
         for name in ["up", "down"] {
             let direction = &run["summary"]["path"][name];
             assert_eq!(

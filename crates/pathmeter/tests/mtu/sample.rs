@@ -2,7 +2,7 @@
 //! either router and in each direction, boxes that clamp the MSS, drops of TCP alone. What is found agrees with what was built.
 //! Thousands of such paths are simulated in `engine/src/work/path/native/tests.rs`; these show that the simulation is the world.
 
-use super::judge::{asked, each_family, found};
+use super::judge::{each_family, found, measured_path};
 use super::lab::{Family, Lab, Node, Who};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ struct OneWay {
     routers: [Option<Limit>; 2],
     /// Larger packets of TCP do not cross.
     tcp: Option<u32>,
-    /// A box holds the MSS of SYNs that go this way to it.
+    /// A box holds the MSS of SYNs that go in this direction to it.
     clamp: Option<u32>,
 }
 
@@ -140,7 +140,7 @@ fn address(family: Family, at: usize, hop: usize) -> &'static str {
     if family == Family::V4 { v4 } else { v6 }
 }
 
-/// The packets that full segments of a direction make: their MSS was announced in the SYN that came the other way.
+/// The packets that full segments of a direction make: their MSS was announced in the SYN that came in the opposite direction.
 fn full_segment(family: Family, path: &Path, at: usize) -> u32 {
     let headers = family.headers() + 12;
     path[1 - at].clamp.unwrap_or(u32::MAX).min(1500 - headers) + headers
@@ -149,10 +149,10 @@ fn full_segment(family: Family, path: &Path, at: usize) -> u32 {
 /// Segments of TCP are not tried where a router reports that they are too large: the kernel would keep what it learns.
 fn is_left_out(family: Family, path: &Path, at: usize) -> bool {
     let [first, _] = path[at].routers;
-    let is_told = path[at]
+    let is_reported = path[at]
         .limiter()
         .is_some_and(|(hop, limit)| !limit.silent || (hop == 1 && first.is_some_and(|first| !first.silent)));
-    is_told && full_segment(family, path, at) > path[at].mtu()
+    is_reported && full_segment(family, path, at) > path[at].mtu()
 }
 
 /// The findings that must be there, and that no other may be of their kind.
@@ -180,23 +180,27 @@ fn expected(family: Family, path: &Path) -> Vec<(String, String)> {
 fn differences(family: Family, path: &Path, run: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
     for (at, (direction, name)) in path.iter().zip(["up", "down"]).enumerate() {
-        let of = &run["summary"]["path"][name];
+        let reported = &run["summary"]["path"][name];
         let mut same = |what: &str, found: &Value, wanted: Value| {
             if *found != wanted {
                 wrong.push(format!("{name}.{what} is {found}, not {wanted}"));
             }
         };
-        same("path_mtu", &of["path_mtu"], direction.mtu().into());
-        same("bound", &of["bound"], "exact".into());
+        same("path_mtu", &reported["path_mtu"], direction.mtu().into());
+        same("bound", &reported["bound"], "exact".into());
         let limiter = direction.limiter();
         let hop = limiter.map(|(hop, _)| address(family, at, hop));
-        same("limiting_hop.address", &of["limiting_hop"]["address"], json!(hop));
+        same("limiting_hop.address", &reported["limiting_hop"]["address"], json!(hop));
         let silent = limiter.filter(|(_, limit)| limit.silent);
-        let tells =
+        let reports =
             |one: &&Value| one["direction"] == name && one["why"].as_str().unwrap().starts_with("not tried");
-        let left_out = run["summary"]["path"]["unknown"].as_array().unwrap().iter().any(|one| tells(&one));
+        let left_out = run["summary"]["path"]["unknown"].as_array().unwrap().iter().any(|one| reports(&one));
         same("TCP left out", &left_out.into(), is_left_out(family, path, at).into());
-        same("black_hole.first", &of["black_hole"]["first"], json!(silent.map(|(_, limit)| limit.mtu + 1)));
+        same(
+            "black_hole.first",
+            &reported["black_hole"]["first"],
+            json!(silent.map(|(_, limit)| limit.mtu + 1)),
+        );
     }
     let about = [
         "mtu-black-hole",
@@ -215,7 +219,7 @@ fn differences(family: Family, path: &Path, run: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_sample_of_two_faults_is_told_as_it_was_built() {
+fn a_sample_of_two_faults_is_reported_as_it_was_built() {
     let number = |name: &str, usual: u64| {
         std::env::var(name).ok().map_or(usual, |text| text.parse().expect("a number"))
     };
@@ -244,7 +248,7 @@ fn judge(number: usize, path: &Path) -> Vec<String> {
     build(&lab, path);
     let _server = lab.serve(Node::S, Who::Root, &[]);
     let mut all = Vec::new();
-    for (family, run) in each_family(|family| (family, asked(&lab, family, &[]))) {
+    for (family, run) in each_family(|family| (family, measured_path(&lab, family, &[]))) {
         let wrong = differences(family, path, &run);
         println!("path {number} {family:?}: {}", if wrong.is_empty() { "right" } else { "WRONG" });
         if !wrong.is_empty() {

@@ -9,7 +9,7 @@ fn own(family: Family) -> u32 {
 }
 
 #[test]
-fn case_e_the_mss_is_clamped_both_ways() {
+fn case_e_the_mss_is_clamped_both_directions() {
     let Some(lab) = Lab::new("case_e") else { return };
     lab.forward(Node::R1, "tcp flags syn tcp option maxseg size set 1338");
     judge(&lab, |family| {

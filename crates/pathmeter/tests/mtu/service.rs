@@ -23,7 +23,7 @@ fn assert_limit(lab: &Lab, limit: Option<(u32, u32)>) {
     for (family, any) in [(Family::V4, "0.0.0.0:7"), (Family::V6, "[::]:7")] {
         let _echo = helper::start(lab, Node::S, &format!("echo {any}"));
         let (answered, silent) = limit.unwrap_or((1500 - family.headers(), 1501 - family.headers()));
-        for who in [Who::Root, Who::Nobody] {
+        for who in [Who::Root, Who::Unprivileged] {
             let host = Node::S.address(family);
             let args = ["mtu", host, "--service", "7", "--reply-timeout", "300ms", "--json"];
             let run = lab.run(Node::C, who, &args).code(0).json();

@@ -1,7 +1,7 @@
 //! Cases A, B, F, F2, G and G2: links and routes that are too small, and whether they say so.
 
 use super::judge::About::{Back, Both, There};
-use super::judge::{OneWay, Wanted, asked, each_family, found, judge};
+use super::judge::{OneWay, Wanted, each_family, found, judge, measured_path};
 use super::lab::{Family, Lab, Node, Who};
 
 #[test]
@@ -15,7 +15,7 @@ fn a_clean_path_is_found_clean() {
 }
 
 #[test]
-fn case_a_a_smaller_link_that_is_told_of() {
+fn case_a_a_smaller_link_that_is_reported() {
     let Some(lab) = Lab::new("case_a") else { return };
     lab.middle(1400);
     judge(&lab, |_| {
@@ -26,7 +26,7 @@ fn case_a_a_smaller_link_that_is_told_of() {
 }
 
 #[test]
-fn case_b_a_smaller_link_that_is_not_told_of() {
+fn case_b_a_smaller_link_that_is_not_reported() {
     let Some(lab) = Lab::new("case_b") else { return };
     lab.middle(1400);
     lab.silence();
@@ -58,7 +58,7 @@ fn black_holes(test: &str, sizes: &[u32]) {
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for mtu in sizes {
         lab.middle(*mtu);
-        for run in each_family(|family| asked(&lab, family, &[])) {
+        for run in each_family(|family| measured_path(&lab, family, &[])) {
             for direction in ["up", "down"] {
                 let direction = &run["summary"]["path"][direction];
                 assert_eq!(
@@ -79,7 +79,7 @@ fn a_black_hole_of_less_than_ipv6_needs_is_found_to_the_byte() {
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for mtu in [1279, 600, 577] {
         lab.middle(mtu);
-        let run = asked(&lab, Family::V4, &[]);
+        let run = measured_path(&lab, Family::V4, &[]);
         assert_eq!(run["summary"]["path"]["up"]["path_mtu"], mtu, "{run:#}");
         assert_eq!(run["summary"]["path"]["down"]["path_mtu"], mtu, "{run:#}");
     }
@@ -165,19 +165,19 @@ fn the_least_of_ipv6() {
 }
 
 #[test]
-fn what_the_kernel_remembers_is_told_and_not_believed() {
+fn what_the_kernel_remembers_is_reported_and_not_believed() {
     let Some(lab) = Lab::new("what_the_kernel_remembers") else { return };
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
         lab.middle(1400);
         let line = format!("ping -n -M do -c 1 -W 1 -s 1440 {}", Node::S.address(family));
         lab.try_sh(Node::C, &line);
-        let run = asked(&lab, family, &[]);
+        let run = measured_path(&lab, family, &[]);
         let up = &run["summary"]["path"]["up"];
         assert_eq!((&up["cached_mtu"], &up["path_mtu"]), (&1400.into(), &1400.into()), "{up:#}");
         assert_eq!(up["discovery"], "works", "probes bypass what the kernel believes: {up:#}");
         lab.middle(1500);
-        let run = asked(&lab, family, &[]);
+        let run = measured_path(&lab, family, &[]);
         let up = &run["summary"]["path"]["up"];
         assert_eq!((&up["cached_mtu"], &up["path_mtu"]), (&1400.into(), &1500.into()), "{up:#}");
         let found = found(&run);
@@ -186,8 +186,8 @@ fn what_the_kernel_remembers_is_told_and_not_believed() {
     }
 }
 
-/// What an unprivileged sender can tell of fragments where large packets vanish: IPv4's pieces are as large as its
-/// interface takes, and that they are lost says nothing about fragments; IPv6's may be small.
+/// What an unprivileged sender can know of fragments where large packets vanish: IPv4's pieces are as large as its
+/// interface takes, and that they are lost shows nothing about fragments; IPv6's may be small.
 fn by_kernel(family: Family) -> &'static str {
     if family == Family::V4 { "unknown" } else { "pass" }
 }

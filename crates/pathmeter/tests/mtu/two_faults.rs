@@ -1,6 +1,6 @@
 //! Two faults at once, and faults of one protocol or one flow alone: the right hop, the right direction, the right reason.
 
-use super::judge::{asked, found};
+use super::judge::{found, measured_path};
 use super::lab::{Family, Lab, Node, Who};
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn of_two_limits_in_a_row_the_silent_one_is_named() {
     lab.silence_one(Node::R2);
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
-        let run = asked(&lab, family, &[]);
+        let run = measured_path(&lab, family, &[]);
         let up = &run["summary"]["path"]["up"];
         assert_eq!((&up["path_mtu"], &up["discovery"]), (&json!(1300), &json!("partial")), "{up:#}");
         let hop = &up["limiting_hop"];
@@ -62,7 +62,7 @@ fn tcp_that_stalls_where_datagrams_cross_is_a_finding() {
     lab.forward(Node::R1, "iifname near meta l4proto tcp meta length > 1400 drop");
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
-        let run = asked(&lab, family, &[]);
+        let run = measured_path(&lab, family, &[]);
         let up = &run["summary"]["path"]["up"];
         assert_eq!((&up["path_mtu"], &up["bound"]), (&json!(1500), &json!("exact")), "{up:#}");
         assert_eq!(up["tcp"]["smaller_mss"], 1200, "{up:#}");
@@ -74,12 +74,12 @@ fn tcp_that_stalls_where_datagrams_cross_is_a_finding() {
 }
 
 #[test]
-fn flows_over_paths_of_different_size_are_told_apart() {
+fn flows_over_paths_of_different_size_are_distinguished() {
     let Some(lab) = Lab::new("flows_over_paths_of_different_size") else { return };
     lab.second_path(1400);
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
-        let run = asked(&lab, family, &[]);
+        let run = measured_path(&lab, family, &[]);
         let up = &run["summary"]["path"]["up"];
         let sizes: Vec<u64> = [&up["path_mtu"]]
             .into_iter()
@@ -105,7 +105,7 @@ fn a_path_of_less_than_a_usual_fragment_is_no_filter_of_fragments() {
     );
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for (family, mtu) in [(Family::V4, 500), (Family::V6, 1200)] {
-        let run = asked(&lab, family, &[]);
+        let run = measured_path(&lab, family, &[]);
         let up = &run["summary"]["path"]["up"];
         assert_eq!((&up["path_mtu"], &up["bound"]), (&json!(mtu), &json!("exact")), "{up:#}");
         assert_eq!(up["fragments"]["fate"], "pass", "{up:#}");
@@ -130,7 +130,7 @@ fn a_path_that_shrinks_when_tcp_begins_is_searched_again() {
          iifname near meta l4proto tcp meta length > 1400 add @shrunk { meta mark }\n}\n}\n",
     );
     let _server = lab.serve(Node::S, Who::Root, &[]);
-    let run = asked(&lab, Family::V4, &[]);
+    let run = measured_path(&lab, Family::V4, &[]);
     let up = &run["summary"]["path"]["up"];
     assert_eq!((&up["path_mtu"], &up["changed"]), (&json!(1400), &json!(true)), "{up:#}");
     let ids = found(&run);

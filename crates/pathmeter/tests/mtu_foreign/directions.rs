@@ -1,4 +1,4 @@
-//! What answers tell of each case of the reference's lab.
+//! The results of answers for each case of the reference's lab.
 
 use super::lab::{Family, Lab, Node, Who};
 use serde_json::Value;
@@ -30,14 +30,14 @@ fn a_clean_path_carries_what_the_interface_sends() {
 }
 
 #[test]
-fn case_a_routers_tell_the_path_mtu() {
+fn case_a_routers_report_the_path_mtu() {
     let Some(lab) = lab("foreign_case_a") else { return };
     lab.middle(1400);
     judge(&lab, LIMITED);
     for method in ["icmp", "udp"] {
         for family in Family::BOTH {
             lab.forget();
-            let run = asked(&lab, family, Who::Root, &["--protocol", method]);
+            let run = measured_path(&lab, family, Who::Root, &["--protocol", method]);
             let path = &run["summary"]["path"];
             assert_eq!(
                 (&path["method"], &path["up"]["path_mtu"]),
@@ -57,28 +57,28 @@ fn case_b_a_black_hole_is_found_and_so_is_its_hop() {
 }
 
 #[test]
-fn case_c_fragments_that_are_dropped_are_told() {
+fn case_c_fragments_that_are_dropped_are_reported() {
     let Some(lab) = lab("foreign_case_c") else { return };
     lab.forward(Node::R1, "ip frag-off & 0x3fff != 0 drop\nexthdr frag exists drop");
     judge(&lab, Path { delivery: "dropped", ..CLEAN });
 }
 
 #[test]
-fn case_e_a_clamped_mss_is_seen_as_it_arrives() {
+fn case_e_a_clamped_mss_is_reported_as_it_arrives() {
     let Some(lab) = lab("foreign_case_e") else { return };
     lab.forward(Node::R1, "tcp flags & (syn | ack) == syn | ack tcp option maxseg size set 1338");
-    let _server = lab.serve(Node::S, Who::Nobody, &[]);
+    let _server = lab.serve(Node::S, Who::Unprivileged, &[]);
     for (family, sent) in [(Family::V4, 1460), (Family::V6, 1440)] {
-        let run = asked(&lab, family, Who::Nobody, &["--protocol", "tcp", "--port", "5210"]);
+        let run = measured_path(&lab, family, Who::Unprivileged, &["--protocol", "tcp", "--port", "5210"]);
         let path = &run["summary"]["path"];
         assert_eq!(path["up"]["tcp"]["mss_sent"], sent, "{path:#}");
         assert_eq!(path["down"]["tcp"]["mss_received"], 1338, "{path:#}");
-        assert!(path["up"]["path_mtu"].is_null(), "TCP alone does not tell: {path:#}");
+        assert!(path["up"]["path_mtu"].is_null(), "TCP alone does not show it: {path:#}");
     }
 }
 
 #[test]
-fn case_f_each_way_has_its_own() {
+fn case_f_each_path_has_its_own() {
     for silent in [false, true] {
         let Some(lab) = lab("foreign_case_f") else { return };
         lab.route(Node::R1, "2::", "12::2", Some(1400));
@@ -92,8 +92,8 @@ fn case_f_each_way_has_its_own() {
 }
 
 #[test]
-fn a_way_back_that_is_silent_is_not_taken_for_the_way_there() {
-    let Some(lab) = lab("a_way_back_that_is_silent") else { return };
+fn a_silent_return_path_is_not_taken_for_the_forward_path() {
+    let Some(lab) = lab("a_silent_return_path") else { return };
     lab.route(Node::R2, "1::", "12::1", Some(1400));
     lab.silence();
     for args in [&["--protocol", "icmp"][..], &[]] {
@@ -129,7 +129,7 @@ fn an_echo_filter_is_no_limit_of_the_path() {
     );
     for family in Family::BOTH {
         for args in [&[][..], &["--protocol", "icmp"]] {
-            let run = asked(&lab, family, Who::Root, args);
+            let run = measured_path(&lab, family, Who::Root, args);
             let path = &run["summary"]["path"];
             for name in ["up", "down"] {
                 let direction = &path[name];
@@ -163,7 +163,7 @@ fn a_host_that_limits_its_messages_is_understood() {
     lab.middle(1400);
     lab.silence();
     for family in Family::BOTH {
-        let run = asked(&lab, family, Who::Nobody, &[]);
+        let run = measured_path(&lab, family, Who::Unprivileged, &[]);
         let up = &run["summary"]["path"]["up"];
         assert_eq!((&up["path_mtu"], &up["bound"]), (&1400.into(), &"exact".into()), "{up:#}");
     }
@@ -189,15 +189,15 @@ fn lab(test: &str) -> Option<Lab> {
     Some(lab)
 }
 
-/// The run as root, as nobody, and as nobody who may ping: all to the byte.
+/// The run as root, unprivileged, and unprivileged with the right to ping: all to the byte.
 #[track_caller]
 fn judge(lab: &Lab, path: Path) {
     for family in Family::BOTH {
-        for (who, pings) in [(Who::Root, true), (Who::Nobody, false), (Who::Nobody, true)] {
-            let groups = if pings && who == Who::Nobody { "0 65535" } else { "1 0" };
+        for (who, pings) in [(Who::Root, true), (Who::Unprivileged, false), (Who::Unprivileged, true)] {
+            let groups = if pings && who == Who::Unprivileged { "0 65535" } else { "1 0" };
             lab.sysctl(Node::C, "net/ipv4/ping_group_range", groups);
             lab.forget();
-            let run = asked(lab, family, who, &[]);
+            let run = measured_path(lab, family, who, &[]);
             let found = &run["summary"]["path"];
             let about = format!("{family:?} {who:?} pings {pings}: {found:#}");
             assert_up(&found["up"], family, path, &about);
@@ -225,24 +225,24 @@ fn assert_up(up: &Value, family: Family, path: Path, about: &str) {
     assert!(!silent || up["black_hole"]["cause"] == cause, "{about}");
 }
 
-/// The return path: by echo alone, and in IPv6 not above what goes there whole unless a router told it.
+/// The return path: by echo alone, and in IPv6 not above what goes there whole unless a router reported it.
 fn assert_down(found: &Value, pings: bool, family: Family, path: Path, about: &str) {
     let down = &found["down"];
     let unknown = found["unknown"].as_array().unwrap();
-    let says = |args: &str| unknown.iter().any(|one| one["why"].as_str().unwrap().contains(args));
+    let is_given = |args: &str| unknown.iter().any(|one| one["why"].as_str().unwrap().contains(args));
     if !pings {
         assert!(down["path_mtu"].is_null() && down["bound"] == "unknown", "{about}");
-        assert!(says("setcap cap_net_admin,cap_net_raw") && says("ping_group_range"), "{about}");
+        assert!(is_given("setcap cap_net_admin,cap_net_raw") && is_given("ping_group_range"), "{about}");
         return;
     }
     assert_eq!(down["path_mtu"], path.down, "down, {about}");
-    assert!(!says("setcap"), "{about}");
+    assert!(!is_given("setcap"), "{about}");
     let hidden = family == Family::V6 && path.discovery == "silent" && path.down == path.up;
     assert_eq!(down["bound"], if hidden { "at_least" } else { "exact" }, "down, {about}");
 }
 
 #[track_caller]
-fn asked(lab: &Lab, family: Family, who: Who, args: &[&str]) -> Value {
+fn measured_path(lab: &Lab, family: Family, who: Who, args: &[&str]) -> Value {
     let host = Node::S.address(family);
     lab.run(Node::C, who, &[&["mtu", host, "--json"], args].concat()).json()
 }

@@ -1,5 +1,5 @@
-//! `pathmeter mtu` to a host without a pathmeter, on paths made of namespaces: what its answers tell, to the byte, and what
-//! is said not to be known. In both families, with and without privilege. Nothing here asserts a time.
+//! `pathmeter mtu` to a host without a pathmeter, on paths made of namespaces: what its answers show, to the byte, and what
+//! is reported as unknown. In both families, with and without privilege. Nothing here asserts a time.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod directions;

@@ -3,7 +3,7 @@
 use super::lab::{Family, Lab, Node, Who};
 
 #[test]
-fn a_host_that_answers_nothing_is_unreachable_and_what_was_tried_is_told() {
+fn a_host_that_answers_nothing_is_unreachable_and_what_was_tried_is_reported() {
     let Some(lab) = Lab::new("foreign_silent") else { return };
     lab.nft(
         Node::S,
@@ -11,14 +11,14 @@ fn a_host_that_answers_nothing_is_unreachable_and_what_was_tried_is_told() {
          nd-neighbor-advert } accept\nmeta l4proto { icmp, ipv6-icmp, udp, tcp } drop\n}\n}\n",
     );
     for family in Family::BOTH {
-        for who in [Who::Root, Who::Nobody] {
+        for who in [Who::Root, Who::Unprivileged] {
             let args = ["mtu", Node::S.address(family)];
             let ended = lab.run(Node::C, who, &args).code(3);
             ended
-                .says("answers nothing")
-                .says("UDP to port")
-                .says("ICMP echo")
-                .says("TCP to ports 443, 80 and 22");
+                .prints("answers nothing")
+                .prints("UDP to port")
+                .prints("ICMP echo")
+                .prints("TCP to ports 443, 80 and 22");
         }
     }
 }
@@ -28,7 +28,7 @@ fn a_path_of_86_bytes_is_found_to_the_byte() {
     let Some(lab) = Lab::new("foreign_86") else { return };
     lab.forward(Node::R1, "iifname near meta length > 86 drop");
     // Its greeting does not fit either.
-    let _server = lab.serve(Node::S, Who::Nobody, &[]);
+    let _server = lab.serve(Node::S, Who::Unprivileged, &[]);
     for args in [&["--protocol", "icmp"][..], &[]] {
         let args = [&["mtu", Node::S.address(Family::V4), "--json"], args].concat();
         let run = lab.run(Node::C, Who::Root, &args).code(0).json();
@@ -42,7 +42,7 @@ fn a_path_of_86_bytes_is_found_to_the_byte() {
 fn a_path_of_less_than_ipv6_needs_is_no_internal_error() {
     let Some(lab) = Lab::new("foreign_1000") else { return };
     lab.forward(Node::R1, "iifname near meta length > 1000 drop");
-    for who in [Who::Root, Who::Nobody] {
+    for who in [Who::Root, Who::Unprivileged] {
         let run = lab.run(Node::C, who, &["mtu", Node::S.address(Family::V6), "--json"]).code(0).json();
         let up = &run["summary"]["path"]["up"];
         assert_eq!((&up["path_mtu"], &up["black_hole"]["first"]), (&1000.into(), &1001.into()), "{up:#}");
@@ -103,7 +103,7 @@ while True:
 ";
 
 #[test]
-fn a_host_without_ping_tells_the_way_there() {
+fn a_host_without_ping_shows_the_forward_path() {
     let Some(lab) = Lab::new("foreign_no_ping") else { return };
     lab.middle(1400);
     lab.nft(
@@ -124,7 +124,7 @@ fn a_host_without_ping_tells_the_way_there() {
 }
 
 #[test]
-fn a_host_that_answers_ping_alone_tells_both_ways() {
+fn a_host_that_answers_ping_alone_shows_both_directions() {
     let Some(lab) = Lab::new("foreign_ping_alone") else { return };
     lab.route(Node::R1, "2::", "12::2", Some(1400));
     lab.route(Node::R2, "1::", "12::1", Some(1300));
@@ -142,7 +142,7 @@ fn a_host_that_answers_ping_alone_tells_both_ways() {
 }
 
 #[test]
-fn silence_is_waited_for_in_all_ways_at_once() {
+fn silence_is_waited_for_for_all_methods_at_once() {
     let Some(lab) = Lab::new("foreign_at_once") else { return };
     lab.nft(
         Node::S,
@@ -152,15 +152,15 @@ fn silence_is_waited_for_in_all_ways_at_once() {
     // there is asked before all of it.
     lab.nft(
         Node::R1,
-        "table ip order {\nset seen {\ntypeof tcp sport . tcp dport; flags dynamic\n}\nset repeated {\ntype mark; flags dynamic\n}\n\
+        "table ip order {\nset first {\ntypeof tcp sport . tcp dport; flags dynamic\n}\nset repeated {\ntype mark; flags dynamic\n}\n\
          chain passing {\ntype filter hook forward priority 0;\n\
-         tcp dport != 5210 tcp flags & (syn | ack) == syn tcp sport . tcp dport @seen add @repeated { meta mark }\n\
-         tcp dport != 5210 tcp flags & (syn | ack) == syn add @seen { tcp sport . tcp dport }\n\
+         tcp dport != 5210 tcp flags & (syn | ack) == syn tcp sport . tcp dport @first add @repeated { meta mark }\n\
+         tcp dport != 5210 tcp flags & (syn | ack) == syn add @first { tcp sport . tcp dport }\n\
          meta l4proto udp meta mark != @repeated counter comment \"udp\"\n\
          icmp type echo-request meta mark != @repeated counter comment \"echo\"\n\
          meta l4proto tcp meta mark @repeated counter comment \"late\"\n}\n}\n",
     );
-    lab.run(Node::C, Who::Root, &["mtu", Node::S.address(Family::V4)]).code(3).says("answers nothing");
+    lab.run(Node::C, Who::Root, &["mtu", Node::S.address(Family::V4)]).code(3).prints("answers nothing");
     let rules = lab.sh(Node::R1, "nft list table ip order");
     let counted = |name: &str| -> u64 {
         let line = rules.lines().find(|line| line.contains(&format!("comment \"{name}\""))).unwrap();

@@ -7,7 +7,7 @@ pub(super) const NONE: &str = "0000000000000000";
 /// Each thread's user, capabilities, those that it could ever have, and whether a program could gain any.
 pub(super) fn threads(pid: u32) -> Vec<(String, [String; 4])> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
-    let of = |task: std::io::Result<std::fs::DirEntry>| {
+    let status_of = |task: std::io::Result<std::fs::DirEntry>| {
         let status = std::fs::read_to_string(task.ok()?.path().join("status")).ok()?;
         let line = |name: &str| {
             let value = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
@@ -15,7 +15,7 @@ pub(super) fn threads(pid: u32) -> Vec<(String, [String; 4])> {
         };
         Some((line("Name:"), ["Uid:", "CapEff:", "CapBnd:", "NoNewPrivs:"].map(line)))
     };
-    tasks.filter_map(of).collect()
+    tasks.filter_map(status_of).collect()
 }
 
 #[track_caller]

@@ -71,7 +71,7 @@ impl Fake {
         }
     }
 
-    /// Greets, says hello and grants the client's request.
+    /// Greets, sends its greeting and grants the client's request.
     pub(super) fn let_in(&mut self) -> std::io::Result<Value> {
         self.greet([1, 1])?;
         self.receive("hello")?;

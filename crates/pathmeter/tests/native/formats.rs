@@ -5,7 +5,7 @@ use super::support::{Scratch, Server, pathmeter, run, start};
 use serde_json::Value;
 
 #[test]
-fn json_is_as_its_schema_says() {
+fn json_is_as_its_schema_requires() {
     let schema = Schema::named("result");
     let server = Server::start(&[]);
     for argv in [
@@ -68,7 +68,7 @@ fn markdown_and_text_name_the_figures_and_the_verdict() {
             let text = run(&[argv, &["--format", format]].concat()).code(0).stdout;
             let verdict = ["OK", "DEGRADED", "PROBLEM"].iter().any(|word| text.contains(word));
             assert!(text.contains("bit/s") && verdict, "{format}: {text}");
-            assert!(text.contains("at both ends"), "it says whence it comes: {text}");
+            assert!(text.contains("at both ends"), "it states whence it comes: {text}");
             assert!(!text.contains('\x1b'), "no colour without a terminal");
             if format == "markdown" {
                 assert!(text.lines().any(|line| line.starts_with('|') && line.contains("---")), "{text}");
@@ -83,12 +83,12 @@ fn expectations_decide_the_exit_code() {
     let held = ["-n", "1M", "--expect", "up.goodput>=1k", "--expect", "up.bytes==1MiB"];
     server.throughput(&held).code(0);
     let broken = ["-n", "1M", "--expect", "up.goodput>=1k", "--expect", "up.goodput>=900T"];
-    let ended = server.throughput(&broken).code(1).says("up.goodput>=900T");
+    let ended = server.throughput(&broken).code(1).prints("up.goodput>=900T");
     assert!(!ended.stderr.contains("up.goodput>=1k"), "only the broken one: {}", ended.stderr);
     let never = ["-n", "1M", "--expect", "down.goodput>=1k"];
-    server.throughput(&never).code(2).says("measures TCP up only").says("nothing was measured");
-    server.throughput(&["--expect", "up.godput>=1k"]).code(2).says("no figure `up.godput`");
-    server.throughput(&["--expect", "up.goodput"]).code(2).says("--expect");
+    server.throughput(&never).code(2).prints("measures TCP up only").prints("nothing was measured");
+    server.throughput(&["--expect", "up.godput>=1k"]).code(2).prints("no figure `up.godput`");
+    server.throughput(&["--expect", "up.goodput"]).code(2).prints("--expect");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_file_gets_the_result_and_one_that_cannot_loses_nothing() {
     let nowhere = scratch.file("no/such/directory/result.json", None);
     // Found before the test.
     for path in [&nowhere, "/proc/result.json", "/dev/full"] {
-        let ended = server.throughput(&["-n", "1M", "--json", "-o", path]).code(2).says(path);
+        let ended = server.throughput(&["-n", "1M", "--json", "-o", path]).code(2).prints(path);
         let document = ended.json();
         Schema::named("error").accept(&document);
         assert_eq!(document["error"]["code"], "usage", "{path}: {document:#}");
@@ -126,7 +126,7 @@ fn a_file_gets_the_result_and_one_that_cannot_loses_nothing() {
     let client = start(&["throughput", &host, "-t", "1s", "-i", "100ms", "-o", &file]);
     client.wait_for("bit/s");
     std::fs::remove_dir(&gone).unwrap();
-    let ended = client.end().code(2).says(&file).says("went to standard output instead");
+    let ended = client.end().code(2).prints(&file).prints("went to standard output instead");
     assert!(
         ended.stdout.contains("bit/s") && ended.stdout.contains("Details: -v"),
         "nothing is lost: {ended:?}"
@@ -134,10 +134,10 @@ fn a_file_gets_the_result_and_one_that_cannot_loses_nothing() {
     let full = std::fs::File::create("/dev/full").unwrap();
     let mut command = pathmeter(None, &["throughput", &server.host(), "-n", "1M"]);
     let output = command.stdout(full).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        output.status.code() == Some(2) && said.contains("write standard output: No space left"),
-        "{said}"
+        output.status.code() == Some(2) && text.contains("write standard output: No space left"),
+        "{text}"
     );
 }
 
@@ -154,7 +154,7 @@ fn a_chart_shows_what_the_text_does_not_and_takes_nothing_from_it() {
         assert!(drawn.contains(part), "{part}: {drawn}");
     }
     assert!(std::fs::read(&png).unwrap().starts_with(b"\x89PNG"));
-    server.throughput(&["-n", "1M", "--chart", "/proc/chart.svg"]).code(2).says("/proc/chart.svg");
+    server.throughput(&["-n", "1M", "--chart", "/proc/chart.svg"]).code(2).prints("/proc/chart.svg");
 }
 
 #[test]

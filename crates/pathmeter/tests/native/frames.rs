@@ -149,7 +149,7 @@ fn pairs_are_summed_and_a_chart_is_drawn() {
     let sweep = start(&argv);
     sweep.wait_for("   512  UDP");
     std::fs::remove_dir(&gone).unwrap();
-    let kept = sweep.end().code(2).says("sweep.svg").json();
+    let kept = sweep.end().code(2).prints("sweep.svg").json();
     assert!(number(&rows(&kept)[0], "goodput_bps") > 0.0, "{kept:#}");
 }
 
@@ -170,15 +170,15 @@ fn an_interrupt_keeps_the_rows_that_are_done() {
 #[test]
 fn what_cannot_be_is_refused() {
     let absent = format!("127.0.0.1:{}", free_port());
-    run(&["frames", &absent, "--frame", "512", "-t", "1s"]).code(3).says(&absent);
-    run(&["frames", "127.0.0.1", "-P", "0"]).code(2).says("--parallel 0");
-    run(&["frames", "127.0.0.1", "-t", "0"]).code(2).says("--time 0");
-    run(&["frames", "127.0.0.1", "--encap", "nonsense"]).code(2).says("nonsense");
-    run(&["frames", "127.0.0.1", "--chart", "x.pdf"]).code(2).says("x.pdf");
-    run(&["frames", "127.0.0.1", "--chart", "/no/such/x.svg"]).code(2).says("/no/such/x.svg");
-    run(&["frames", "127.0.0.1", "--tests", "sctp"]).code(2).says("sctp");
-    run(&["frames", "127.0.0.1", "--frame", "40"]).code(2).says("least frame has 64 bytes");
-    run(&["frames", "127.0.0.1", "-t", "-5"]).code(2).says("'-5' for '--time <TIME>'");
+    run(&["frames", &absent, "--frame", "512", "-t", "1s"]).code(3).prints(&absent);
+    run(&["frames", "127.0.0.1", "-P", "0"]).code(2).prints("--parallel 0");
+    run(&["frames", "127.0.0.1", "-t", "0"]).code(2).prints("--time 0");
+    run(&["frames", "127.0.0.1", "--encap", "nonsense"]).code(2).prints("nonsense");
+    run(&["frames", "127.0.0.1", "--chart", "x.pdf"]).code(2).prints("x.pdf");
+    run(&["frames", "127.0.0.1", "--chart", "/no/such/x.svg"]).code(2).prints("/no/such/x.svg");
+    run(&["frames", "127.0.0.1", "--tests", "sctp"]).code(2).prints("sctp");
+    run(&["frames", "127.0.0.1", "--frame", "40"]).code(2).prints("least frame has 64 bytes");
+    run(&["frames", "127.0.0.1", "-t", "-5"]).code(2).prints("'-5' for '--time <TIME>'");
     // Every size is impossible: nothing is measured, and the reason is the result.
     let ended = run(&["frames", "127.0.0.1", "--frame", "64", "--tests", "tcp"]).code(4);
     assert!(ended.stdout.contains("it cannot"), "{}", ended.stdout);

@@ -54,10 +54,10 @@ fn lengths_and_messages_that_cannot_be() {
         spec(r#""length":1200,"congestion":"../../../etc/passwd""#),
     ];
     for test in &tests {
-        let answer = asked(&server, test);
+        let answer = answer_to(&server, test);
         assert!(!answer.contains("\"accept\""), "{test:.100}: {answer}");
     }
-    let answer = asked(&server, &spec(r#""length":1200,"bitrate":1000000"#));
+    let answer = answer_to(&server, &spec(r#""length":1200,"bitrate":1000000"#));
     assert!(answer.contains("\"accept\""), "the others failed for what is wrong with them: {answer}");
     for length in [u32::MAX, 1 << 20, (1 << 16) + 1] {
         let mut stream = connect(&server);
@@ -185,7 +185,7 @@ fn an_unauthenticated_host_gets_nothing_amplified() {
 }
 
 /// The server's answer to a hello and this message.
-fn asked(server: &Server, message: &str) -> String {
+fn answer_to(server: &Server, message: &str) -> String {
     let framed =
         |text: &str| [&u32::try_from(text.len()).expect("short").to_be_bytes(), text.as_bytes()].concat();
     let mut stream = connect(server);
@@ -206,8 +206,8 @@ fn assert_good(server: Server) {
 
 /// The server has not stumbled, and ends in order.
 fn assert_ends_well(server: Server) {
-    let said = server.stop().stderr;
-    assert!(!said.contains("internal error") && !said.contains("panicked"), "{said}");
+    let text = server.stop().stderr;
+    assert!(!text.contains("internal error") && !text.contains("panicked"), "{text}");
 }
 
 fn connect(server: &Server) -> TcpStream {

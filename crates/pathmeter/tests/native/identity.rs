@@ -17,31 +17,31 @@ fn a_token_is_asked_for_and_proved() {
         let try_with = |args: &[&str]| run(&[&[command, &host], args].concat());
         let small = if command == "measure" { &["--quick"][..] } else { &["-n", "100K"] };
         try_with(&[&["--token-file", &right], small].concat()).code(0);
-        let ended = try_with(&["--token-file", &wrong]).code(3).says("the token is not this server's");
-        let ended = ended.says("--token-file").says(&host);
+        let ended = try_with(&["--token-file", &wrong]).code(3).prints("the token is not this server's");
+        let ended = ended.prints("--token-file").prints(&host);
         assert!(!(ended.stdout + &ended.stderr).contains("random line"), "the token itself is never shown");
-        try_with(&[]).code(3).says("this server wants a token").says("--token-file").says(&host);
-        try_with(&["--token-file", &empty]).code(2).says(&empty);
-        try_with(&["--token-file", &missing]).code(2).says(&missing);
+        try_with(&[]).code(3).prints("this server wants a token").prints("--token-file").prints(&host);
+        try_with(&["--token-file", &empty]).code(2).prints(&empty);
+        try_with(&["--token-file", &missing]).code(2).prints(&missing);
     }
-    assert!(!server.process.said().contains("random line"));
-    server.stop().says("refused the client");
+    assert!(!server.process.output_so_far().contains("random line"));
+    server.stop().prints("refused the client");
     let short = scratch.file("short", Some("fifteen bytes..\n"));
-    run(&["serve", "--bind", "127.0.0.1", "--token-file", &short]).code(2).says("fewer than 16 bytes");
+    run(&["serve", "--bind", "127.0.0.1", "--token-file", &short]).code(2).prints("fewer than 16 bytes");
     std::fs::set_permissions(&right, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
-    run(&["serve", "--bind", "127.0.0.1", "--token-file", &right]).code(2).says("chmod 600");
+    run(&["serve", "--bind", "127.0.0.1", "--token-file", &right]).code(2).prints("chmod 600");
 }
 
 #[test]
-fn an_open_server_says_so_and_warns_the_client_with_a_token() {
+fn an_open_server_reports_it_and_warns_the_client_with_a_token() {
     let scratch = Scratch::new("open");
     let token = scratch.file("token", Some("a long line, unused\n"));
     let server = Server::start(&[]);
     let run = server.measured(&["-n", "100K", "--token-file", &token]);
     let warnings = run["summary"]["warnings"].as_array().unwrap();
     assert!(warnings.iter().any(|warning| warning["id"] == "token-not-asked"), "{warnings:?}");
-    let said = server.stop().stderr;
-    assert!(!said.contains("open to everyone"), "on the loopback no other host can reach it: {said}");
+    let text = server.stop().stderr;
+    assert!(!text.contains("open to everyone"), "on the loopback no other host can reach it: {text}");
 }
 
 #[test]
@@ -57,10 +57,10 @@ fn tls_knows_its_server_by_the_fingerprint() {
         }
         let wrong = "ab".repeat(32);
         let ended = server.throughput(&[&["--fingerprint", &wrong], with_token].concat()).code(3);
-        ended.says("is not the server that was expected").says(&print).says("--fingerprint");
+        ended.prints("is not the server that was expected").prints(&print).prints("--fingerprint");
         let ended = server.throughput(with_token).code(3);
-        ended.says("encrypts its control connections").says("--fingerprint").says(&server.host());
-        server.throughput(&["--tls"]).code(2).says("--fingerprint");
+        ended.prints("encrypts its control connections").prints("--fingerprint").prints(&server.host());
+        server.throughput(&["--tls"]).code(2).prints("--fingerprint");
     }
 }
 
@@ -82,9 +82,9 @@ fn a_kept_key_is_the_same_server_after_a_restart() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     std::fs::set_permissions(&key, open).unwrap();
     let args = ["serve", "--bind", "127.0.0.1", "-p", &free_port().to_string(), "--tls", "--tls-key", &key];
-    run(&args).code(2).says("read by others").says("chmod 600");
+    run(&args).code(2).prints("read by others").prints("chmod 600");
     let garbage = scratch.file("garbage.pem", Some("no key"));
-    run(&[&args[..7], &[garbage.as_str()]].concat()).says("garbage.pem");
+    run(&[&args[..7], &[garbage.as_str()]].concat()).prints("garbage.pem");
 }
 
 /// Ends a connection after so many bytes of the server: of the handshake, of the dialogue, of the test.
@@ -129,27 +129,27 @@ fn tls_that_is_cut_is_named_wherever_it_is_cut() {
 fn tls_with_a_server_that_has_none() {
     let server = Server::start(&[]);
     let ended = server.throughput(&["--fingerprint", &"ab".repeat(32)]).code(3);
-    ended.says("closed the connection when TLS was asked for").says("pathmeter serve --tls");
+    ended.prints("closed the connection when TLS was asked for").prints("pathmeter serve --tls");
     server.process.wait_for("runs without --tls");
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = silent.local_addr().unwrap().to_string();
     let args = ["throughput", &host, "--connect-timeout", "1s", "--fingerprint", &"ab".repeat(32)];
-    run(&args).code(3).says("does not answer when TLS is asked for");
+    run(&args).code(3).prints("does not answer when TLS is asked for");
 }
 
 #[test]
 fn hosts_that_are_not_there() {
     let absent = format!("127.0.0.1:{}", free_port());
     for command in ["throughput", "measure"] {
-        run(&[command, "no-such-host.invalid"]).code(3).says("no-such-host.invalid").says("getent hosts");
-        run(&[command, &absent]).code(3).says(&absent).says("start `pathmeter serve` there");
+        run(&[command, "no-such-host.invalid"]).code(3).prints("no-such-host.invalid").prints("getent hosts");
+        run(&[command, &absent]).code(3).prints(&absent).prints("start `pathmeter serve` there");
     }
 }
 
 /// The fingerprint that the server printed.
 fn fingerprint(server: &Server) -> String {
     server.process.wait_for("--fingerprint ");
-    let said = server.process.said();
-    let at = said.find("--fingerprint ").expect("just waited for") + "--fingerprint ".len();
-    said[at..].split_whitespace().next().expect("it follows").to_owned()
+    let text = server.process.output_so_far();
+    let at = text.find("--fingerprint ").expect("just waited for") + "--fingerprint ".len();
+    text[at..].split_whitespace().next().expect("it follows").to_owned()
 }

@@ -29,7 +29,7 @@ impl Kept {
 
     fn throughput_refused(&self, server: &Server, why: &str) {
         let host = server.host();
-        self.run(&["throughput", &host, "-t", "60s", "--save"]).code(2).says(why);
+        self.run(&["throughput", &host, "-t", "60s", "--save"]).code(2).prints(why);
     }
 
     fn throughput(&self, server: &Server, args: &[&str]) -> Ended {
@@ -63,7 +63,7 @@ fn a_full_disk_leaves_a_file_of_lines_as_it_was_and_shows_the_result() {
          \"$PATHMETER\" {line}; code=$?\ncp small/runs.ndjson after\nexit $code"
     );
     let Some(ended) = on_a_small_disk(test, &scratch, "64k", &script) else { return };
-    let ended = ended.code(2).says("small/runs.ndjson").says("No space left");
+    let ended = ended.code(2).prints("small/runs.ndjson").prints("No space left");
     assert!(ended.stdout.contains("Details: -v"), "the result is shown: {}", ended.stdout);
     let [before, after] = ["before", "after"].map(|name| std::fs::read(scratch.file(name, None)).unwrap());
     assert!(before == after && before.ends_with(b"\n"), "{} and {} bytes", before.len(), after.len());
@@ -73,7 +73,7 @@ fn a_full_disk_leaves_a_file_of_lines_as_it_was_and_shows_the_result() {
 #[test]
 fn a_kept_run_is_listed_and_shown_as_it_was() {
     let (server, kept) = (Server::start(&[]), Kept::new("keep-show"));
-    let ended = kept.throughput(&server, &["--label", "first", "--json"]).says("kept as ");
+    let ended = kept.throughput(&server, &["--label", "first", "--json"]).prints("kept as ");
     let measured = ended.json();
     let listed = kept.history(&[]);
     assert_eq!(listed.len(), 1);
@@ -91,7 +91,7 @@ fn a_kept_run_is_listed_and_shown_as_it_was() {
     assert_eq!(kept.history(&["--label", "second"]).len(), 1);
     assert!(kept.history(&["--label", "first"]).is_empty());
     kept.run(&["forget", id]).code(0);
-    kept.run(&["show", id]).code(2).says("no run is called");
+    kept.run(&["show", id]).code(2).prints("no run is called");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn runs_go_from_store_to_store_and_are_taken_once() {
     let lines = kept.scratch.file("runs.ndjson", None);
     kept.run(&["export", "-o", &lines]).code(0);
     let moved = other.run(&["import", &lines, "--save", "--label", "moved"]).code(0);
-    moved.says("2 of 2 were new; marks of trends: 1");
+    moved.prints("2 of 2 were new; marks of trends: 1");
     let marks = |kept: &Kept| {
         let exported = kept.run(&["export"]).code(0).stdout;
         exported
@@ -116,7 +116,7 @@ fn runs_go_from_store_to_store_and_are_taken_once() {
     assert_eq!(marks(&other), marks(&kept));
     let labelled = kept.run(&["export", "--label", "nothing"]).code(0).stdout;
     assert_eq!(labelled, "", "marks go with the runs that were asked for");
-    other.run(&["import", &lines, "--save"]).code(0).says("0 of 2 were new");
+    other.run(&["import", &lines, "--save"]).code(0).prints("0 of 2 were new");
     let ids = |kept: &Kept| {
         let mut ids: Vec<String> = kept.history(&[]).iter().map(|entry| entry["id"].to_string()).collect();
         ids.sort();
@@ -194,7 +194,7 @@ fn sets_of_runs_are_compared_by_label_name_and_file() {
     kept.run(&["export", "--label", "fast", "-o", &file]).code(0);
     let of_file = kept.run(&["compare", "slow", &file, "--json"]).code(0).json();
     assert_eq!(row(&of_file)["other"], row(&better)["other"]);
-    kept.run(&["compare", "slow", "nothing"]).code(2).says("no kept run has the label or name");
+    kept.run(&["compare", "slow", "nothing"]).code(2).prints("no kept run has the label or name");
 }
 
 #[test]
@@ -256,15 +256,15 @@ fn a_store_that_cannot_be_used_is_reported_before_the_test_and_an_old_file_is_ke
     let host = server.host();
     run(&["throughput", &host, "-t", "60s", "--save", "--store", &letter])
         .code(2)
-        .says("is damaged, or not a store");
+        .prints("is damaged, or not a store");
     // A file of lines, as `latency --save FILE` always was.
-    let lines = kept.scratch.file("ways.ndjson", None);
+    let lines = kept.scratch.file("paths.ndjson", None);
     for _ in 0..2 {
         run(&["throughput", &host, "-n", "100k", "--save", &lines]).code(0);
     }
     let text = std::fs::read_to_string(&lines).unwrap();
     assert_eq!(text.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok()).count(), 2);
-    kept.run(&["history", "--since", "yesterday"]).code(2).says("neither a date nor a time");
+    kept.run(&["history", "--since", "yesterday"]).code(2).prints("neither a date nor a time");
 }
 
 #[test]
@@ -279,11 +279,14 @@ fn of_a_damaged_store_export_writes_what_can_be_read() {
     bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
     std::fs::write(&kept.store, &bytes).unwrap();
     kept.throughput_refused(&server, "has version 99");
-    let exported =
-        kept.run(&["export"]).code(2).says("what can be read of it is written").says("runs read: 2, lost: 0");
+    let exported = kept
+        .run(&["export"])
+        .code(2)
+        .prints("what can be read of it is written")
+        .prints("runs read: 2, lost: 0");
     assert_eq!(exported.stdout.lines().count(), before.len());
     let other = Kept::new("keep-saved");
     let lines = other.scratch.file("saved.ndjson", Some(&exported.stdout));
-    other.run(&["import", &lines, "--save"]).code(0).says("2 of 2 were new");
+    other.run(&["import", &lines, "--save"]).code(0).prints("2 of 2 were new");
     assert_eq!(std::fs::read(&kept.store).unwrap(), bytes, "it is as it was");
 }

@@ -33,7 +33,7 @@ fn udp_whose_fragments_are_dropped_is_explained_with_the_payload_that_works() {
     {
         let test = [&["throughput", SERVER, "-u", "-l", "8192", "-b", "20M", "-t", "500ms", "--json"], argv]
             .concat();
-        let ended = net.client(&test).code(0).says("To explain this result: which packet sizes cross");
+        let ended = net.client(&test).code(0).prints("To explain this result: which packet sizes cross");
         let run = ended.json();
         for direction in directions {
             assert_eq!(run["summary"][direction]["received"]["datagrams"], 0);
@@ -90,8 +90,9 @@ fn udp_that_is_blocked_while_tcp_works() {
     net.drop(&net.server, "meta l4proto udp");
     let _server = net.serve(&[]);
     let ended = net.client(&["throughput", SERVER, "-u", "-b", "10M", "-t", "1s"]).code(3);
-    ended.says("UDP to 10.77.0.2:5210 gets no answer").says("firewall").says("allow UDP port 5210");
-    let ended = net.client(&["measure", SERVER, "--quick", "--json"]).code(0).says("going on with TCP alone");
+    ended.prints("UDP to 10.77.0.2:5210 gets no answer").prints("firewall").prints("allow UDP port 5210");
+    let ended =
+        net.client(&["measure", SERVER, "--quick", "--json"]).code(0).prints("going on with TCP alone");
     let run = ended.json();
     assert_eq!(run["tests"].as_array().unwrap().len(), 2, "TCP up and down");
     assert_eq!(run["verdict"]["status"], "problem");
@@ -100,16 +101,16 @@ fn udp_that_is_blocked_while_tcp_works() {
 }
 
 #[test]
-fn tcp_that_is_dropped_says_so_in_time() {
-    let Some(net) = Net::new("tcp_that_is_dropped_says_so_in_time") else { return };
+fn tcp_that_is_dropped_reports_it_in_time() {
+    let Some(net) = Net::new("tcp_that_is_dropped_reports_it_in_time") else { return };
     net.drop(&net.server, "tcp dport 5210");
     let _server = net.serve(&[]);
     let ended = net.client(&["measure", SERVER, "--connect-timeout", "1s"]).code(3);
-    ended.says("10.77.0.2:5210 does not answer on TCP port 5210").says("firewalls");
+    ended.prints("10.77.0.2:5210 does not answer on TCP port 5210").prints("firewalls");
     net.client(&["throughput", "10.99.0.1"])
         .code(3)
-        .says("this host has no route to 10.99.0.1")
-        .says("`ip rule`");
+        .prints("this host has no route to 10.99.0.1")
+        .prints("`ip rule`");
 }
 
 #[test]
@@ -121,7 +122,7 @@ fn a_link_that_goes_down_during_a_test() {
         let client = Running::start(pathmeter(Some(&net.client), &all));
         client.wait_for("bit/s");
         ip(&["-n", &net.server, "link", "set", "eth0", "down"]);
-        let ended = client.end().code(3).says("10.77.0.2:5210");
+        let ended = client.end().code(3).prints("10.77.0.2:5210");
         assert!(ended.stdout.contains("Details: -v"), "{}", ended.stdout);
         ip(&["-n", &net.server, "link", "set", "eth0", "up"]);
         // Neighbour requests that failed before must not fail new clients.
@@ -149,8 +150,8 @@ fn a_host_without_ipv6_is_served_and_serves() {
         let run = net.client(&[&["throughput", SERVER, "--json"], argv].concat()).code(0).json();
         assert_ne!(run["verdict"]["status"], "void");
     }
-    net.client(&["throughput", "2001:db8::1", "--connect-timeout", "1s"]).code(3).says("2001:db8::1");
-    net.client(&["serve", "--bind", "::1"]).code(2).says("::1");
+    net.client(&["throughput", "2001:db8::1", "--connect-timeout", "1s"]).code(3).prints("2001:db8::1");
+    net.client(&["serve", "--bind", "::1"]).code(2).prints("::1");
     server.signal("TERM");
     server.end().code(0);
 }

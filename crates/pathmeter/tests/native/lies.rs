@@ -26,13 +26,13 @@ fn silent_after_accepting_the_connection() {
         fake.until_closed();
         Ok(())
     });
-    ended.code(3).says("no answer from the peer to the greeting").says("pathmeter serve");
+    ended.code(3).prints("no answer from the peer to the greeting").prints("pathmeter serve");
 }
 
 #[test]
 fn closes_at_once() {
     let ended = against(&[], |fake| fake.control.shutdown(Shutdown::Both));
-    ended.code(3).says("closed the connection").says("pathmeter serve");
+    ended.code(3).prints("closed the connection").prints("pathmeter serve");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn another_service_and_random_bytes() {
             fake.until_closed();
             Ok(())
         });
-        ended.code(3).says("is another service on this port?");
+        ended.code(3).prints("is another service on this port?");
     }
 }
 
@@ -60,7 +60,7 @@ fn an_enormous_length_and_broken_json() {
         fake.until_closed();
         Ok(())
     });
-    ended.code(3).says("a message of 4294967295 bytes");
+    ended.code(3).prints("a message of 4294967295 bytes");
     for json in
         ["{", "[]", "{\"type\":5}", "{\"type\":\"hello\",\"software\":", "nul", "{\"type\":\"accept\"}"]
     {
@@ -71,12 +71,12 @@ fn an_enormous_length_and_broken_json() {
             fake.until_closed();
             Ok(())
         });
-        ended.code(3).says("broke the native protocol");
+        ended.code(3).prints("broke the native protocol");
     }
 }
 
 #[test]
-fn a_newer_version_says_whom_to_upgrade() {
+fn a_newer_version_states_whom_to_upgrade() {
     let ended = against(&[], |fake| {
         fake.greet([2, 3])?;
         fake.until_closed();
@@ -84,9 +84,9 @@ fn a_newer_version_says_whom_to_upgrade() {
     });
     ended
         .code(3)
-        .says("this end speaks versions 1 to 1")
-        .says("the peer 2 to 3")
-        .says("upgrade the software of this end");
+        .prints("this end speaks versions 1 to 1")
+        .prints("the peer 2 to 3")
+        .prints("upgrade the software of this end");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_newer_peer_that_still_speaks_ours_is_understood() {
         fake.until_closed();
         Ok(())
     });
-    let ended = ended.code(3).says("tomorrow");
+    let ended = ended.code(3).prints("tomorrow");
     assert!(!ended.stderr.contains('\u{1b}'), "no control codes from the peer reach the terminal");
 }
 
@@ -117,7 +117,7 @@ fn stalls_after_letting_the_client_in() {
         fake.until_closed();
         Ok(())
     });
-    ended.code(3).says("data stream 0");
+    ended.code(3).prints("data stream 0");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn stalls_during_the_test() {
         fake.until_closed();
         Ok(())
     });
-    let run = ended.code(3).says("no answer from the peer").json();
+    let run = ended.code(3).prints("no answer from the peer").json();
     assert!(
         run["summary"]["local"]["streams"][0]["total_bytes"].as_u64().unwrap() > 0,
         "what was measured is shown"
@@ -147,7 +147,7 @@ fn resets_during_the_test() {
             drop(flows);
             fake.control.shutdown(Shutdown::Both)
         });
-        let run = ended.code(3).says("during the test").json();
+        let run = ended.code(3).prints("during the test").json();
         assert_eq!(run["summary"]["outcome"]["outcome"], "failed", "{args:?}");
         assert!(!run["summary"]["local"].is_null(), "{args:?}: what was measured is shown");
     }
@@ -194,7 +194,7 @@ fn results_that_do_not_fit_the_test_are_refused() {
             drop(counted);
             Ok(())
         });
-        ended.code(3).says("broke the native protocol");
+        ended.code(3).prints("broke the native protocol");
     }
 }
 
@@ -209,7 +209,7 @@ fn results_that_never_come() {
         drop(counted);
         Ok(())
     });
-    let run = ended.code(3).says("with its results").json();
+    let run = ended.code(3).prints("with its results").json();
     assert_eq!(run["summary"]["up"]["receiver_unknown"], true);
     assert_eq!(run["summary"]["up"]["received"]["bytes"], 1 << 20, "what was acknowledged stands for it");
 }

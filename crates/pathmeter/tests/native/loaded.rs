@@ -95,9 +95,9 @@ fn a_loaded_run_reports_every_phase_and_its_series() {
         assert_eq!(direction["counted"]["sent"], idle["sent"], "the path itself is reported without load");
         assert_eq!(run["summary"]["outcome"]["outcome"], "completed");
     }
-    let said = server.stop().stderr;
-    assert_eq!(said.matches("streams, up").count(), 6, "up, and both directions, thrice: {said}");
-    assert!(!said.contains("no test"), "probes of responsiveness are not worth a line: {said}");
+    let text = server.stop().stderr;
+    assert_eq!(text.matches("streams, up").count(), 6, "up, and both directions, thrice: {text}");
+    assert!(!text.contains("no test"), "probes of responsiveness are not worth a line: {text}");
 }
 
 #[test]
@@ -116,8 +116,8 @@ fn a_deep_queue_is_found_over_tls() {
     }
     let server = net.serve(&["--tls"]);
     server.process.wait_for("--fingerprint ");
-    let said = server.process.said();
-    let print = said.split("--fingerprint ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let text = server.process.output_so_far();
+    let print = text.split("--fingerprint ").nth(1).and_then(|rest| rest.split_whitespace().next());
     let print = print.expect("the server prints its fingerprint");
     let argv =
         ["latency", SERVER, "--loaded", "-t", "6s", "--congestion", "reno", "--fingerprint", print, "--json"];
@@ -164,7 +164,7 @@ fn a_server_that_vanishes_takes_nothing_of_what_was_measured() {
     let client = start(&["latency", &host, "--loaded", "-t", "1s", "--format", "ndjson"]);
     server.process.wait_for("streams, up");
     server.process.signal("KILL");
-    let ended = client.end().code(3).says("127.0.0.1");
+    let ended = client.end().code(3).prints("127.0.0.1");
     let run = last(&ended);
     assert_eq!(run["summary"]["outcome"]["outcome"], "failed");
     assert_eq!(phases(&run)[..2], [None, Some("up")]);
@@ -206,8 +206,8 @@ fn a_server_that_refuses_the_load_costs_the_load_alone() {
 }
 
 #[test]
-fn what_goes_not_together_with_a_load_is_said() {
-    for (argv, says) in [
+fn what_goes_not_together_with_a_load_is_reported() {
+    for (argv, message) in [
         (&["-n", "10"][..], "-t sets the length of a phase"),
         (&["-t", "10ms"], "give -t 1s or more"),
         (&["--reply-every", "2"], "--reply-every"),
@@ -216,7 +216,7 @@ fn what_goes_not_together_with_a_load_is_said() {
         (&["127.0.0.2"], "one way at a time"),
     ] {
         let all = [&["latency", "127.0.0.1:1", "--loaded"], argv].concat();
-        run(&all).code(2).says(says);
+        run(&all).code(2).prints(message);
     }
 }
 
@@ -259,7 +259,7 @@ fn a_limit_of_the_server_is_the_rate() {
             "{argv:?}: {warnings}"
         );
     }
-    run(&["latency", &host, "--rate", "5k", "-t", "500ms"]).code(3).says("--rate 3906");
+    run(&["latency", &host, "--rate", "5k", "-t", "500ms"]).code(3).prints("--rate 3906");
     let run = run(&["latency", &host, "--loaded", "-t", "2s", "--json"]).code(0).json();
     for phase in &run["summary"]["loaded"]["phases"].as_array().unwrap()[1..] {
         for key in ["up_bps", "down_bps"] {

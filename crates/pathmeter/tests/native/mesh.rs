@@ -307,14 +307,14 @@ fn plan_over_agents(iperf3: &str, native: &str) -> String {
 fn faulty_paths_are_named(mesh: &Mesh, scratch: &Scratch, plan: &str, right: &str) {
     let alone = run(&["plan", "run", plan, "--json", "--runs", "1"]);
     assert!(alone.stdout.contains("needs a fleet"), "{}", alone.stdout);
-    for (from, to, said) in [
+    for (from, to, message) in [
         (
             "to-agent = \"ams\"",
             "to-agent = \"amz\"",
             "agents.toml:5:12: no agent is called `amz`: did you mean `ams`?",
         ),
         ("agent = \"ams\"", "agent = \"lon\"", "agents.toml:5:"),
-        ("to-agent = \"ams\"", "to-agent = \"fra\"", "agents.toml:5:12: `fra` to itself is no path"),
+        ("to-agent = \"ams\"", "to-agent = \"fra\"", "agents.toml:5:12: `fra` to itself is not a path"),
         (
             "agent = \"fra\"\nto-agent = \"ams\"",
             "agent = \"ams\"\nto-agent = \"fra\"",
@@ -324,7 +324,7 @@ fn faulty_paths_are_named(mesh: &Mesh, scratch: &Scratch, plan: &str, right: &st
         let faulty = scratch.file("agents.toml", Some(&right.replacen(from, to, 1)));
         for command in ["check", "run"] {
             let ended = mesh.run(&["plan", command, &faulty]).code(2);
-            assert!(ended.stderr.contains(said), "{}", ended.stderr);
+            assert!(ended.stderr.contains(message), "{}", ended.stderr);
         }
     }
 }

@@ -13,14 +13,14 @@ use std::time::Duration;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/prometheus");
 
 /// The address behind `http://` in the output of a program.
-pub(super) fn address_of(said: &str) -> SocketAddr {
-    said.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap()
+pub(super) fn address_of(message: &str) -> SocketAddr {
+    message.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap()
 }
 
 /// A server with its metrics at an address of its own.
 fn counted() -> (Server, SocketAddr) {
     let server = Server::start(&["--metrics", "127.0.0.1:0"]);
-    let address = address_of(&server.process.said());
+    let address = address_of(&server.process.output_so_far());
     (server, address)
 }
 
@@ -105,7 +105,7 @@ fn who_asks_for_nothing_sensible_holds_nothing_up() {
         "--metrics",
         &address.to_string(),
     ]);
-    taken.code(2).says("--metrics");
+    taken.code(2).prints("--metrics");
     server.stop();
 }
 
@@ -130,8 +130,8 @@ fn the_rules_are_sound_and_fire_when_they_should() {
         ["test", "rules", "rules-test.yml"],
     ] {
         let ended = Command::new(&promtool).args(argv).current_dir(FOLDER).output().unwrap();
-        let said = String::from_utf8_lossy(&ended.stdout) + String::from_utf8_lossy(&ended.stderr);
-        assert!(ended.status.success(), "{argv:?}: {said}");
+        let text = String::from_utf8_lossy(&ended.stdout) + String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{argv:?}: {text}");
     }
 }
 
@@ -172,14 +172,14 @@ fn a_real_prometheus_reads_servers_and_paths() {
     let store = kept(&server, &scratch);
     let page = Running::start(pathmeter(None, &["ui", "--listen", "127.0.0.1:0", "--store", &store]));
     page.wait_for("the page is at http://");
-    let paths = address_of(&page.said());
+    let paths = address_of(&page.output_so_far());
     let metrics = scraped(at) + &scraped(paths);
     let mut known: BTreeSet<String> = metrics.lines().flat_map(names).collect();
     // The sample is in the file of `--alert-metrics`.
     known.insert("pathmeter_alert_round_timestamp_seconds".into());
     let rules = std::fs::read_to_string(format!("{FOLDER}/rules.yml")).unwrap();
-    let asked = rules.lines().filter(|line| line.trim_start().starts_with("expr:")).map(str::to_owned);
-    for expression in asked.chain(expressions()) {
+    let queries = rules.lines().filter(|line| line.trim_start().starts_with("expr:")).map(str::to_owned);
+    for expression in queries.chain(expressions()) {
         assert!(names(&expression).is_subset(&known), "{expression}: {known:?}");
     }
     lint(&promtool, &metrics);
@@ -235,11 +235,11 @@ fn lint(promtool: &Path, metrics: &str) {
     let mut check = check.spawn().unwrap();
     check.stdin.take().unwrap().write_all(metrics.as_bytes()).unwrap();
     let ended = check.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stdout) + String::from_utf8_lossy(&ended.stderr);
+    let text = String::from_utf8_lossy(&ended.stdout) + String::from_utf8_lossy(&ended.stderr);
     let bits = "use base unit \"bytes\" instead of \"bits\"";
     let faults: Vec<&str> =
-        said.lines().filter(|line| !line.trim().is_empty() && !line.ends_with(bits)).collect();
-    assert!(faults.is_empty() && said.contains("pathmeter_goodput_bits_per_second"), "{said}\n{metrics}");
+        text.lines().filter(|line| !line.trim().is_empty() && !line.ends_with(bits)).collect();
+    assert!(faults.is_empty() && text.contains("pathmeter_goodput_bits_per_second"), "{text}\n{metrics}");
 }
 
 /// Prometheus' answer to a query.

@@ -99,11 +99,11 @@ fn what_the_sockets_are_asked_for_stands_in_the_result() {
     assert_eq!(run["plan"]["test"]["window"], json!(65536));
     assert_eq!(run["summary"]["up"]["received"]["bytes"], json!(3 << 20));
     let refused = server.throughput(&["-n", "1M", "--congestion", "nonesuch"]).code(2);
-    refused.says("--congestion nonesuch: this host does not have it").says("cubic");
+    refused.prints("--congestion nonesuch: this host does not have it").prints("cubic");
 }
 
 #[test]
-fn ways_to_move_data() {
+fn methods_to_move_data() {
     let server = Server::start(&[]);
     for args in [
         &["-n", "20M", "-Z"][..],
@@ -161,12 +161,12 @@ fn families_and_local_addresses() {
         let run = server.measured(&[&["-n", "200K"], args].concat());
         assert!(run["summary"]["up"]["received"]["bytes"].as_u64().unwrap() > 0, "{args:?}");
     }
-    server.throughput(&["-6"]).code(2).says("127.0.0.1 is no IPv6 address");
+    server.throughput(&["-6"]).code(2).prints("127.0.0.1 is not an IPv6 address");
     server
         .throughput(&["--bind", "192.0.2.77"])
         .code(2)
-        .says("--bind 192.0.2.77: this host has no such address");
-    server.throughput(&["--device", "nonesuch0"]).code(2).says("--device nonesuch0: No such device");
+        .prints("--bind 192.0.2.77: this host has no such address");
+    server.throughput(&["--device", "nonesuch0"]).code(2).prints("--device nonesuch0: No such device");
     let both = Server::at(None, "::", &[]);
     both.process.wait_for("open to everyone who can reach this host");
     let port = both.port.to_string();
@@ -182,7 +182,7 @@ fn families_and_local_addresses() {
 #[test]
 fn affinity_beyond_this_host_is_refused() {
     let server = Server::start(&[]);
-    server.throughput(&["-n", "1M", "--affinity", "4095"]).code(2).says("--affinity 4095");
+    server.throughput(&["-n", "1M", "--affinity", "4095"]).code(2).prints("--affinity 4095");
 }
 
 /// The directions that have figures.

@@ -46,7 +46,7 @@ fn the_bytes_are_those_of_the_interface() {
 }
 
 #[test]
-fn both_ways_and_udp_are_summed() {
+fn both_directions_and_udp_are_summed() {
     let server = Server::start(&[]);
     let run = server.measured(&["--pairs", "2", "-t", "1s", "--bidir", "-u", "-b", "5M"]);
     assert!(sum(&run, "up") > 5_000_000 && sum(&run, "down") > 5_000_000, "{run:#}");
@@ -58,7 +58,7 @@ fn a_pair_without_a_server_is_reported_and_the_others_are_summed() {
     let (host, other) = (server.host(), gone.host());
     gone.stop();
     let ended = run(&["throughput", &host, &other, "--pairs", "4", "-t", "1s", "-b", "20M", "--json"]);
-    let document = ended.code(3).says(&other).json();
+    let document = ended.code(3).prints(&other).json();
     assert_eq!(document["tests"].as_array().unwrap().len(), 2);
     let broken = document["summary"]["pairs"]["broken"].as_array().unwrap();
     assert_eq!((broken.len(), &broken[0]["pair"], &broken[1]["pair"]), (2, &2.into(), &4.into()));
@@ -74,7 +74,7 @@ fn a_pair_that_dies_early_shortens_the_window_and_is_reported() {
     let client = start(&args);
     std::thread::sleep(std::time::Duration::from_secs(3));
     dying.process.signal("KILL");
-    let document = client.end().code(3).says(&other).json();
+    let document = client.end().code(3).prints(&other).json();
     let pairs = &document["summary"]["pairs"];
     assert_eq!(pairs["broken"][0]["pair"], 2, "{pairs:#}");
     assert!(pairs["overlap_share"].as_f64().unwrap() < 0.9, "{pairs:#}");
@@ -84,7 +84,7 @@ fn a_pair_that_dies_early_shortens_the_window_and_is_reported() {
 }
 
 #[test]
-fn auto_says_what_it_tried_and_why_it_stopped() {
+fn auto_states_what_it_tried_and_why_it_stopped() {
     let server = Server::start(&[]);
     let run = server.measured(&["--pairs", "auto", "-t", "300ms", "-i", "100ms", "--link", "1M"]);
     let pairs = &run["summary"]["pairs"];
@@ -109,7 +109,7 @@ fn pairs_of_iperf3_and_of_iperf2() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let refused = |args: &[&str], part: &str| drop(run(args).code(2).says(part));
+    let refused = |args: &[&str], part: &str| drop(run(args).code(2).prints(part));
     refused(&["throughput", "127.0.0.1", "--pairs", "0"], "1 to 128, or auto");
     refused(&["throughput", "127.0.0.1", "127.0.0.2", "--pairs", "1"], "--pairs 2 or more");
     refused(&["throughput", "127.0.0.1", "--pairs", "2", "--capture"], "--pairs and a capture");

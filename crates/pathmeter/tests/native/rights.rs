@@ -37,16 +37,16 @@ fn a_server_that_root_starts_goes_on_as_the_user_that_is_named() {
     server.process.wait_for("pathmeter's own protocol");
     assert_eq!(status(server.process.pid(), "Uid:"), "0\t0\t0\t0");
     server.stop();
-    run(&["serve", "--bind", "127.0.0.1", "--user", "no such user"]).code(2).says("no such user");
+    run(&["serve", "--bind", "127.0.0.1", "--user", "no such user"]).code(2).prints("no such user");
 }
 
 #[test]
 fn the_guard_is_not_for_people() {
-    run(&["guard", "link", "lo", "1500"]).code(2).says("starts it with a pipe");
+    run(&["guard", "link", "lo", "1500"]).code(2).prints("starts it with a pipe");
 }
 
 #[test]
-fn too_few_open_files_are_named_with_the_way_out() {
+fn too_few_open_files_are_named_with_a_remedy() {
     let server = Server::start(&[]);
     let host = server.host();
     for argv in ["throughput", "latency", "mtu", "measure"] {
@@ -54,16 +54,16 @@ fn too_few_open_files_are_named_with_the_way_out() {
         let mut command = Command::new("sh");
         command.args(["-c", &limited, env!("CARGO_BIN_EXE_pathmeter")]).stdin(Stdio::null());
         let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{argv}: {said}");
-        assert!(said.contains("ulimit -n"), "{argv}: {said}");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{argv}: {text}");
+        assert!(text.contains("ulimit -n"), "{argv}: {text}");
     }
     // Each stream is a file, too.
     let limited = format!("ulimit -n 20 && exec \"$0\" throughput {host} -P 64");
     let mut command = Command::new("sh");
     command.args(["-c", &limited, env!("CARGO_BIN_EXE_pathmeter")]).stdin(Stdio::null());
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && said.contains("64 streams need"), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && text.contains("64 streams need"), "{text}");
     server.stop();
 }

@@ -26,59 +26,59 @@ impl Schema {
         let rules = match schema {
             Value::Bool(true) => return Ok(()),
             Value::Object(rules) => rules,
-            other => return Err(format!("{place}: {other} is no schema")),
+            other => return Err(format!("{place}: {other} is not a schema")),
         };
-        rules.iter().try_for_each(|(rule, says)| self.hold(rules, rule, says, value, place))
+        rules.iter().try_for_each(|(rule, operand)| self.hold(rules, rule, operand, value, place))
     }
 
     fn hold(
         &self,
         rules: &Map<String, Value>,
         rule: &str,
-        says: &Value,
+        operand: &Value,
         value: &Value,
         place: &str,
     ) -> Result<(), String> {
-        let number = |wanted: fn(f64, f64) -> bool| match (value.as_f64(), says.as_f64()) {
+        let number = |wanted: fn(f64, f64) -> bool| match (value.as_f64(), operand.as_f64()) {
             (Some(value), Some(limit)) => wanted(value, limit),
             _ => true,
         };
         let held = match rule {
             "$schema" | "$defs" | "title" | "description" | "default" | "format" => true,
-            "$ref" => return self.check(self.definition(says)?, value, place),
-            "const" => says == value,
-            "enum" => list(says)?.contains(value),
+            "$ref" => return self.check(self.definition(operand)?, value, place),
+            "const" => operand == value,
+            "enum" => list(operand)?.contains(value),
             "minimum" => number(|value, limit| value >= limit),
             "maximum" => number(|value, limit| value <= limit),
-            "type" => is_of(says, value)?,
-            "anyOf" => list(says)?.iter().any(|one| self.check(one, value, place).is_ok()),
-            "oneOf" => list(says)?.iter().filter(|one| self.check(one, value, place).is_ok()).count() == 1,
+            "type" => is_of(operand, value)?,
+            "anyOf" => list(operand)?.iter().any(|one| self.check(one, value, place).is_ok()),
+            "oneOf" => list(operand)?.iter().filter(|one| self.check(one, value, place).is_ok()).count() == 1,
             "required" => {
                 let has = |key: &Value| key.as_str().is_some_and(|key| value.get(key).is_some());
-                !value.is_object() || list(says)?.iter().all(has)
+                !value.is_object() || list(operand)?.iter().all(has)
             }
-            "properties" => return self.properties(rules, says, value, place),
-            "additionalProperties" => return self.additional(rules, says, value, place),
+            "properties" => return self.properties(rules, operand, value, place),
+            "additionalProperties" => return self.additional(rules, operand, value, place),
             "items" => {
                 let mut rows = value.as_array().into_iter().flatten().enumerate();
-                return rows.try_for_each(|(i, row)| self.check(says, row, &format!("{place}[{i}]")));
+                return rows.try_for_each(|(i, row)| self.check(operand, row, &format!("{place}[{i}]")));
             }
             other => return Err(format!("the check of schemas does not know {other}")),
         };
-        if held { Ok(()) } else { Err(format!("{place}: {rule} {says} does not hold for {value}")) }
+        if held { Ok(()) } else { Err(format!("{place}: {rule} {operand} does not hold for {value}")) }
     }
 
     fn properties(
         &self,
         rules: &Map<String, Value>,
-        says: &Value,
+        operand: &Value,
         value: &Value,
         place: &str,
     ) -> Result<(), String> {
         let Some(fields) = value.as_object() else { return Ok(()) };
         for (key, field) in fields {
             let place = format!("{place}.{key}");
-            match says.get(key) {
+            match operand.get(key) {
                 Some(schema) => self.check(schema, field, &place)?,
                 // A part of an object may be described elsewhere, by `oneOf` beside it.
                 None if ["oneOf", "anyOf", "$ref", "additionalProperties"]
@@ -95,13 +95,13 @@ impl Schema {
     fn additional(
         &self,
         rules: &Map<String, Value>,
-        says: &Value,
+        operand: &Value,
         value: &Value,
         place: &str,
     ) -> Result<(), String> {
         let named = |key: &str| rules.get("properties").is_some_and(|p| p.get(key).is_some());
         let mut rest = value.as_object().into_iter().flatten().filter(|(key, _)| !named(key));
-        rest.try_for_each(|(key, field)| self.check(says, field, &format!("{place}.{key}")))
+        rest.try_for_each(|(key, field)| self.check(operand, field, &format!("{place}.{key}")))
     }
 
     fn definition(&self, reference: &Value) -> Result<&Value, String> {
@@ -114,7 +114,7 @@ impl Schema {
 }
 
 fn list(value: &Value) -> Result<&Vec<Value>, String> {
-    value.as_array().ok_or_else(|| format!("{value} is no list"))
+    value.as_array().ok_or_else(|| format!("{value} is not a list"))
 }
 
 fn is_of(kinds: &Value, value: &Value) -> Result<bool, String> {
@@ -129,7 +129,7 @@ fn is_of(kinds: &Value, value: &Value) -> Result<bool, String> {
         Some("number") => value.is_number(),
         Some("array") => value.is_array(),
         Some("object") => value.is_object(),
-        _ => return Err(format!("{kinds} is no type")),
+        _ => return Err(format!("{kinds} is not a type")),
     })
 }
 

@@ -17,9 +17,9 @@ fn one_off_serves_one_test_and_ends() {
 }
 
 #[test]
-fn limits_are_reported_with_the_way_out() {
+fn limits_are_reported_with_a_remedy() {
     let server = Server::start(&["--max-time", "2s", "--max-rate", "10M"]);
-    server.throughput(&["-t", "3s", "-b", "1M"]).code(3).says("a test of 3.00 s").says("--time");
+    server.throughput(&["-t", "3s", "-b", "1M"]).code(3).prints("a test of 3.00 s").prints("--time");
     // Without a rate the limit is the rate.
     let run = server.measured(&["-t", "1s", "-P", "2"]);
     assert_eq!(run["plan"]["test"]["bitrate"], 5_000_000);
@@ -28,9 +28,9 @@ fn limits_are_reported_with_the_way_out() {
     server
         .throughput(&["-t", "1s", "-b", "6M", "-P", "2"])
         .code(3)
-        .says("12.0 Mbit/s in all")
-        .says("-b 5000000");
-    server.throughput(&["-t", "1500ms", "-O", "1s", "-b", "1M"]).code(3).says("--time");
+        .prints("12.0 Mbit/s in all")
+        .prints("-b 5000000");
+    server.throughput(&["-t", "1500ms", "-O", "1s", "-b", "1M"]).code(3).prints("--time");
     let run = server.measured(&["-t", "1s", "-b", "5M", "-P", "2"]);
     assert!(run["summary"]["up"]["received"]["bytes"].as_u64().unwrap() > 0);
     // A measurement asks for no more than is allowed.
@@ -41,7 +41,7 @@ fn limits_are_reported_with_the_way_out() {
     assert!(goodput < 11_000_000, "{goodput}");
     assert!(run["summary"]["warnings"].as_array().unwrap().iter().any(|w| w["id"] == "limited-by-server"));
     // An amount that takes longer than the time allowed is cut, and what was measured until then is given.
-    let ended = server.throughput(&["-n", "100M", "-b", "1M", "--json"]).code(3).says("2.00 s");
+    let ended = server.throughput(&["-n", "100M", "-b", "1M", "--json"]).code(3).prints("2.00 s");
     assert!(ended.json()["summary"]["up"]["received"]["bytes"].as_u64().unwrap() > 0);
 }
 
@@ -51,7 +51,7 @@ fn as_many_tests_as_allowed_and_no_more() {
     let host = server.host();
     let first = start(&["throughput", &host, "-t", "100s", "-i", "100ms", "-b", "10M"]);
     first.wait_for("bit/s");
-    server.throughput(&["-n", "1M"]).code(3).says("busy").says("try again later");
+    server.throughput(&["-n", "1M"]).code(3).prints("busy").prints("try again later");
     first.signal("INT");
     first.end().code(0);
     server.measured(&["-n", "1M"]);
@@ -84,13 +84,15 @@ fn a_port_that_is_taken_and_an_address_that_is_not_ours() {
     let port = taken.local_addr().unwrap().port().to_string();
     run_program(&["serve", "--bind", "127.0.0.1", "-p", &port])
         .code(2)
-        .says(&port)
-        .says("in use")
-        .says("ss -ltnp");
-    run_program(&["serve", "--bind", "192.0.2.99"]).code(2).says("192.0.2.99");
+        .prints(&port)
+        .prints("in use")
+        .prints("ss -ltnp");
+    run_program(&["serve", "--bind", "192.0.2.99"]).code(2).prints("192.0.2.99");
     let scratch = Scratch::new("serve");
     let empty = scratch.file("empty", Some(""));
-    run_program(&["serve", "--bind", "127.0.0.1", "-p", &port, "--token-file", &empty]).code(2).says(&empty);
+    run_program(&["serve", "--bind", "127.0.0.1", "-p", &port, "--token-file", &empty])
+        .code(2)
+        .prints(&empty);
 }
 
 #[test]
@@ -112,6 +114,6 @@ fn sockets_passed_by_systemd_are_served() {
 fn who_speaks_another_protocol_is_reported_what_to_check() {
     let server = Server::start(&[]);
     for (protocol, advice) in [("iperf3", "check that `iperf3 -s`"), ("iperf2", "check that `iperf -s`")] {
-        server.throughput(&["--protocol", protocol, "-t", "1s"]).code(3).says(advice);
+        server.throughput(&["--protocol", protocol, "-t", "1s"]).code(3).prints(advice);
     }
 }

@@ -57,7 +57,7 @@ fn ctrl_c_before_anything_was_measured() {
         let client = start(&[command, &host]);
         has_come.recv().expect("the client connects, or the script ends");
         client.signal(signal);
-        client.end().code(4).says("stopped before anything was measured");
+        client.end().code(4).prints("stopped before anything was measured");
         thread.join().unwrap().unwrap();
     }
     // Waits for its data flow to be welcomed.
@@ -71,7 +71,7 @@ fn ctrl_c_before_anything_was_measured() {
     let client = start(&["throughput", &host, "--connect-timeout", "2s"]);
     has_come.recv().expect("the client is let in, or the script ends");
     client.signal("INT");
-    client.end().code(4).says("stopped before anything was measured");
+    client.end().code(4).prints("stopped before anything was measured");
     thread.join().unwrap().unwrap();
 }
 
@@ -85,7 +85,7 @@ fn ctrl_c_while_connecting_ends_at_once() {
         let client = start(&[argv, &[&host, "--connect-timeout", "60s"]].concat());
         wait_for_attempt(address.port());
         client.signal("INT");
-        client.end().code(4).says("stopped before anything was measured");
+        client.end().code(4).prints("stopped before anything was measured");
     }
 }
 
@@ -121,8 +121,9 @@ fn ctrl_c_during_measure_shows_the_parts_that_are_done() {
         client.signal("INT");
         let ended = client.end();
         assert!(matches!(ended.code, Some(0 | 4)), "{moment}: {ended:?}");
-        let says = ended.stdout.contains("interrupted") || ended.stderr.contains("stopped before anything");
-        assert!(says, "{moment}: it says that it was cut\n{}\n{}", ended.stdout, ended.stderr);
+        let is_reported =
+            ended.stdout.contains("interrupted") || ended.stderr.contains("stopped before anything");
+        assert!(is_reported, "{moment}: it states that it was cut\n{}\n{}", ended.stdout, ended.stderr);
         assert!(
             ended.stdout.contains(part) || moment == "1/5",
             "{moment}: {part}\n{}\n{}",
@@ -174,7 +175,7 @@ fn a_server_that_is_stopped_gives_its_clients_their_results() {
         let client = start(&all);
         client.wait_for_output("\"sample\"");
         server.stop();
-        let ended = client.end().says("the peer ended the test").code(3);
+        let ended = client.end().prints("the peer ended the test").code(3);
         let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
         assert_eq!(last["summary"]["outcome"]["outcome"], "peer_stopped", "{argv:?}");
         assert!(!last["summary"]["peer"].is_null(), "{argv:?}: its results have come");

@@ -47,10 +47,10 @@ impl Ended {
 
     /// Fails unless standard error names this.
     #[track_caller]
-    pub(super) fn says(self, part: &str) -> Ended {
+    pub(super) fn prints(self, part: &str) -> Ended {
         assert!(
             self.stderr.contains(part),
-            "not said: {part}\nstdout:\n{}\nstderr:\n{}",
+            "not printed: {part}\nstdout:\n{}\nstderr:\n{}",
             self.stdout,
             self.stderr
         );
@@ -67,8 +67,8 @@ impl Ended {
 /// A process that runs, and its output so far. It is killed on drop.
 pub(super) struct Running {
     child: Child,
-    out: Said,
-    err: Said,
+    out: Captured,
+    err: Captured,
     readers: Vec<JoinHandle<()>>,
 }
 
@@ -84,7 +84,7 @@ impl Running {
         let mut child = piped.spawn().expect("the program starts");
         let stdout: ChildStdout = child.stdout.take().expect("it is piped");
         let stderr: ChildStderr = child.stderr.take().expect("it is piped");
-        let (out, err) = (Said::default(), Said::default());
+        let (out, err) = (Captured::default(), Captured::default());
         let readers = vec![out.listen(stdout), err.listen(stderr)];
         Running { child, out, err, readers }
     }
@@ -97,17 +97,27 @@ impl Running {
     /// Waits until standard error has this text.
     #[track_caller]
     pub(super) fn wait_for(&self, text: &str) {
-        assert!(self.err.wait_for(text), "never said: {text}\n{}\n{}", self.out.so_far(), self.err.so_far());
+        assert!(
+            self.err.wait_for(text),
+            "never printed: {text}\n{}\n{}",
+            self.out.so_far(),
+            self.err.so_far()
+        );
     }
 
     /// Waits until standard output has this text.
     #[track_caller]
     pub(super) fn wait_for_output(&self, text: &str) {
-        assert!(self.out.wait_for(text), "never said: {text}\n{}\n{}", self.out.so_far(), self.err.so_far());
+        assert!(
+            self.out.wait_for(text),
+            "never printed: {text}\n{}\n{}",
+            self.out.so_far(),
+            self.err.so_far()
+        );
     }
 
     /// Its standard error so far.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn output_so_far(&self) -> String {
         self.err.so_far()
     }
 
@@ -243,19 +253,19 @@ impl Drop for Scratch {
 
 /// A stream of text as it grows.
 #[derive(Clone, Default)]
-struct Said(Arc<(Mutex<(String, bool)>, Condvar)>);
+struct Captured(Arc<(Mutex<(String, bool)>, Condvar)>);
 
-impl Said {
+impl Captured {
     fn listen(&self, stream: impl Read + Send + 'static) -> JoinHandle<()> {
-        let said = self.clone();
+        let output = self.clone();
         std::thread::spawn(move || {
             let mut reader = BufReader::new(stream);
             let mut line = Vec::new();
             while reader.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
-                said.add(&String::from_utf8_lossy(&line), false);
+                output.add(&String::from_utf8_lossy(&line), false);
                 line.clear();
             }
-            said.add("", true);
+            output.add("", true);
         })
     }
 
@@ -272,7 +282,8 @@ impl Said {
 
     fn wait_for(&self, text: &str) -> bool {
         let guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.0.1.wait_timeout_while(guard, LIMIT, |(said, over)| !said.contains(text) && !*over);
+        let waited =
+            self.0.1.wait_timeout_while(guard, LIMIT, |(output, over)| !output.contains(text) && !*over);
         waited.unwrap_or_else(PoisonError::into_inner).0.0.contains(text)
     }
 }

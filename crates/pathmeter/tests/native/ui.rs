@@ -23,9 +23,9 @@ impl Page {
     fn start(args: &[&str]) -> Page {
         let process = Running::start(pathmeter(None, &[&["ui", "--listen", "127.0.0.1:0"], args].concat()));
         process.wait_for("the page is at http");
-        let said = process.said();
+        let text = process.output_so_far();
         let address =
-            said.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap();
+            text.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap();
         Page { process, address }
     }
 
@@ -68,8 +68,8 @@ fn a_test_started_from_the_page_is_kept() {
     let (server, scratch) = (Server::start(&[]), Scratch::new("ui-live"));
     let store = scratch.file("runs.db", None);
     let page = Page::start(&["--store", &store]);
-    let asked = format!(r#"{{"kind":"throughput","host":"{}","seconds":1,"label":"page"}}"#, server.host());
-    let begun = page.request("POST", "/api/live", &page.csrf(), &asked);
+    let request = format!(r#"{{"kind":"throughput","host":"{}","seconds":1,"label":"page"}}"#, server.host());
+    let begun = page.request("POST", "/api/live", &page.csrf(), &request);
     assert!(begun.starts_with("HTTP/1.1 202"), "{begun}");
     let reported = page.reported_until("\"type\":\"ended\"");
     assert!(
@@ -194,16 +194,16 @@ fn a_store_that_vanishes_is_missed() {
 }
 
 #[test]
-fn what_cannot_be_served_is_said_with_the_way_out() {
+fn what_cannot_be_served_is_reported_with_a_remedy() {
     let scratch = Scratch::new("ui-refused");
     let store = scratch.file("runs.db", None);
     let refused = |args: &[&str]| run(&[&["ui", "--store", &store], args].concat()).code(2);
-    refused(&["--listen", "0.0.0.0:0"]).says("no token is asked for").says("--token-file");
+    refused(&["--listen", "0.0.0.0:0"]).prints("no token is asked for").prints("--token-file");
     let short = scratch.file("short", Some("abc\n"));
-    refused(&["--listen", "0.0.0.0:0", "--token-file", &short]).says("fewer than 16");
+    refused(&["--listen", "0.0.0.0:0", "--token-file", &short]).prints("fewer than 16");
     refused(&["--listen", "192.0.2.1:1", "--token-file", &scratch.file("token", Some("0123456789abcdefgh"))])
-        .says("192.0.2.1:1");
-    run(&["ui", "--listen", "127.0.0.1:0", "--store", "/proc/none/runs.db"]).code(2).says("/proc/none");
+        .prints("192.0.2.1:1");
+    run(&["ui", "--listen", "127.0.0.1:0", "--store", "/proc/none/runs.db"]).code(2).prints("/proc/none");
     let [certificate, key] = write_certificate(&store);
     let [_, other] = write_certificate(&scratch.file("other", None));
     for (files, why) in [
@@ -286,9 +286,9 @@ fn runs_become_one_page() {
     run(&["show", &id, "--json", "-o", &json, "--store", &store]).code(0);
     let of_file = report(&[&json]).code(0).stdout;
     assert_eq!(of_file, report(&[&id[..20]]).code(0).stdout, "from its document as from the store");
-    report(&["absent"]).code(2).says("absent").says("history");
-    report(&["one", "--svg", &file("x.png")]).code(2).says("x.svg");
-    report(&["one", "--markdown", "/nonexistent/x.md"]).code(2).says("/nonexistent/x.md");
+    report(&["absent"]).code(2).prints("absent").prints("history");
+    report(&["one", "--svg", &file("x.png")]).code(2).prints("x.svg");
+    report(&["one", "--markdown", "/nonexistent/x.md"]).code(2).prints("/nonexistent/x.md");
     if cfg!(feature = "png") {
         report(&["one", "--png", &file("one.png")]).code(0);
         assert!(std::fs::read(file("one.png")).unwrap().starts_with(b"\x89PNG"));

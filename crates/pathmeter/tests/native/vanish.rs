@@ -19,7 +19,7 @@ fn a_server_that_is_killed_during_a_test() {
         let client = start(&all);
         client.wait_for_output("\"sample\"");
         server.process.signal("KILL");
-        let ended = client.end().code(3).says(&host);
+        let ended = client.end().code(3).prints(&host);
         let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
         assert_eq!(last["summary"]["outcome"]["outcome"], "failed", "{args:?}");
         let local = &last["summary"]["local"]["streams"][0];
@@ -37,7 +37,7 @@ fn a_server_that_is_frozen_during_a_test() {
     server.process.signal("STOP");
     let ended = client.end();
     server.process.signal("CONT");
-    let ended = ended.code(3).says("it has vanished");
+    let ended = ended.code(3).prints("it has vanished");
     assert!(ended.stdout.contains("Details: -v"), "{}", ended.stdout);
 }
 
@@ -48,7 +48,7 @@ fn a_server_that_is_killed_during_measure() {
     let client = start(&["measure", &host, "--json"]);
     client.wait_for("3/5");
     server.process.signal("KILL");
-    let ended = client.end().code(3).says(&host);
+    let ended = client.end().code(3).prints(&host);
     let run = ended.json();
     assert!(run["summary"]["rtt_ns"]["count"].as_u64().unwrap() > 0, "the probes are not lost: {run:#}");
     assert!(!run["tests"].as_array().unwrap().is_empty(), "the first test is not lost");
@@ -73,7 +73,7 @@ fn a_server_that_ends_the_probes_is_measured_without_the_rest_of_them() {
     over.store(true, Ordering::Release);
     connections.join().unwrap().unwrap();
     datagrams.join().unwrap();
-    let run = ended.code(0).says("the time for probes is over: going on with TCP alone").json();
+    let run = ended.code(0).prints("the time for probes is over: going on with TCP alone").json();
     assert!(run["summary"]["rtt_ns"]["count"].as_u64().unwrap() > 0, "{run:#}");
     assert_eq!(run["tests"].as_array().unwrap().len(), 2, "TCP up and down: {run:#}");
     let warnings = run["summary"]["warnings"].as_array().unwrap();
@@ -116,6 +116,6 @@ fn clients_that_vanish_leave_the_server_good_for_the_next() {
         let run = server.measured(&["-n", "1M"]);
         assert_eq!(run["summary"]["up"]["received"]["bytes"], 1 << 20);
     }
-    let said = server.stop().stderr;
-    assert_eq!(said.matches("the peer closed the connection during the test").count(), 4, "{said}");
+    let text = server.stop().stderr;
+    assert_eq!(text.matches("the peer closed the connection during the test").count(), 4, "{text}");
 }

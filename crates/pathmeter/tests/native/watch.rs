@@ -106,8 +106,8 @@ fn a_watch_that_cannot_be_is_refused_and_one_that_is_interrupted_ends() {
     let kept = Kept::new("watch-refused");
     kept.run(&["watch", "127.0.0.1", "--run", "serve"])
         .code(2)
-        .says("is not one of the commands that can be run so");
-    kept.run(&["watch", "127.0.0.1", "--run", "throughput --nonsense"]).code(2).says("--nonsense");
+        .prints("is not one of the commands that can be run so");
+    kept.run(&["watch", "127.0.0.1", "--run", "throughput --nonsense"]).code(2).prints("--nonsense");
     kept.run(&["watch", "127.0.0.1", "--run", "'"]).code(2);
     let server = Server::start(&[]);
     let args =
@@ -148,7 +148,7 @@ fn two_commands_in_turn_are_compared() {
     kept.run(&["compare", "--interleave", "--runs", "1", &gone, &gone]).code(3);
     kept.run(&["compare", "--interleave", "history", &slow])
         .code(2)
-        .says("is not one of the commands that can be run so");
+        .prints("is not one of the commands that can be run so");
 }
 
 #[test]

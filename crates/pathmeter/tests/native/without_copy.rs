@@ -38,7 +38,7 @@ fn against(args: &[&str], tests: &'static [(f64, u64)]) -> (Ended, Vec<Value>, T
         Ok(())
     });
     let ended = run(&[&["throughput", &host, "--json"], args].concat()).code(0);
-    thread.join().expect("the script does not panic").expect("the client says what the script waits for");
+    thread.join().expect("the script does not panic").expect("the client reports what the script waits for");
     (ended, orders.iter().collect(), door.recv().expect("the script gave it"))
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// The output of a program that has ended.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct ToolOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -43,7 +43,7 @@ impl Running {
     }
 
     /// Its command, its output and its standard error.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn output_so_far(&self) -> String {
         format!("{}\n{}\n--- standard error:\n{}", self.command, self.printed(), text(&self.outputs[1]))
     }
 
@@ -55,7 +55,7 @@ impl Running {
     /// Sends a signal by its name.
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([format!("-{name}"), self.id().to_string()]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "kill -{name} of {}", self.said());
+        assert!(sent.is_ok_and(|status| status.success()), "kill -{name} of {}", self.output_so_far());
     }
 
     /// Is it still there?
@@ -64,16 +64,16 @@ impl Running {
     }
 
     /// Waits for its end. One that hangs is a failure.
-    pub(crate) fn wait(mut self) -> Said {
+    pub(crate) fn wait(mut self) -> ToolOutput {
         let deadline = Instant::now() + TIMEOUT;
         while self.runs() {
-            assert!(Instant::now() < deadline, "still runs after {TIMEOUT:?}: {}", self.said());
+            assert!(Instant::now() < deadline, "still runs after {TIMEOUT:?}: {}", self.output_so_far());
             std::thread::sleep(STEP);
         }
         let code = self.child.wait().expect("it has ended").code();
         self.readers.drain(..).for_each(|reader| reader.join().expect("readers do not panic"));
         let [stdout, stderr] = self.outputs.each_ref().map(text);
-        Said { code, stdout, stderr }
+        ToolOutput { code, stdout, stderr }
     }
 }
 
@@ -85,9 +85,9 @@ impl Drop for Running {
     }
 }
 
-impl Said {
+impl ToolOutput {
     /// Asserts a good end.
-    pub(crate) fn good(self) -> Said {
+    pub(crate) fn good(self) -> ToolOutput {
         assert_eq!(self.code, Some(0), "{self:#?}");
         self
     }

@@ -61,8 +61,10 @@ fn neighbour_discovery_dropped_on_a_bridge() {
     // The dead family itself cannot be measured, and the reason is named.
     let ended = net.client(&["measure", SERVER_V6, "--quick"]).code(3);
     ended
-        .says("neighbour solicitation for 2001:db8:78::2 (the host itself) on eth0 is not answered (FAILED)")
-        .says("ICMPv6 types 135 and 136");
+        .prints(
+            "neighbour solicitation for 2001:db8:78::2 (the host itself) on eth0 is not answered (FAILED)",
+        )
+        .prints("ICMPv6 types 135 and 136");
 }
 
 /// A filter of multicast, as macvtap and snooping bridges are: broadcast passes, and so does what is sent to one host.
@@ -74,8 +76,8 @@ fn multicast_that_is_filtered_is_not_taken_for_a_dead_host() {
     assert!(net.ping(&net.client, SERVER), "IPv4 works");
     net.client(&["throughput", SERVER_V6, "--connect-timeout", "4s"])
         .code(3)
-        .says("ARP for 10.78.0.2 on eth0 is answered")
-        .says("ip link set dev eth0 allmulticast on");
+        .prints("ARP for 10.78.0.2 on eth0 is answered")
+        .prints("ip link set dev eth0 allmulticast on");
 }
 
 /// A router answers ARP for an address that is not behind it.
@@ -89,7 +91,7 @@ fn one_hardware_address_of_two_hosts_is_named() {
     assert!(net.ping(&net.client, SERVER));
     net.client(&["throughput", "10.78.0.77", "--connect-timeout", "2s"])
         .code(3)
-        .says("10.78.0.77 and 10.78.0.2 have one hardware address on eth0");
+        .prints("10.78.0.77 and 10.78.0.2 have one hardware address on eth0");
 }
 
 /// Packets to the server leave by one interface, and answers arrive by another.
@@ -112,7 +114,7 @@ fn answers_that_rp_filter_drops_are_named() {
         let argv = ["netns", "exec", ns, "sh", "-c", line];
         assert!(std::process::Command::new("ip").args(argv).status().unwrap().success());
     }
-    net.client(&["throughput", SERVER, "--connect-timeout", "2s"]).code(3).says(
+    net.client(&["throughput", SERVER, "--connect-timeout", "2s"]).code(3).prints(
         "this host drops what comes by eth1, as packets to 10.78.0.2 leave by eth0 (rp_filter is 1, strict",
     );
 }
@@ -123,7 +125,10 @@ fn ipv6_that_is_off_is_named() {
     let off = "net.ipv6.conf.all.disable_ipv6=1";
     let argv = ["netns", "exec", &net.client, "sysctl", "-qw", off, "net.ipv6.conf.lo.disable_ipv6=1"];
     assert!(std::process::Command::new("ip").args(argv).status().expect("ip").success());
-    net.client(&["throughput", SERVER_V6]).code(3).says("IPv6 is off on this host").says("disable_ipv6=0");
+    net.client(&["throughput", SERVER_V6])
+        .code(3)
+        .prints("IPv6 is off on this host")
+        .prints("disable_ipv6=0");
 }
 
 #[test]
@@ -133,9 +138,11 @@ fn arp_answered_on_one_side_only() {
     net.drop_on_bridge("iifname \"server\" arp operation reply");
     net.client(&["throughput", SERVER])
         .code(3)
-        .says("ARP for 10.78.0.2 (the host itself) on eth0 is not answered (FAILED)")
-        .says("tcpdump -eni eth0 arp");
-    net.client(&["mtu", SERVER]).code(3).says("ARP for 10.78.0.2 (the host itself) on eth0 is not answered");
+        .prints("ARP for 10.78.0.2 (the host itself) on eth0 is not answered (FAILED)")
+        .prints("tcpdump -eni eth0 arp");
+    net.client(&["mtu", SERVER])
+        .code(3)
+        .prints("ARP for 10.78.0.2 (the host itself) on eth0 is not answered");
     // IPv6 works, over which the far end reports its IPv4 address; then it sends a request for ours, which we receive.
     let measuring =
         Running::start(pathmeter(Some(&net.client), &["measure", SERVER_V6, "--quick", "--json"]));
@@ -181,14 +188,14 @@ fn a_host_that_is_silent_is_not_taken_for_one_that_is_not_there() {
     );
     net.client(&["throughput", SERVER, "--connect-timeout", "1s"])
         .code(3)
-        .says("ARP for it on eth0 is answered")
-        .says("silently drops");
-    net.client(&["throughput", "192.0.2.1"]).code(3).says("this host has no route to 192.0.2.1");
+        .prints("ARP for it on eth0 is answered")
+        .prints("silently drops");
+    net.client(&["throughput", "192.0.2.1"]).code(3).prints("this host has no route to 192.0.2.1");
     // A router that is not there.
     net::ip(&["-n", &net.client, "route", "add", "192.0.2.0/24", "via", "10.78.0.9"]);
     net.client(&["throughput", "192.0.2.1"])
         .code(3)
-        .says("ARP for 10.78.0.9 (the router) on eth0 is not answered");
+        .prints("ARP for 10.78.0.9 (the router) on eth0 is not answered");
 }
 
 /// All methods of probing wait at once: the kernel asks for the neighbour a few times, and not for each of them.
@@ -200,9 +207,9 @@ fn packet_sizes_of_a_dead_neighbour_name_it_after_few_requests() {
     net.count_on_bridge("arp operation request");
     net.client(&["mtu", SERVER, "-4"])
         .code(3)
-        .says("ARP for 10.78.0.2 (the host itself) on eth0 is not answered");
-    let asked = net.counted_on_bridge();
-    assert!((1..=6).contains(&asked), "{asked} requests: two rounds of three at most");
+        .prints("ARP for 10.78.0.2 (the host itself) on eth0 is not answered");
+    let requests = net.counted_on_bridge();
+    assert!((1..=6).contains(&requests), "{requests} requests: two rounds of three at most");
 }
 
 fn find<'a>(run: &'a Value, id: &str) -> Option<&'a Value> {

@@ -14,7 +14,7 @@ fn a_host_that_rejects_a_connection_is_named_with_the_code() {
         let router = Node::R1.address(family);
         let text =
             format!("the router {router} rejects it ({message}: communication administratively prohibited)");
-        ended.says(&text).says("allow TCP and UDP port 5210 there");
+        ended.prints(&text).prints("allow TCP and UDP port 5210 there");
     }
 }
 
@@ -72,7 +72,7 @@ fn a_router_that_dies_in_mid_test_is_named_whatever_the_kernels_timers() {
 }
 
 #[test]
-fn a_link_that_goes_down_in_mid_test_is_said_to_have() {
+fn a_link_that_goes_down_in_mid_test_is_reported_to_have() {
     let Some(lab) = Lab::new("a_link_that_goes_down_in_mid_test") else { return };
     let _server = lab.serve(Node::S, Who::Root, &[]);
     let args = ["throughput", Node::S.address(Family::V4), "-t", "6", "--json", "--udp", "-b", "2M"];

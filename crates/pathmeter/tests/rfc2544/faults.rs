@@ -51,8 +51,8 @@ fn a_device_that_forwards_nothing_ends_with_the_reason() {
     let Some(router) = Device::new(test, Kind::Router) else { return };
     router.forwards_with("drop");
     let args = ["--frame", "64", "--tests", "throughput,loss"];
-    let ended = router.start_routed(&args).end().code(3).says("none came out of the device");
-    let ended = ended.says("look whether the device forwards between these two interfaces");
+    let ended = router.start_routed(&args).end().code(3).prints("none came out of the device");
+    let ended = ended.prints("look whether the device forwards between these two interfaces");
     assert!(ended.stdout.contains("Nothing was measured"), "{}", ended.stdout);
 }
 

@@ -19,7 +19,7 @@ fn devices_are_measured_one_after_the_other_and_compared() {
     let file = std::env::temp_dir().join(format!("pathmeter-dut-{}.json", std::process::id()));
     let before = file.to_str().expect("a plain path");
     let both = ["--lab", "direct,forward", "--tests", "mrr", "--frame", "64,9018", "-4", "-6", "--json"];
-    start(&[&both[..], &["-o", before]].concat()).end().code(0).says("direct: Two hosts on one cable");
+    start(&[&both[..], &["-o", before]].concat()).end().code(0).prints("direct: Two hosts on one cable");
     let stored = std::fs::read_to_string(&file).expect("the result was written");
     let report: Value = serde_json::from_str(&stored).expect("it is JSON");
     assert_eq!(report["schema"], "pathmeter/rfc2544/1");
@@ -39,7 +39,7 @@ fn devices_are_measured_one_after_the_other_and_compared() {
     let expect = ["--expect", "forward.64.mrr>=1pps", "--expect", "ndr>=1pps"];
     let ended = start(&[&again[..], &expect].concat()).end().code(1);
     std::fs::remove_file(&file).expect("it is there");
-    let ended = ended.says("expectation broken: ndr>=1pps: not measured");
+    let ended = ended.prints("expectation broken: ndr>=1pps: not measured");
     assert!(!ended.stderr.contains("broken: forward.64.mrr"), "{}", ended.stderr);
     assert!(ended.stdout.contains("forward compared with forward of "), "{}", ended.stdout);
 }

@@ -7,8 +7,8 @@ use super::support::{Running, pathmeter};
 const LOSS: [&str; 4] = ["--frame", "128", "--tests", "loss"];
 
 #[test]
-fn a_switch_needs_no_addresses_and_is_tested_both_ways() {
-    let test = "a_switch_needs_no_addresses_and_is_tested_both_ways";
+fn a_switch_needs_no_addresses_and_is_tested_both_directions() {
+    let test = "a_switch_needs_no_addresses_and_is_tested_both_directions";
     let Some(switch) = Device::new(test, Kind::Bridge) else { return };
     let args = [&LOSS[..], &["--both", "-4", "-6", "--json"]].concat();
     let device = device(&switch.start(&args).end().code(0));

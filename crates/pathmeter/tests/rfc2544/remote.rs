@@ -129,7 +129,7 @@ fn a_killed_client_sends_no_more_and_the_next_one_is_served() {
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    assert!(hosts.sent() > before + 2000, "nothing was sent: {}", client.said());
+    assert!(hosts.sent() > before + 2000, "nothing was sent: {}", client.output_so_far());
     client.signal("KILL");
     server.wait_for("during a session of frames");
     let stopped = hosts.sent();
@@ -142,22 +142,22 @@ fn a_killed_client_sends_no_more_and_the_next_one_is_served() {
 }
 
 #[test]
-fn what_a_server_does_not_offer_is_refused_with_the_way_out() {
-    let Some(hosts) = Hosts::new("what_a_server_does_not_offer_is_refused_with_the_way_out") else { return };
+fn what_a_server_does_not_offer_is_refused_with_a_remedy() {
+    let Some(hosts) = Hosts::new("what_a_server_does_not_offer_is_refused_with_a_remedy") else { return };
     let server = hosts.serve(&["--frames-port", "eth0"]);
     let refused = |far_port: &str| -> Ended { hosts.start(far_port, &["--quick"]).end().code(3) };
-    refused("ctl").says("does not offer ctl, but eth0").says("--frames-port ctl");
+    refused("ctl").prints("does not offer ctl, but eth0").prints("--frames-port ctl");
     server.signal("TERM");
     server.end().code(0);
     let server = hosts.serve(&[]);
-    refused("eth0").says("sends and counts frames on no interface").says("--frames-port eth0");
+    refused("eth0").prints("sends and counts frames on no interface").prints("--frames-port eth0");
     drop(server);
     let started = |argv: &[&str]| {
         let all = [&["serve", "--frames-port"], argv].concat();
         Running::start(pathmeter(Some(&hosts.far), &all)).end().code(2)
     };
-    started(&["eth7"]).says("eth7");
-    started(&["eth0@far.example"]).says("names another host").says("--frames-port eth0");
-    started(&["eth0", "--frames-port", "eth0"]).says("given twice");
-    started(&["eth0"]).says("without a token").says("--token-file");
+    started(&["eth7"]).prints("eth7");
+    started(&["eth0@far.example"]).prints("names another host").prints("--frames-port eth0");
+    started(&["eth0", "--frames-port", "eth0"]).prints("given twice");
+    started(&["eth0"]).prints("without a token").prints("--token-file");
 }

@@ -14,7 +14,7 @@ fn what_was_measured_until_ctrl_c_is_written() {
     let running =
         Running::start(pathmeter(None, &[&args[..], &["--tests", "mrr,loss", "--time", "1m"]].concat()));
     running.wait_for("frame loss; at most");
-    if !running.said().contains("rate at the most load;") {
+    if !running.output_so_far().contains("rate at the most load;") {
         running.wait_for("rate at the most load;");
     }
     running.signal("INT");
@@ -42,7 +42,11 @@ fn a_killed_benchmark_leaves_no_program_and_the_next_one_runs() {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    assert!(shown(&switch.far, &["-d", "link", "show", "eth0"]).contains("prog/xdp"), "{}", running.said());
+    assert!(
+        shown(&switch.far, &["-d", "link", "show", "eth0"]).contains("prog/xdp"),
+        "{}",
+        running.output_so_far()
+    );
     running.signal("KILL");
     assert_eq!(running.end().code, None);
     nothing_attached(&switch);
@@ -69,27 +73,27 @@ fn a_benchmark_that_was_cut_off_goes_on() {
         ["rfc2544", &near, &far, "--quick", "--max-rate", "1kpps", "--frame", "128", "--json", "-o", file];
     let args = [&args[..], &["--tests", "mrr,loss"]].concat();
     let running = Running::start(pathmeter(None, &args));
-    let orders =
+    let done_so_far =
         || std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count().saturating_sub(1));
     for _ in 0..600 {
-        if orders() >= 2 {
+        if done_so_far() >= 2 {
             break;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
     running.signal("KILL");
     assert_eq!(running.end().code, None);
-    let done = orders();
+    let done = done_so_far();
     assert!(done >= 2, "{done}");
     // A torn line is measured again.
     let mut torn = std::fs::OpenOptions::new().append(true).open(&journal).unwrap();
     std::io::Write::write_all(&mut torn, b"{\"device\":").unwrap();
     // An earlier result is not overwritten, and another benchmark does not take it.
-    Running::start(pathmeter(None, &args)).end().code(2).says("--resume");
+    Running::start(pathmeter(None, &args)).end().code(2).prints("--resume");
     let other = [&args[..], &["--ipv6", "--resume"]].concat();
-    Running::start(pathmeter(None, &other)).end().code(2).says("another benchmark");
+    Running::start(pathmeter(None, &other)).end().code(2).prints("another benchmark");
     let ended = Running::start(pathmeter(None, &[&args[..], &["--resume"]].concat())).end().code(0);
-    ended.says(&format!("{done} orders were carried out before"));
+    ended.prints(&format!("{done} orders were carried out before"));
     let report: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let device = &report["devices"][0];
     assert!(

@@ -34,8 +34,8 @@ fn cable_switch_router_and_tunnel_lose_nothing_of_little() {
 }
 
 #[test]
-fn the_rate_of_a_router_both_ways_is_what_was_asked_for() {
-    let test = "the_rate_of_a_router_both_ways_is_what_was_asked_for";
+fn the_rate_of_a_router_both_directions_is_what_was_asked_for() {
+    let test = "the_rate_of_a_router_both_directions_is_what_was_asked_for";
     let args = ["--frame", "128", "--tests", "throughput", "--goals", "throughput,ndr,pdr", "--both"];
     let Some(report) = tested(test, "forward", &args) else { return };
     let row = &report["devices"][0]["rows"][0];

@@ -89,5 +89,5 @@ fn an_end_of_a_tunnel_is_tested_between_ports() {
     }
     // A tunnel with another end than the device's: nothing comes back out of it.
     let wrong = ["--tunnel", "2001:db8:12::2,2001:db8:12::8", "--reverse", "--frame", "64"];
-    made.start(&wrong).end().code(3).says("whether its tunnel has the two ends that were given");
+    made.start(&wrong).end().code(3).prints("whether its tunnel has the two ends that were given");
 }

@@ -26,7 +26,7 @@ fn a_result_is_drawn_compared_and_held_to_what_was_expected() {
     let half = ["--max-rate", "500pps", "--expect", "128.mrr>=900pps", "--against", &before, "--json"];
     let [near, far] = switch.ports();
     let args = [&["rfc2544", &near, &far, "--quick", "--time", "200ms"], &MRR[..], &half].concat();
-    let ended = super::support::run(&args).code(1).says("expectation broken: 128.mrr>=900pps");
+    let ended = super::support::run(&args).code(1).prints("expectation broken: 128.mrr>=900pps");
     let comparison = &ended.json()["comparisons"][0];
     let mrr = &comparison["rows"][0];
     assert_eq!((&mrr["figure"], &mrr["stream"]["frames"]["name"]), (&"mrr".into(), &"128".into()));
@@ -34,12 +34,12 @@ fn a_result_is_drawn_compared_and_held_to_what_was_expected() {
     assert!((-100.0..0.0).contains(&percent), "{comparison:#}");
     // No expectation is broken: what is left is that it was faster.
     let args = args.iter().copied().filter(|word| !word.contains("expect") && !word.starts_with("128."));
-    super::support::run(&args.collect::<Vec<_>>()).code(5).says("regression: mrr of 128 bytes: ");
+    super::support::run(&args.collect::<Vec<_>>()).code(5).prints("regression: mrr of 128 bytes: ");
 }
 
 #[test]
-fn every_format_is_what_it_says() {
-    let Some(switch) = Device::new("every_format_is_what_it_says", Kind::Bridge) else { return };
+fn every_format_is_what_it_claims() {
+    let Some(switch) = Device::new("every_format_is_what_it_claims", Kind::Bridge) else { return };
     let written =
         |format: &str| switch.start(&[&MRR[..], &["--format", format]].concat()).end().code(0).stdout;
     let csv = written("csv");

@@ -18,12 +18,12 @@ fn the_command_lines_of_the_issue() {
                 let port = free_port();
                 let serving = server.serve(port, "--tcp");
                 let typed = format!("ping-pong -i 127.0.0.1 --tcp -m 350 -t 1 -p {port} --full-rtt");
-                let said = client.run(&typed).good();
+                let output = client.run(&typed).good();
                 let served = serving.stop().good();
-                assert!(said.stdout.contains("Summary: Round trip is "), "{said:#?}");
+                assert!(output.stdout.contains("Summary: Round trip is "), "{output:#?}");
                 assert!(
-                    said.stdout.contains(&format!("[ 0] IP = 127.0.0.1       PORT = {port} # TCP\n")),
-                    "{said:#?}"
+                    output.stdout.contains(&format!("[ 0] IP = 127.0.0.1       PORT = {port} # TCP\n")),
+                    "{output:#?}"
                 );
                 assert!(served.stdout.contains("[SERVER] listen on:\n[ 0] IP = 127.0.0.1"), "{served:#?}");
                 assert!(served.stdout.ends_with("sockperf: cleanupAfterLoop() exit\n"), "{served:#?}");
@@ -60,8 +60,8 @@ fn the_text_has_the_same_shape() {
         let port = free_port();
         let _serving = Tool::Theirs.serve(port, "");
         let options = if client == Tool::Ours { "--as-version 3.7" } else { "" };
-        let said = client.run(&format!("{mode} -i 127.0.0.1 -p {port} -m 200 --mps=500 {options}")).good();
-        let lines: Vec<String> = said
+        let output = client.run(&format!("{mode} -i 127.0.0.1 -p {port} -m 200 --mps=500 {options}")).good();
+        let lines: Vec<String> = output
             .stdout
             .lines()
             .filter(|line| !CHANCE.iter().any(|chance| line.contains(chance)))
@@ -120,7 +120,7 @@ fn an_interrupt_ends_a_client_with_its_figures() {
         server.send_to(&message[..size], client).expect("loopback takes it");
         echoed += 1;
     }
-    let said = running.wait().good();
-    assert!(said.stdout.contains("Test end (interrupted by user)"), "{said:#?}");
-    assert!(said.stdout.contains("Summary: Latency is "), "{said:#?}");
+    let output = running.wait().good();
+    assert!(output.stdout.contains("Test end (interrupted by user)"), "{output:#?}");
+    assert!(output.stdout.contains("Summary: Latency is "), "{output:#?}");
 }

@@ -1,8 +1,10 @@
 //! Statistics: recomputed from the real tool's full log they are what it printed, and from ours what we printed.
 
-use crate::process::{Said, Scratch, Tool, free_port, number};
+use crate::process::{Scratch, Tool, ToolOutput, free_port, number};
 use dialect::sockperf::output::latency::report;
-use dialect::sockperf::output::{Asked, Counters, Cut, Observation, Record, Totals, Version, Window, window};
+use dialect::sockperf::output::{
+    Counters, Cut, Observation, Record, RequestedTest, Totals, Version, Window, window,
+};
 use model::units::Nanos;
 
 #[test]
@@ -17,10 +19,10 @@ fn their_figures_are_ours() {
         let log = scratch.path("log");
         let options =
             format!("pp {transport} -i 127.0.0.1 -p {port} -m 64 --mps=1000 {rtt} --full-log {log}");
-        let said = Tool::Theirs.run(&options).good();
+        let output = Tool::Theirs.run(&options).good();
         // 3.7 prints less of them: what it prints must be equal.
-        let version = if said.stdout.contains("mean-ad=") { Version::V3_10 } else { Version::V3_7 };
-        recompute(&said, &scratch.read("log"), version, !rtt.is_empty());
+        let version = if output.stdout.contains("mean-ad=") { Version::V3_10 } else { Version::V3_7 };
+        recompute(&output, &scratch.read("log"), version, !rtt.is_empty());
     }
 }
 
@@ -35,9 +37,9 @@ fn our_log_gives_our_figures() {
         let _serving = Tool::Theirs.serve(port, "");
         let (log, name) = (scratch.path("log"), if version == Version::V3_7 { "3.7" } else { "3.10" });
         let options = format!("-m 64 -t 1 --mps=1000 --full-log {log} --as-version {name}");
-        let said = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {port} {options}")).good();
-        recompute(&said, &scratch.read("log"), version, false);
-        assert!(said.stdout.contains(&format!("== version #{name}-pathmeter.")), "{said:#?}");
+        let output = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {port} {options}")).good();
+        recompute(&output, &scratch.read("log"), version, false);
+        assert!(output.stdout.contains(&format!("== version #{name}-pathmeter.")), "{output:#?}");
     }
 }
 
@@ -52,20 +54,20 @@ fn a_histogram_counts_every_observation() {
     let options = format!(
         "ul -i 127.0.0.1 -p {port} --reply-every=1 --mps=1000 --histogram 10:20:200 --full-log {log}"
     );
-    let said = Tool::Ours.run(&options).good();
-    assert!(said.stdout.contains("[Histogram] Display"), "{said:#?}");
+    let output = Tool::Ours.run(&options).good();
+    assert!(output.stdout.contains("[Histogram] Display"), "{output:#?}");
     let file = scratch.read("log");
     let (_, bins) = file.split_once("frequency\n").expect("a histogram in the file");
     let counts = bins.lines().take_while(|line| !line.starts_with('-'));
     let sum: f64 = counts
         .map(|line| line.rsplit(' ').next().and_then(|count| count.parse::<f64>().ok()).expect("a count"))
         .sum();
-    assert_eq!(sum, said.number("mTotal "), "{file}");
+    assert_eq!(sum, output.number("mTotal "), "{file}");
     assert!(file.contains("--h_bin_size_us=10 --h_lower_range_us=20 --h_upper_range_us=200"), "{file}");
 }
 
 /// Prints again what the log holds, and compares with what was printed, number by number.
-fn recompute(said: &Said, log: &str, version: Version, full_rtt: bool) {
+fn recompute(output: &ToolOutput, log: &str, version: Version, full_rtt: bool) {
     let observations = rows(log);
     let record = |(at, observed): (usize, &Observation)| Record {
         socket: 0,
@@ -75,25 +77,26 @@ fn recompute(said: &Said, log: &str, version: Version, full_rtt: bool) {
     };
     let records: Vec<Record> = observations.iter().enumerate().map(record).collect();
     let counted = window(&records, 0, Cut::Nothing).expect("observations in the log");
-    let valid = said.stdout.split("[Valid Duration]").nth(1).expect("a valid duration");
-    let reported = |before| number(valid, before).unwrap_or_else(|| panic!("no {before} in {said:#?}"));
-    assert!((reported("RunTime=") - counted.run_time.0 as f64 / 1e9).abs() < 0.0011, "{said:#?}");
+    let valid = output.stdout.split("[Valid Duration]").nth(1).expect("a valid duration");
+    let reported = |before| number(valid, before).unwrap_or_else(|| panic!("no {before} in {output:#?}"));
+    assert!((reported("RunTime=") - counted.run_time.0 as f64 / 1e9).abs() < 0.0011, "{output:#?}");
     let counters = Counters {
         dropped: reported("# dropped messages = ") as u64,
         duplicated: reported("# duplicated messages = ") as u64,
         out_of_order: reported("# out-of-order messages = ") as u64,
     };
     let printed = Window { counters, sent: reported("SentMessages=") as u64, ..counted };
-    let asked = Asked { version, full_rtt, size: 64, rate: Some(1000), ..Asked::default() };
+    let requested =
+        RequestedTest { version, full_rtt, size: 64, rate: Some(1000), ..RequestedTest::default() };
     let totals = Totals {
-        run_time: Nanos((said.number("Run] RunTime=") * 1e9) as u64),
+        run_time: Nanos((output.number("Run] RunTime=") * 1e9) as u64),
         warm_up_millis: 400,
-        sent: said.number("SentMessages=") as u64,
-        received: said.number("ReceivedMessages=") as u64,
+        sent: output.number("SentMessages=") as u64,
+        received: output.number("ReceivedMessages=") as u64,
         skipped: 0,
     };
-    let again = report(&asked, &totals, &[Ok(printed)], None);
-    let (_, theirs) = said.stdout.split_once("Test ended\n").expect("the end of the test");
+    let again = report(&requested, &totals, &[Ok(printed)], None);
+    let (_, theirs) = output.stdout.split_once("Test ended\n").expect("the end of the test");
     agree(&again.screen, theirs);
     agree(&again.file, log);
 }

@@ -1,6 +1,6 @@
 //! Every mode over both transports, our client with their server, theirs with ours, and ours with ours.
 
-use crate::process::{Said, Scratch, Tool, drops, free_port, wait_for, wait_until_read};
+use crate::process::{Scratch, Tool, ToolOutput, drops, free_port, wait_for, wait_until_read};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
@@ -26,13 +26,14 @@ fn ping_pong() {
     in_pairs(|client, server, transport| {
         let port = free_port();
         let serving = server.serve(port, transport);
-        let said = client.run(&format!("pp -i 127.0.0.1 -p {port} {transport} -m 100 -t 1 --mps=500")).good();
+        let output =
+            client.run(&format!("pp -i 127.0.0.1 -p {port} {transport} -m 100 -t 1 --mps=500")).good();
         let served = serving.stop().good();
-        let who = format!("{client:?} with {server:?} {transport}: {said:#?} {served:#?}");
-        let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
+        let who = format!("{client:?} with {server:?} {transport}: {output:#?} {served:#?}");
+        let (sent, received) = (output.number("SentMessages="), output.number("ReceivedMessages="));
         assert!(sent > 0.0 && sent - received <= 1.0, "{who}");
         assert_eq!(served.number("Total "), sent, "{who}");
-        let valid = said.stdout.split("[Valid Duration]").nth(1).unwrap_or_else(|| panic!("{who}"));
+        let valid = output.stdout.split("[Valid Duration]").nth(1).unwrap_or_else(|| panic!("{who}"));
         assert!(valid.contains("Summary: Latency is ") && valid.contains("# dropped messages = 0;"), "{who}");
     });
 }
@@ -46,13 +47,13 @@ fn under_load() {
         let port = free_port();
         let serving = server.serve(port, transport);
         let options = "-m 64 -t 1 --mps=1000 --reply-every=10 --full-rtt";
-        let said = client.run(&format!("ul -i 127.0.0.1 -p {port} {transport} {options}")).good();
+        let output = client.run(&format!("ul -i 127.0.0.1 -p {port} {transport} {options}")).good();
         let served = serving.stop().good();
-        let who = format!("{client:?} with {server:?} {transport}: {said:#?} {served:#?}");
-        let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
+        let who = format!("{client:?} with {server:?} {transport}: {output:#?} {served:#?}");
+        let (sent, received) = (output.number("SentMessages="), output.number("ReceivedMessages="));
         assert!(sent > 100.0 && ((sent / 10.0).floor() - received).abs() <= 2.0, "{who}");
         assert_eq!(served.number("Total "), sent, "{who}");
-        let valid = said.stdout.split("[Valid Duration]").nth(1).unwrap_or_else(|| panic!("{who}"));
+        let valid = output.stdout.split("[Valid Duration]").nth(1).unwrap_or_else(|| panic!("{who}"));
         assert!(valid.contains("avg-rtt=") && valid.contains("Summary: Round trip is "), "{who}");
     });
 }
@@ -65,19 +66,19 @@ fn throughput() {
     in_pairs(|client, server, transport| {
         let port = free_port();
         let serving = server.serve(port, transport);
-        let said =
+        let output =
             client.run(&format!("tp -i 127.0.0.1 -p {port} {transport} -m 1400 -t 1 --mps=2000")).good();
-        let sent = said.number("Total of ");
+        let sent = output.number("Total of ");
         wait_until_read(transport, port);
         let dropped = drops(port) as f64;
         let served = serving.stop().good();
-        let who = format!("{client:?} with {server:?} {transport}: {said:#?} {served:#?}");
+        let who = format!("{client:?} with {server:?} {transport}: {output:#?} {served:#?}");
         let arrived = served.number("Total ");
         // A server that had no CPU for a while has a full queue, which the kernel counts.
         assert!(arrived > 0.0 && (sent - arrived - dropped).abs() <= 2.0, "{dropped} dropped: {who}");
         assert!(
-            said.stdout.contains("Summary: BandWidth is ")
-                && said.stdout.contains("using msg-size=1400, mps=2000"),
+            output.stdout.contains("Summary: BandWidth is ")
+                && output.stdout.contains("using msg-size=1400, mps=2000"),
             "{who}"
         );
     });
@@ -94,13 +95,17 @@ fn playback() {
     in_pairs(|client, server, transport| {
         let port = free_port();
         let serving = server.serve(port, transport);
-        let said = client
+        let output = client
             .run(&format!("pb -i 127.0.0.1 -p {port} {transport} --data-file {file} --reply-every=3"))
             .good();
         let served = serving.stop().good();
-        let who = format!("{client:?} with {server:?} {transport}: {said:#?} {served:#?}");
-        assert_eq!((said.number("SentMessages="), said.number("ReceivedMessages=")), (60.0, 20.0), "{who}");
-        assert_eq!((served.number("Total "), said.number("mTotal ")), (60.0, 20.0), "{who}");
+        let who = format!("{client:?} with {server:?} {transport}: {output:#?} {served:#?}");
+        assert_eq!(
+            (output.number("SentMessages="), output.number("ReceivedMessages=")),
+            (60.0, 20.0),
+            "{who}"
+        );
+        assert_eq!((served.number("Total "), output.number("mTotal ")), (60.0, 20.0), "{who}");
     });
 }
 
@@ -111,14 +116,14 @@ fn a_number_of_observations() {
     }
     let port = free_port();
     let serving = Tool::Theirs.serve(port, "");
-    let said = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {port} -n 300")).good();
+    let output = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {port} -n 300")).good();
     drop(serving);
     assert!(
-        said.stdout.contains("Warm up packets=8000; SentMessages=9300; ReceivedMessages=9300"),
-        "{said:#?}"
+        output.stdout.contains("Warm up packets=8000; SentMessages=9300; ReceivedMessages=9300"),
+        "{output:#?}"
     );
-    assert!(said.stdout.contains("\x1b[2;35mTotal 300 observations\x1b[0m;"), "{said:#?}");
-    assert!(said.stdout.contains("Test end (reached packet number)"), "{said:#?}");
+    assert!(output.stdout.contains("\x1b[2;35mTotal 300 observations\x1b[0m;"), "{output:#?}");
+    assert!(output.stdout.contains("Test end (reached packet number)"), "{output:#?}");
 }
 
 #[test]
@@ -130,12 +135,15 @@ fn bursts_and_sizes_that_change() {
         let port = free_port();
         let serving = server.serve(port, "--tcp");
         let options = "-b 4 -m 100 -r 50 --mps=1000 --reply-every=5 -t 1";
-        let said = Tool::Ours.run(&format!("ul --tcp -i 127.0.0.1 -p {port} {options}")).good();
+        let output = Tool::Ours.run(&format!("ul --tcp -i 127.0.0.1 -p {port} {options}")).good();
         let served = serving.stop().good();
-        let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
-        assert!(sent > 500.0 && served.number("Total ") == sent, "{server:?}: {said:#?} {served:#?}");
-        assert!(((sent / 5.0).floor() - received).abs() <= 1.0, "{server:?}: {said:#?}");
-        assert!(said.stdout.contains("Summary: Latency of burst of 4 messages is "), "{server:?}: {said:#?}");
+        let (sent, received) = (output.number("SentMessages="), output.number("ReceivedMessages="));
+        assert!(sent > 500.0 && served.number("Total ") == sent, "{server:?}: {output:#?} {served:#?}");
+        assert!(((sent / 5.0).floor() - received).abs() <= 1.0, "{server:?}: {output:#?}");
+        assert!(
+            output.stdout.contains("Summary: Latency of burst of 4 messages is "),
+            "{server:?}: {output:#?}"
+        );
     }
 }
 
@@ -148,15 +156,15 @@ fn ping_pong_of_bursts() {
         let port = free_port();
         let serving = server.serve(port, transport);
         let options = "-b 4 -m 100 --mps=2000";
-        let said = client.run(&format!("pp -i 127.0.0.1 -p {port} {transport} {options}")).good();
+        let output = client.run(&format!("pp -i 127.0.0.1 -p {port} {transport} {options}")).good();
         let served = serving.stop().good();
-        let who = format!("{client:?} with {server:?} {transport}: {said:#?} {served:#?}");
-        let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
+        let who = format!("{client:?} with {server:?} {transport}: {output:#?} {served:#?}");
+        let (sent, received) = (output.number("SentMessages="), output.number("ReceivedMessages="));
         assert!(sent > 100.0 && sent - received <= 4.0, "{who}");
         assert!(client == Tool::Theirs || (sent, sent % 4.0) == (received, 0.0), "{who}");
         assert_eq!(served.number("Total "), sent, "{who}");
-        assert!(said.stdout.contains("Summary: Latency of burst of 4 messages is "), "{who}");
-        assert!(said.stdout.contains("# dropped messages = 0;"), "{who}");
+        assert!(output.stdout.contains("Summary: Latency of burst of 4 messages is "), "{who}");
+        assert!(output.stdout.contains("# dropped messages = 0;"), "{who}");
     });
 }
 
@@ -170,10 +178,10 @@ fn a_burst_is_due_together() {
     let _serving = Tool::Theirs.serve(port, "");
     for (mode, argv) in [("pp", "SentMessages="), ("ul", "SentMessages="), ("tp", "Total of ")] {
         let options = format!("{mode} -i 127.0.0.1 -p {port} -b 700 --mps=350 -t 1");
-        let said = Tool::Ours.run(&options);
+        let output = Tool::Ours.run(&options);
         // A server that has no CPU meanwhile has no room for all of them, and their replies are missed.
-        assert!(matches!(said.code, Some(0 | 8)), "{said:#?}");
-        assert_eq!(said.number(argv), 700.0, "{mode}");
+        assert!(matches!(output.code, Some(0 | 8)), "{output:#?}");
+        assert_eq!(output.number(argv), 700.0, "{mode}");
     }
 }
 
@@ -183,13 +191,13 @@ fn sizes_change_from_burst_to_burst() {
         return;
     }
     for mode in ["pp -b 3", "ul -b 3 --reply-every=1", "tp -b 3"] {
-        let (said, sizes, _) = echoed(&format!("{mode} -m 100 -r 50 --mps=900"));
+        let (output, sizes, _) = echoed(&format!("{mode} -m 100 -r 50 --mps=900"));
         assert!(sizes.iter().all(|size| (50..=150).contains(size)), "{mode}: {sizes:?}");
         let (below, above) = (sizes.iter().any(|size| *size < 70), sizes.iter().any(|size| *size > 130));
         assert!(below && above, "{mode}: {sizes:?}");
         assert!(
             sizes.chunks_exact(3).all(|burst| burst.iter().all(|size| *size == burst[0])),
-            "{mode}: {sizes:?} {said:#?}"
+            "{mode}: {sizes:?} {output:#?}"
         );
     }
 }
@@ -203,10 +211,10 @@ fn whole_replies_are_compared() {
         let port = free_port();
         let serving = Tool::Theirs.serve(port, transport);
         let options = format!("-i 127.0.0.1 -p {port} {transport} -m 3000 -r 2900 --mps=500");
-        let said = Tool::Ours.run(&format!("pp {options} --data-integrity")).good();
+        let output = Tool::Ours.run(&format!("pp {options} --data-integrity")).good();
         let served = serving.stop().good();
-        let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
-        assert!(sent > 50.0 && (sent, sent) == (received, served.number("Total ")), "{said:#?}");
+        let (sent, received) = (output.number("SentMessages="), output.number("ReceivedMessages="));
+        assert!(sent > 50.0 && (sent, sent) == (received, served.number("Total ")), "{output:#?}");
     }
 }
 
@@ -221,8 +229,8 @@ fn a_port_and_an_address_of_ones_own() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let port = listener.local_addr().expect("bound").port();
     let accepted = std::thread::spawn(move || listener.accept().expect("a client comes").1);
-    let said = Tool::Ours.run(&format!("pp --tcp --client_port {own} -i 127.0.0.1 -p {port}"));
-    assert_eq!(accepted.join().expect("it accepts"), ([127, 0, 0, 1], own).into(), "{said:#?}");
+    let output = Tool::Ours.run(&format!("pp --tcp --client_port {own} -i 127.0.0.1 -p {port}"));
+    assert_eq!(accepted.join().expect("it accepts"), ([127, 0, 0, 1], own).into(), "{output:#?}");
     // Again and again, whatever the connection before has left.
     let port = free_port();
     let _serving = Tool::Theirs.serve(port, "--tcp");
@@ -268,9 +276,9 @@ fn a_group_on_an_interface() {
         wait_for("", port);
         for client in [Tool::Ours, Tool::Theirs] {
             let options = format!("{interface} --mc-loopback-enable --mps=300 -b 2 -m 60");
-            let said = client.run(&format!("pp -i {GROUP} -p {port} {options}")).good();
-            let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
-            assert!(sent > 50.0 && sent - received <= 2.0, "{client:?} with {server:?}: {said:#?}");
+            let output = client.run(&format!("pp -i {GROUP} -p {port} {options}")).good();
+            let (sent, received) = (output.number("SentMessages="), output.number("ReceivedMessages="));
+            assert!(sent > 50.0 && sent - received <= 2.0, "{client:?} with {server:?}: {output:#?}");
         }
         serving.stop().good();
     }
@@ -278,7 +286,7 @@ fn a_group_on_an_interface() {
 
 /// Runs our client with a server that writes down the size of each message, which is in its header too; returns the client's
 /// output, the sizes, and their source.
-fn echoed(options: &str) -> (Said, Vec<usize>, Option<SocketAddr>) {
+fn echoed(options: &str) -> (ToolOutput, Vec<usize>, Option<SocketAddr>) {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
     let port = socket.local_addr().expect("bound").port();
     let running = Tool::Ours.start(&format!("{options} -i 127.0.0.1 -p {port}"));
@@ -307,14 +315,14 @@ fn messages_larger_than_a_datagram() {
     for (client, server) in PAIRS {
         let port = free_port();
         let _serving = server.serve(port, "--tcp -m 200000");
-        let said = client.run(&format!("pp --tcp -i 127.0.0.1 -p {port} -m 200000 --mps=200")).good();
+        let output = client.run(&format!("pp --tcp -i 127.0.0.1 -p {port} -m 200000 --mps=200")).good();
         // They cross; how many in that time is the host's.
-        assert!(said.number("ReceivedMessages=") > 0.0, "{client:?} with {server:?}: {said:#?}");
+        assert!(output.number("ReceivedMessages=") > 0.0, "{client:?} with {server:?}: {output:#?}");
     }
     let port = free_port();
     let _serving = Tool::Ours.serve(port, "--tcp");
-    let said = Tool::Ours.run(&format!("pp --tcp -i 127.0.0.1 -p {port} -m 200000 --mps=200"));
-    assert_eq!(said.code, Some(8), "{said:#?}");
+    let output = Tool::Ours.run(&format!("pp --tcp -i 127.0.0.1 -p {port} -m 200000 --mps=200"));
+    assert_eq!(output.code, Some(8), "{output:#?}");
 }
 
 #[test]
@@ -353,8 +361,8 @@ fn any_address() {
         let run = |tool: Tool, host: &str| {
             tool.run(&format!("pp {transport} -i {host} -p {port} --mps=200")).good()
         };
-        for said in [run(Tool::Theirs, "127.0.0.1"), run(Tool::Ours, "127.0.0.1"), run(Tool::Ours, "::1")] {
-            assert!(said.number("ReceivedMessages=") > 50.0, "{said:#?}");
+        for output in [run(Tool::Theirs, "127.0.0.1"), run(Tool::Ours, "127.0.0.1"), run(Tool::Ours, "::1")] {
+            assert!(output.number("ReceivedMessages=") > 50.0, "{output:#?}");
         }
         let served = serving.stop().good();
         assert!(served.stdout.contains(&format!("IP = ::              PORT = {port} ")), "{served:#?}");
@@ -372,12 +380,15 @@ fn a_client_of_several_sockets() {
     let [serving, other] = ports.map(|port| Tool::Theirs.serve(port, "--tcp"));
     let file = scratch.write("feed", format!("T:127.0.0.1:{}\nT:127.0.0.1:{}\n", ports[0], ports[1]));
     for mode in ["pp --mps=400", "ul --mps=400 --reply-every=4", "pp -b 3 -r 20 --mps=400", "pp -n 101"] {
-        let said = Tool::Ours.run(&format!("{mode} -f {file} -m 50")).good();
+        let output = Tool::Ours.run(&format!("{mode} -f {file} -m 50")).good();
         assert!(
-            said.stdout.contains(&format!("[ 1] IP = 127.0.0.1       PORT = {} # TCP\n", ports[1])),
-            "{said:#?}"
+            output.stdout.contains(&format!("[ 1] IP = 127.0.0.1       PORT = {} # TCP\n", ports[1])),
+            "{output:#?}"
         );
-        assert!(said.number("mTotal ") > 20.0 && said.number("# dropped messages = ") == 0.0, "{said:#?}");
+        assert!(
+            output.number("mTotal ") > 20.0 && output.number("# dropped messages = ") == 0.0,
+            "{output:#?}"
+        );
     }
     let served = [serving, other].map(|server| server.stop().good().number("Total "));
     assert!(served[0] > 100.0 && (served[0] - served[1]).abs() <= 2.0, "{served:?}");

@@ -2,7 +2,7 @@
 
 pub(crate) use crate::ports::free_port;
 use crate::ports::is_bound;
-pub(crate) use crate::running::{Running, Said};
+pub(crate) use crate::running::{Running, ToolOutput};
 use crate::running::{STEP, TIMEOUT, wait_until};
 pub(crate) use crate::scratch::Scratch;
 use std::process::Command;
@@ -32,7 +32,7 @@ impl Tool {
     }
 
     /// Runs it to its end.
-    pub(crate) fn run(self, options: &str) -> Said {
+    pub(crate) fn run(self, options: &str) -> ToolOutput {
         self.start(options).wait()
     }
 
@@ -53,13 +53,13 @@ impl Tool {
 
 impl Running {
     /// Ends it as Ctrl-C does.
-    pub(crate) fn stop(self) -> Said {
+    pub(crate) fn stop(self) -> ToolOutput {
         self.signal("INT");
         self.wait()
     }
 }
 
-impl Said {
+impl ToolOutput {
     /// The number behind these words.
     pub(crate) fn number(&self, before: &str) -> f64 {
         number(&self.stdout, before).unwrap_or_else(|| panic!("no number behind {before:?} in {self:#?}"))
@@ -98,13 +98,13 @@ pub(crate) fn wait_until_read(options: &str, port: u16) {
 /// Datagrams that the kernel had no room for in the queues of this local port.
 pub(crate) fn drops(port: u16) -> u64 {
     let suffix = format!(":{port:04X}");
-    let of = |table: &str| {
+    let dropped_in = |table: &str| {
         let text = std::fs::read_to_string(table).unwrap_or_default();
         let own = |line: &&str| line.split_whitespace().nth(1).is_some_and(|local| local.ends_with(&suffix));
         let count = |line: &str| line.split_whitespace().last()?.parse::<u64>().ok();
         text.lines().filter(own).filter_map(count).sum::<u64>()
     };
-    of("/proc/net/udp") + of("/proc/net/udp6")
+    dropped_in("/proc/net/udp") + dropped_in("/proc/net/udp6")
 }
 
 /// The receive queues of the sockets on this local port, as /proc/net shows them.

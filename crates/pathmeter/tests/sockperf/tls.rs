@@ -9,9 +9,9 @@ fn encrypted_messages_come_back_whole() {
         let serving = Tool::Ours.serve(port, &format!("--tcp --tls={suite}"));
         let options = format!("pp -i 127.0.0.1 -p {port} --tcp --tls={suite} -t 1 --mps=100");
         // Several records of TLS to each message.
-        let said = Tool::Ours.run(&format!("{options} -m 40000 --data-integrity")).good();
-        let [sent, received] = ["SentMessages=", "ReceivedMessages="].map(|args| said.number(args));
-        assert!(sent > 0.0 && sent == received, "{suite}: {said:#?}");
+        let output = Tool::Ours.run(&format!("{options} -m 40000 --data-integrity")).good();
+        let [sent, received] = ["SentMessages=", "ReceivedMessages="].map(|args| output.number(args));
+        assert!(sent > 0.0 && sent == received, "{suite}: {output:#?}");
         let bursts = Tool::Ours.run(&format!("{options} -b 5")).good();
         assert_eq!(bursts.number("# dropped messages = "), 0.0, "{suite}: {bursts:#?}");
         serving.stop().good();

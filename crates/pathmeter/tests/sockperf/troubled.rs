@@ -14,11 +14,11 @@ fn losses_do_not_stall_ping_pong() {
     let port = free_port();
     let _serving = Tool::Theirs.serve(port, "");
     let relay = Relay::to(port, |number| if number == 150 { Delivery::Lose } else { Delivery::Pass });
-    let said = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {} -t 3 --mps=200", relay.port)).good();
-    assert_eq!(said.number("# dropped messages = "), 1.0, "{said:#?}");
-    assert!(said.stdout.contains("\x1b[0;31m# dropped messages = 1;"), "{said:#?}");
-    assert!(said.number("SentMessages=") > 200.0, "the test goes on: {said:#?}");
-    assert_eq!(said.number("SentMessages=") - said.number("ReceivedMessages="), 1.0, "{said:#?}");
+    let output = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {} -t 3 --mps=200", relay.port)).good();
+    assert_eq!(output.number("# dropped messages = "), 1.0, "{output:#?}");
+    assert!(output.stdout.contains("\x1b[0;31m# dropped messages = 1;"), "{output:#?}");
+    assert!(output.number("SentMessages=") > 200.0, "the test goes on: {output:#?}");
+    assert_eq!(output.number("SentMessages=") - output.number("ReceivedMessages="), 1.0, "{output:#?}");
 }
 
 #[test]
@@ -36,10 +36,10 @@ fn lost_doubled_and_disordered_replies_are_counted_apart() {
     };
     let relay = Relay::to(port, delivery);
     let options = "-t 2 --mps=100 --reply-every=1 -m 60";
-    let said = Tool::Ours.run(&format!("ul -i 127.0.0.1 -p {} {options}", relay.port)).good();
+    let output = Tool::Ours.run(&format!("ul -i 127.0.0.1 -p {} {options}", relay.port)).good();
     drop(serving);
     let reported = ["# dropped messages = ", "# duplicated messages = ", "# out-of-order messages = "];
-    assert_eq!(reported.map(|args| said.number(args)), [2.0, 3.0, 1.0], "{said:#?}");
+    assert_eq!(reported.map(|args| output.number(args)), [2.0, 3.0, 1.0], "{output:#?}");
 }
 
 /// Both programs stop with the same sentence and number.
@@ -53,13 +53,13 @@ fn a_reply_that_differs_from_its_request_ends_the_test() {
         let _serving = Tool::Theirs.serve(port, "");
         let relay = Relay::to(port, |number| if number == 50 { Delivery::Alter } else { Delivery::Pass });
         let options = format!("pp -i 127.0.0.1 -p {} -t 5 --mps=100 -m 200", relay.port);
-        let said = client.run(&format!("{options} --data-integrity"));
-        assert_eq!(said.code, Some(2), "{said:#?}");
+        let output = client.run(&format!("{options} --data-integrity"));
+        assert_eq!(output.code, Some(2), "{output:#?}");
         assert!(
-            format!("{}{}", said.stdout, said.stderr).contains("ERROR: data integrity test failed"),
-            "{said:#?}"
+            format!("{}{}", output.stdout, output.stderr).contains("ERROR: data integrity test failed"),
+            "{output:#?}"
         );
-        assert!(!said.stdout.contains("Summary:"), "{said:#?}");
+        assert!(!output.stdout.contains("Summary:"), "{output:#?}");
     }
     let port = free_port();
     let _serving = Tool::Theirs.serve(port, "");
@@ -82,24 +82,24 @@ fn losses_in_a_burst_do_not_stall_ping_pong() {
         _ => Delivery::Pass,
     };
     let relay = Relay::to(port, delivery);
-    let said = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {} -t 3 --mps=200 -b 4", relay.port)).good();
+    let output = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {} -t 3 --mps=200 -b 4", relay.port)).good();
     let reported = ["# dropped messages = ", "# duplicated messages = "];
-    assert_eq!(reported.map(|args| said.number(args)), [2.0, 1.0], "{said:#?}");
-    assert!(said.number("SentMessages=") > 200.0, "the test goes on: {said:#?}");
+    assert_eq!(reported.map(|args| output.number(args)), [2.0, 1.0], "{output:#?}");
+    assert!(output.number("SentMessages=") > 200.0, "the test goes on: {output:#?}");
 }
 
 #[test]
 fn silence_is_an_error_and_no_zero() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
     let port = socket.local_addr().expect("bound").port();
-    let said = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {port} -t 1"));
-    assert_eq!(said.code, Some(8), "{said:#?}");
+    let output = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {port} -t 1"));
+    assert_eq!(output.code, Some(8), "{output:#?}");
     assert!(
-        said.stdout.contains("No messages were received from the server. Is the server down?"),
-        "{said:#?}"
+        output.stdout.contains("No messages were received from the server. Is the server down?"),
+        "{output:#?}"
     );
-    assert!(!said.stdout.contains("Summary:"), "{said:#?}");
-    assert!(said.stderr.starts_with("sockperf: ERROR: "), "{said:#?}");
+    assert!(!output.stdout.contains("Summary:"), "{output:#?}");
+    assert!(output.stderr.starts_with("sockperf: ERROR: "), "{output:#?}");
     let refused = Tool::Ours.run(&format!("pp --tcp -i 127.0.0.1 -p {port} -t 1"));
     assert_eq!(refused.code, Some(7), "{refused:#?}");
     assert!(refused.stderr.contains("refused the connection"), "{refused:#?}");
@@ -139,9 +139,9 @@ fn stray_datagrams_harm_no_client() {
         // Each of them every so often, and no flood.
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    let said = client.wait().good();
-    let (sent, received) = (said.number("SentMessages="), said.number("ReceivedMessages="));
-    assert!(sent > 100.0 && sent - received <= 1.0, "{said:#?}");
+    let output = client.wait().good();
+    let (sent, received) = (output.number("SentMessages="), output.number("ReceivedMessages="));
+    assert!(sent > 100.0 && sent - received <= 1.0, "{output:#?}");
     drop(serving);
 }
 
@@ -159,8 +159,8 @@ fn connections_that_speak_nonsense_are_closed_alone() {
     // Closed: with a reset when it had not read all.
     let end = foreign.read(&mut [0; 10]);
     assert!(matches!(end, Ok(0)) || end.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset));
-    let said = client.wait().good();
-    assert!(said.number("SentMessages=") - said.number("ReceivedMessages=") <= 1.0, "{said:#?}");
+    let output = client.wait().good();
+    assert!(output.number("SentMessages=") - output.number("ReceivedMessages=") <= 1.0, "{output:#?}");
     let served = serving.stop().good();
     assert!(served.stderr.contains("closed"), "{served:#?}");
 }
@@ -179,11 +179,11 @@ fn what_was_measured_is_shown_before_the_error() {
             socket.write_all(&message).expect("a client that listens");
         }
     });
-    let said = Tool::Ours.run(&format!("pp --tcp -i 127.0.0.1 -p {port} -t 30 --mps=100"));
+    let output = Tool::Ours.run(&format!("pp --tcp -i 127.0.0.1 -p {port} -t 30 --mps=100"));
     server.join().expect("the server ends");
-    assert_eq!(said.code, Some(7), "{said:#?}");
-    assert!(said.stdout.contains("Summary: Latency is "), "{said:#?}");
-    assert!(said.stderr.contains("closed the connection"), "{said:#?}");
+    assert_eq!(output.code, Some(7), "{output:#?}");
+    assert!(output.stdout.contains("Summary: Latency is "), "{output:#?}");
+    assert!(output.stderr.contains("closed the connection"), "{output:#?}");
 }
 
 #[test]
@@ -225,8 +225,8 @@ fn files_that_are_wrong_or_not_there() {
         ("pp -b 5 --data-integrity".into(), 1, "--data-integrity conflicts with -b option"),
         ("sr -i 192.0.2.1".into(), 7, "Can`t bind socket, IP to bind: 192.0.2.1:11111"),
     ] {
-        let said = Tool::Ours.run(&options);
-        assert_eq!(said.code, Some(code), "{options}: {said:#?}");
-        assert!(said.stderr.contains(sentence), "{options}: {said:#?}");
+        let output = Tool::Ours.run(&options);
+        assert_eq!(output.code, Some(code), "{options}: {output:#?}");
+        assert!(output.stderr.contains(sentence), "{options}: {output:#?}");
     }
 }

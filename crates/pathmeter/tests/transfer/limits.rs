@@ -3,7 +3,7 @@
 use super::common::{Http, head, measured, transfer};
 use std::io::{Read, Write};
 
-/// Sends these bytes and tells the status of the answer.
+/// Sends these bytes and returns the status of the answer.
 fn status(http: &Http, bytes: &[u8]) -> u16 {
     let mut stream = http.connect();
     stream.write_all(bytes).ok();
@@ -42,9 +42,9 @@ fn a_head_that_drips_is_ended() {
     let mut slow = http.connect();
     // One byte of it is enough: it has ten seconds from there.
     slow.write_all(b"G").unwrap();
-    let mut said = String::new();
-    slow.read_to_string(&mut said).unwrap();
-    assert!(said.starts_with("HTTP/1.1 408 ") && said.contains("10 seconds"), "{said:?}");
+    let mut text = String::new();
+    slow.read_to_string(&mut text).unwrap();
+    assert!(text.starts_with("HTTP/1.1 408 ") && text.contains("10 seconds"), "{text:?}");
 }
 
 #[test]
@@ -67,5 +67,5 @@ fn limits_of_rate_time_and_number_hold() {
     assert_eq!(other, 503, "one transfer at a time");
     busy.write_all(b"somebytes").unwrap();
     assert!(head(&mut busy).starts_with("HTTP/1.1 200 "));
-    http.server.stop().says("longer than this server allows");
+    http.server.stop().prints("longer than this server allows");
 }

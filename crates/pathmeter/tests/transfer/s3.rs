@@ -44,7 +44,7 @@ fn s3(test: &str) -> Option<S3> {
     let server = Running::start(command);
     let deadline = Instant::now() + Duration::from_secs(60);
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(Instant::now() < deadline, "s3s-fs does not listen: {}", server.said());
+        assert!(Instant::now() < deadline, "s3s-fs does not listen: {}", server.output_so_far());
         std::thread::sleep(Duration::from_millis(20));
     }
     Some(S3 { _server: server, endpoint: format!("http://127.0.0.1:{port}"), port, scratch })
@@ -109,9 +109,9 @@ fn a_bucket_may_be_part_of_the_hosts_name() {
     command.args(["--bucket-in", "host", "-n", "1", "-4", "--json"]);
     command.env("AWS_ACCESS_KEY_ID", KEY).env("AWS_SECRET_ACCESS_KEY", SECRET).env_remove("AWS_PROFILE");
     let run = Running::start(command).end().code(0).json();
-    let one = &transfers(&run)[0];
+    let transfer = &transfers(&run)[0];
     assert_eq!(
-        (&one["bytes"], &run["transfer"]["s3"]["path_style"]),
+        (&transfer["bytes"], &run["transfer"]["s3"]["path_style"]),
         (&5000.into(), &false.into()),
         "{run:#}"
     );
@@ -128,17 +128,17 @@ fn wrong_keys_and_missing_objects_are_reported_in_s3s_words() {
     ask(KEY, SECRET, "s3://files/x", &["--size", "1000", "-n", "1"]).code(0);
     for argv in [&[][..], &["--size", "5MB"]] {
         let ended = ask(KEY, "wrong", "s3://files/x", argv).code(3);
-        ended.says("HTTP 403").says("SignatureDoesNotMatch").says("AWS_SECRET_ACCESS_KEY");
+        ended.prints("HTTP 403").prints("SignatureDoesNotMatch").prints("AWS_SECRET_ACCESS_KEY");
     }
     let refused = ask("AKIAUNKNOWN", SECRET, "s3://files/x", &[]).code(3);
-    refused.says("HTTP 403").says("(S3)").says("files/x");
-    ask(KEY, SECRET, "s3://files/nothing", &[]).code(3).says("HTTP 404").says("NoSuchKey");
-    ask(KEY, SECRET, "s3://elsewhere/x", &[]).code(3).says("(S3)");
-    ask(KEY, SECRET, "s3://files/x", &["--method", "post", "--size", "1"]).code(2).says("PUT");
+    refused.prints("HTTP 403").prints("(S3)").prints("files/x");
+    ask(KEY, SECRET, "s3://files/nothing", &[]).code(3).prints("HTTP 404").prints("NoSuchKey");
+    ask(KEY, SECRET, "s3://elsewhere/x", &[]).code(3).prints("(S3)");
+    ask(KEY, SECRET, "s3://files/x", &["--method", "post", "--size", "1"]).code(2).prints("PUT");
 }
 
 #[test]
-fn keys_come_from_a_profile_too_and_their_want_is_said() {
+fn keys_come_from_a_profile_too_and_their_want_is_reported() {
     let Some(s3) = s3("profile") else { return };
     let text =
         format!("[lab]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\nregion = lab-1\n");
@@ -161,8 +161,8 @@ fn keys_come_from_a_profile_too_and_their_want_is_said() {
         (&plan["transfer"]["s3"]["region"], &plan["verdict"]["status"]),
         (&"lab-1".into(), &"ok".into())
     );
-    run(&[]).code(2).says("S3 needs keys").says("profile `default`").says("AWS_ACCESS_KEY_ID");
-    run(&["--profile", "far"]).code(2).says("profile `far`");
+    run(&[]).code(2).prints("S3 needs keys").prints("profile `default`").prints("AWS_ACCESS_KEY_ID");
+    run(&["--profile", "far"]).code(2).prints("profile `far`");
 }
 
 /// What was signed for one object opens no other, and the signature is not shown.
@@ -173,5 +173,5 @@ fn a_signed_url_is_transferred_like_any_other() {
     let url = format!("{}/files/x?X-Amz-Signature=wrong", s3.endpoint);
     let ended = transfer(&[&url]).code(3);
     assert!(!ended.stderr.contains("X-Amz-Signature=wrong"), "{}", ended.stderr);
-    ended.says("HTTP 4");
+    ended.prints("HTTP 4");
 }

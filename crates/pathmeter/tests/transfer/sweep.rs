@@ -56,8 +56,8 @@ impl Hosts {
 }
 
 fn mtu_of(ns: &str, link: &str) -> u64 {
-    let said = output(&["-n", ns, "-j", "link", "show", link]);
-    let links: Value = serde_json::from_str(&said).unwrap_or_else(|e| panic!("{e}: {said}"));
+    let text = output(&["-n", ns, "-j", "link", "show", link]);
+    let links: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
     links[0]["mtu"].as_u64().expect("every link has an MTU")
 }
 
@@ -79,8 +79,8 @@ fn behind_a_shaper_the_gain_is_the_arithmetic() {
     let url = Hosts::url("/bytes/2500kB");
     let run = hosts.transfer(&[&url, "--mtu", "1280,1430,2000", "-n", "6", "--json"]).code(0).json();
     assert_eq!(hosts.mtu(), 1500);
-    let order: Vec<u64> = transfers(&run).iter().map(|one| one["mtu"].as_u64().unwrap()).collect();
-    assert_eq!(order, [1280, 1430, 2000].repeat(6), "interleaved");
+    let mtus: Vec<u64> = transfers(&run).iter().map(|one| one["mtu"].as_u64().unwrap()).collect();
+    assert_eq!(mtus, [1280, 1430, 2000].repeat(6), "interleaved");
     for (row, mtu) in rows(&run).iter().zip([1280_u32, 1430, 2000]) {
         let theory = packet_share(mtu, 52, 14).unwrap() * 20e6;
         // The fastest of six: others may have waited for a busy host, none can be faster than the shaper.
@@ -96,7 +96,7 @@ fn behind_a_shaper_the_gain_is_the_arithmetic() {
     }
     let gain = &rows(&run)[2]["gain"];
     assert!((gain["expected_percent"].as_f64().unwrap() - 1.92).abs() < 0.01, "{gain:#}");
-    // How sure that is depends on how much else the machine does; what it says must not be that it became worse.
+    // How sure that is depends on how much else the machine does; what it states must not be that it became worse.
     let word = gain["comparison"]["judgement"]["word"].as_str().unwrap();
     assert!(matches!(word, "better" | "cannot_tell"), "{gain:#}");
 }
@@ -115,13 +115,13 @@ fn the_state_is_reported_before_and_put_back_after() {
     let largest: Vec<u64> = rows(&run).iter().map(|row| row["mss"].as_u64().unwrap()).collect();
     assert_eq!(largest, [1348, 1948]);
     ended
-        .says("warning: the MTU of eth0 is 1500; it is set to 1400, 2000 in turn")
-        .says("ip link set eth0 mtu 1500");
+        .prints("warning: the MTU of eth0 is 1500; it is set to 1400, 2000 in turn")
+        .prints("ip link set eth0 mtu 1500");
     // The far end's interface takes 9000: packets of 9500 are not made.
     let text = hosts.transfer(&[&Hosts::url("/bytes/1M"), "--mtu", "9500", "-n", "1"]).code(0).stdout;
     assert!(text.contains("MTU 9500: packets stayed at 9000 bytes"), "{text}");
-    // An error on the way puts it back too.
-    hosts.transfer(&[&Hosts::url("/nothing"), "--mtu", "1400"]).code(3).says("HTTP 404");
+    // An error in between puts it back too.
+    hosts.transfer(&[&Hosts::url("/nothing"), "--mtu", "1400"]).code(3).prints("HTTP 404");
     assert_eq!(hosts.mtu(), 1500);
 }
 
@@ -226,16 +226,16 @@ fn routes_are_made_for_the_run_alone() {
     // A route of somebody else's is left alone.
     ip(&["-n", &hosts.net.client, "route", "add", &format!("{SERVER}/32"), "dev", "eth0", "mtu", "1450"]);
     let before = route(&["route", "show"]);
-    hosts.transfer(&[&url, "--mtu", "1300", "--mtu-route"]).code(2).says("host route of its own");
+    hosts.transfer(&[&url, "--mtu", "1300", "--mtu-route"]).code(2).prints("host route of its own");
     assert_eq!(route(&["route", "show"]), before);
-    hosts.transfer(&[&url, "--mtu", "1600", "--mtu-route"]).code(2).says("takes 68 to 1500");
+    hosts.transfer(&[&url, "--mtu", "1600", "--mtu-route"]).code(2).prints("takes 68 to 1500");
 }
 
 #[test]
 fn an_mtu_that_is_refused_changes_nothing_in_the_end() {
     let Some(hosts) = hosts("refused") else { return };
     let client = hosts.net.client.as_str();
-    // A macvlan takes what the interface below it has, and says so only when it is set.
+    // A macvlan takes what the interface below it has, and reports it only when it is set.
     ip(&["-n", client, "link", "set", "eth0", "mtu", "1500"]);
     let mac = ["-n", client, "link", "add", "mac0", "link", "eth0", "type", "macvlan", "mode", "bridge"];
     if !Command::new("ip").args(mac).status().is_ok_and(|done| done.success()) {
@@ -246,28 +246,28 @@ fn an_mtu_that_is_refused_changes_nothing_in_the_end() {
     ip(&["-n", client, "link", "set", "mac0", "up"]);
     let url = Hosts::url("/bytes/10k");
     let ended = hosts.transfer(&[&url, "--mtu", "1400,1600", "-n", "1", "--json"]).code(2);
-    ended.says("mac0 refuses an MTU of 1600").says("old MTU is put back");
+    ended.prints("mac0 refuses an MTU of 1600").prints("old MTU is put back");
     assert_eq!((mtu_of(client, "mac0"), hosts.mtu()), (1500, 1500));
     // What the driver's range excludes is known before anything is set.
     ip(&["-n", client, "tuntap", "add", "tap0", "mode", "tap"]);
     let before = hosts.transfer(&[&url, "--mtu", "1400,65535", "--device", "tap0"]).code(2);
     assert!(!before.stderr.contains("warning"), "{}", before.stderr);
-    before.says("tap0 takes 68 to 65521");
+    before.prints("tap0 takes 68 to 65521");
     assert_eq!(mtu_of(client, "tap0"), 1500);
 }
 
 #[test]
-fn ipv6_is_not_lost_and_its_least_is_said() {
+fn ipv6_is_not_lost_and_its_least_is_reported() {
     let Some(hosts) = hosts("ipv6_is_not_lost") else { return };
     for (ns, address) in [(&hosts.net.client, "2001:db8::1/64"), (&hosts.net.server, "2001:db8::2/64")] {
         ip(&["-n", ns, "address", "add", address, "dev", "eth0", "nodad"]);
     }
     let url = Hosts::url("/bytes/10k");
-    hosts.transfer(&[&url, "--mtu", "1200,1500"]).code(2).says("2001:db8::1").says("--mtu-route");
-    hosts.transfer(&["http://[2001:db8::2]:8080/x", "--mtu", "1200", "--mtu-route"]).code(2).says("1280");
-    hosts.transfer(&[&url, "--mtu", "1200,1500", "--mtu-route", "-n", "1"]).code(0).says("no IPv6");
+    hosts.transfer(&[&url, "--mtu", "1200,1500"]).code(2).prints("2001:db8::1").prints("--mtu-route");
+    hosts.transfer(&["http://[2001:db8::2]:8080/x", "--mtu", "1200", "--mtu-route"]).code(2).prints("1280");
+    hosts.transfer(&[&url, "--mtu", "1200,1500", "--mtu-route", "-n", "1"]).code(0).prints("no IPv6");
     ip(&["-n", &hosts.net.client, "address", "del", "2001:db8::1/64", "dev", "eth0"]);
-    hosts.transfer(&[&url, "--mtu", "1200,1500", "-n", "1"]).code(0).says("no IPv6");
+    hosts.transfer(&[&url, "--mtu", "1200,1500", "-n", "1"]).code(0).prints("no IPv6");
     assert_eq!(hosts.mtu(), 1500);
 }
 
@@ -293,7 +293,7 @@ fn over_ipv6_headers_are_larger() {
 }
 
 #[test]
-fn without_privilege_nothing_is_done_and_the_way_out_is_said() {
+fn without_privilege_nothing_is_done_and_the_remedy_is_reported() {
     let Some(hosts) = hosts("without_privilege") else { return };
     if Command::new("setpriv").arg("--version").output().is_err() {
         return skip("without_privilege", "it needs setpriv(1), of util-linux");
@@ -303,7 +303,7 @@ fn without_privilege_nothing_is_done_and_the_way_out_is_said() {
     command.args([env!("CARGO_BIN_EXE_pathmeter"), "transfer", &Hosts::url("/bytes/10k"), "--mtu", "1400"]);
     let ended = Running::start(command).end().code(2);
     assert!(ended.stdout.is_empty(), "{}", ended.stdout);
-    ended.says("CAP_NET_ADMIN").says("setcap cap_net_admin,cap_net_raw");
+    ended.prints("CAP_NET_ADMIN").prints("setcap cap_net_admin,cap_net_raw");
     assert_eq!(hosts.mtu(), 1500);
 }
 
@@ -313,9 +313,9 @@ fn all_foreign_protocols_include_http() {
     let server = net.serve(&["--all"]);
     server.process.wait_for("pathmeter's own protocol");
     assert!(
-        server.process.said().contains(&format!("listening on {SERVER}:8080 (TCP), HTTP")),
+        server.process.output_so_far().contains(&format!("listening on {SERVER}:8080 (TCP), HTTP")),
         "{}",
-        server.process.said()
+        server.process.output_so_far()
     );
     net.client(&["transfer", &Hosts::url("/bytes/10k"), "-n", "1"]).code(0);
     server.stop();

@@ -90,46 +90,46 @@ fn a_certificate_is_checked_against_the_authorities_given() {
     assert_eq!((&transfers(&up)[0]["bytes"], &transfers(&up)[0]["status"]), (&3_000_000.into(), &200.into()));
     // Its address is in the certificate too.
     measured(&[&url.replace("localhost", "127.0.0.1"), "-n", "1", "--cacert", &file]);
-    transfer(&[&url, "-4", "--cacert", &foreign]).code(3).says("certificate").says("--cacert");
+    transfer(&[&url, "-4", "--cacert", &foreign]).code(3).prints("certificate").prints("--cacert");
     // A system whose own authorities are others.
     let mut command = pathmeter(None, &["transfer", &url, "-4"]);
     command.env("SSL_CERT_FILE", &foreign).env_remove("SSL_CERT_DIR");
-    Running::start(command).end().code(3).says("certificate").says("--cacert");
+    Running::start(command).end().code(3).prints("certificate").prints("--cacert");
     // The system's own authorities are those of SSL_CERT_FILE, where it is set.
     let mut command = pathmeter(None, &["transfer", &url, "-4", "-n", "1"]);
     command.env("SSL_CERT_FILE", &file).env_remove("SSL_CERT_DIR");
     Running::start(command).end().code(0);
-    transfer(&[&url, "--cacert", &nothing]).code(2).says("has no certificate").says("PEM");
-    transfer(&[&url, "--cacert", "/no/such/file"]).code(2).says("/no/such/file");
+    transfer(&[&url, "--cacert", &nothing]).code(2).prints("has no certificate").prints("PEM");
+    transfer(&[&url, "--cacert", "/no/such/file"]).code(2).prints("/no/such/file");
 }
 
 #[test]
-fn a_certificate_for_another_name_is_none_and_insecure_is_said_loudly() {
+fn a_certificate_for_another_name_is_none_and_insecure_is_reported_loudly() {
     let ours = issuer();
     let scratch = Scratch::new("tls-name");
     let file = scratch.file("ca.pem", Some(&ours.pem()));
     let url = format!("https://127.0.0.1:{}/file", serve(&ours, &["elsewhere.example"]));
-    transfer(&[&url, "--cacert", &file]).code(3).says("elsewhere.example").says("--insecure");
+    transfer(&[&url, "--cacert", &file]).code(3).prints("elsewhere.example").prints("--insecure");
     let ended = transfer(&[&url, "-n", "1", "--insecure", "--json"]).code(0);
     let run = ended.json();
     assert_eq!(
         (&run["summary"]["warnings"][0]["id"], &run["transfer"]["trust"]),
         (&"insecure".into(), &"everybody".into())
     );
-    ended.says("warning: --insecure: no certificate is checked");
+    ended.prints("warning: --insecure: no certificate is checked");
     let text = transfer(&[&url, "-n", "1", "--insecure"]).code(0).stdout;
     assert!(text.contains("INSECURE"), "{text}");
 }
 
 #[test]
-fn a_port_that_speaks_no_tls_is_said() {
+fn a_port_that_speaks_no_tls_is_reported() {
     let web =
         super::common::Web::start(|_, _, stream| drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")));
     let url = format!("https://{}/", web.address);
-    transfer(&[&url, "--insecure"]).code(3).says("TLS with 127.0.0.1");
+    transfer(&[&url, "--insecure"]).code(3).prints("TLS with 127.0.0.1");
     transfer(&[&format!("https://127.0.0.1:{}/", free_port()), "--insecure"])
         .code(3)
-        .says("Connection refused");
+        .prints("Connection refused");
 }
 
 #[test]

@@ -5,15 +5,15 @@ use super::support::{free_port, start};
 use std::io::{Read, Write};
 
 #[test]
-fn errors_name_the_status_the_url_and_what_the_server_says() {
+fn errors_name_the_status_the_url_and_what_the_server_reports() {
     let web = Web::start(|_, _, stream| answer(stream, "410 Gone", "", "It \x1b[31mwas\nmoved."));
     let url = web.url("/file");
     let ended = transfer(&[&url]).code(3);
-    let said = format!("HTTP 410 Gone from {url}: It [31mwas moved.");
+    let output = format!("HTTP 410 Gone from {url}: It [31mwas moved.");
     assert!(!ended.stderr.contains('\x1b') && !ended.stdout.contains('\x1b'), "{}", ended.stderr);
-    ended.says(&said);
+    ended.prints(&output);
     let http = Http::start(&[]);
-    transfer(&[&http.url("/nothing")]).code(3).says("HTTP 404 Not Found").says("/bytes/10M");
+    transfer(&[&http.url("/nothing")]).code(3).prints("HTTP 404 Not Found").prints("/bytes/10M");
     let json = transfer(&[&http.url("/nothing"), "--json"]).code(3).json();
     assert_eq!((&json["verdict"]["status"], &transfers(&json)[0]["status"]), (&"void".into(), &404.into()));
     assert_eq!(transfers(&json).len(), 1, "there is no need to ask again");
@@ -22,8 +22,8 @@ fn errors_name_the_status_the_url_and_what_the_server_says() {
 #[test]
 fn an_absent_server_is_reported_with_advice() {
     let url = format!("http://127.0.0.1:{}/", free_port());
-    transfer(&[&url]).code(3).says("Connection refused").says(&url).says("serve --http");
-    transfer(&["http://no-such-host.invalid/"]).code(3).says("no-such-host.invalid").says("getent");
+    transfer(&[&url]).code(3).prints("Connection refused").prints(&url).prints("serve --http");
+    transfer(&["http://no-such-host.invalid/"]).code(3).prints("no-such-host.invalid").prints("getent");
 }
 
 #[test]
@@ -38,11 +38,11 @@ fn redirects_without_end_or_to_nowhere_end() {
     });
     let ended = transfer(&[&web.url("/a"), "--redirects", "4"]).code(3);
     ended
-        .says("more than 4 redirects")
-        .says(&format!("{}, {}", web.url("/a"), web.url("/b")))
-        .says("--redirects");
-    transfer(&[&web.url("/nowhere")]).code(3).says("ftp://127.0.0.1/x").says("no http or https URL");
-    transfer(&[&web.url("/a"), "--redirects", "0"]).code(3).says("more than 0 redirects");
+        .prints("more than 4 redirects")
+        .prints(&format!("{}, {}", web.url("/a"), web.url("/b")))
+        .prints("--redirects");
+    transfer(&[&web.url("/nowhere")]).code(3).prints("ftp://127.0.0.1/x").prints("no http or https URL");
+    transfer(&[&web.url("/a"), "--redirects", "0"]).code(3).prints("more than 0 redirects");
 }
 
 #[test]
@@ -53,10 +53,10 @@ fn a_truncated_body_is_an_error_that_keeps_what_came() {
     });
     let ended = transfer(&[&web.url("/x"), "-n", "2", "--json"]).code(3);
     let run = ended.json();
-    let one = &transfers(&run)[0];
-    assert_eq!((&one["bytes"], &one["status"]), (&400.into(), &200.into()), "{one:#}");
-    assert!(one["times"]["first_byte_ns"].is_u64() && one["tcp"]["data_segments"].is_u64(), "{one:#}");
-    ended.says("cut short: 400 B of 1.00 kB came");
+    let first = &transfers(&run)[0];
+    assert_eq!((&first["bytes"], &first["status"]), (&400.into(), &200.into()), "{first:#}");
+    assert!(first["times"]["first_byte_ns"].is_u64() && first["tcp"]["data_segments"].is_u64(), "{first:#}");
+    ended.prints("cut short: 400 B of 1.00 kB came");
 }
 
 #[test]
@@ -67,11 +67,11 @@ fn a_stall_ends() {
     });
     let ended = transfer(&[&web.url("/x"), "--timeout", "300ms", "--json"]).code(3);
     assert_eq!(transfers(&ended.json())[0]["bytes"], 5);
-    ended.says("stalled: no byte moved for 300 ms").says("--timeout");
+    ended.prints("stalled: no byte moved for 300 ms").prints("--timeout");
     // Nor does it wait for ever for a server that takes nothing more.
     let deaf = Web::start(|_, _, stream| drop((std::thread::sleep(TIMEOUT / 30), stream.peer_addr())));
     let ended = transfer(&[&deaf.url("/x"), "--size", "200MB", "--timeout", "300ms"]).code(3);
-    ended.says("stalled");
+    ended.prints("stalled");
 }
 
 #[test]
@@ -100,12 +100,12 @@ fn an_early_refusal_of_an_upload_is_heard() {
         }
     });
     for _ in 0..2 {
-        transfer(&[&web.url("/x"), "--size", "300MB"]).code(3).says("HTTP 403 Forbidden").says("not you");
+        transfer(&[&web.url("/x"), "--size", "300MB"]).code(3).prints("HTTP 403 Forbidden").prints("not you");
     }
 }
 
 #[test]
-fn what_is_no_http_is_said() {
+fn what_is_no_http_is_reported() {
     let web = Web::start(|number, _, stream| match number {
         1 => drop(stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n")),
         2 => drop(stream.write_all(format!("HTTP/1.1 200 OK\r\nX: {}\r\n", "y".repeat(1 << 20)).as_bytes())),
@@ -118,7 +118,7 @@ fn what_is_no_http_is_said() {
 }
 
 #[test]
-fn a_transfer_that_is_stopped_before_its_first_result_says_so() {
+fn a_transfer_that_is_stopped_before_its_first_result_reports_it() {
     let (come, has_come) = std::sync::mpsc::channel();
     let web = Web::start(move |_, _, stream| {
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n").ok();
@@ -129,7 +129,7 @@ fn a_transfer_that_is_stopped_before_its_first_result_says_so() {
     let client = start(&["transfer", &web.url("/x")]);
     has_come.recv().expect("the client asks");
     client.signal("INT");
-    let ended = client.end().code(4).says("stopped before anything was measured");
+    let ended = client.end().code(4).prints("stopped before anything was measured");
     assert!(!ended.stderr.contains("broke"), "{}", ended.stderr);
 }
 

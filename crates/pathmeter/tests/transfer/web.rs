@@ -1,4 +1,4 @@
-//! Downloads, uploads and redirects as they should be, and what is said of them.
+//! Downloads, uploads and redirects as they should be, and what is reported of them.
 
 use super::common::{Http, Web, answer, measured, rows, transfer, transfers};
 use super::support::Scratch;
@@ -33,7 +33,7 @@ fn downloads_are_counted_and_timed_in_their_parts() {
     ends.dedup();
     assert_eq!(ends.len(), 3, "each has a connection of its own");
     assert_eq!(rows(&run)[0]["count"], 3);
-    http.server.stop().says("(http) down 3.00 MB");
+    http.server.stop().prints("(http) down 3.00 MB");
 }
 
 #[test]
@@ -49,11 +49,11 @@ fn uploads_of_made_bytes_and_of_files_arrive() {
     ];
     for (args, bytes) in cases {
         let run = measured(&[&[http.url("/up").as_str(), "-n", "1"], args].concat());
-        let one = &transfers(&run)[0];
-        assert_eq!((&one["status"], &one["bytes"]), (&200.into(), &bytes.into()), "{args:?}");
-        let sent = one["tcp"]["data_segments"].as_f64().unwrap()
-            * one["tcp"]["mean_payload_bytes"].as_f64().unwrap();
-        assert!(sent >= bytes as f64, "{one:#}");
+        let transfer = &transfers(&run)[0];
+        assert_eq!((&transfer["status"], &transfer["bytes"]), (&200.into(), &bytes.into()), "{args:?}");
+        let sent = transfer["tcp"]["data_segments"].as_f64().unwrap()
+            * transfer["tcp"]["mean_payload_bytes"].as_f64().unwrap();
+        assert!(sent >= bytes as f64, "{transfer:#}");
     }
     let log = http.server.stop().stderr;
     for reported in ["up 2.00 MB", "up 1.00 MB", "up 70.0 kB"] {
@@ -66,8 +66,8 @@ fn files_are_compared_with_the_first() {
     let http = Http::start(&[]);
     let run =
         measured(&[&http.url("/bytes/10k"), &http.url("/bytes/1M"), "--label", "small", "--label", "large"]);
-    let order: Vec<&str> = transfers(&run).iter().map(|one| one["label"].as_str().unwrap()).collect();
-    assert_eq!(order, ["small", "large"].repeat(6), "interleaved");
+    let labels: Vec<&str> = transfers(&run).iter().map(|one| one["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["small", "large"].repeat(6), "interleaved");
     assert_eq!(rows(&run)[0]["gain"], serde_json::Value::Null);
     let gain = &rows(&run)[1]["gain"];
     assert_eq!((gain["baseline"].as_str(), &gain["comparison"]["base"]["runs"]), (Some("small"), &6.into()));
@@ -87,7 +87,7 @@ fn files_are_compared_with_the_first() {
     transfer(&[&http.url("/bytes/10k"), "-n", "1", "--expect", "transfer.rate>=999Tbit/s"]).code(1);
     transfer(&[&http.url("/bytes/10k"), "-n", "1", "--expect", "transfer.speed>=9"])
         .code(2)
-        .says("transfer.rate");
+        .prints("transfer.rate");
 }
 
 #[test]
@@ -110,9 +110,9 @@ fn redirects_are_followed_and_shown() {
         answer(stream, status, &format!("Location: {location}\r\n"), "");
     });
     let run = measured(&[&web.url("/first"), "-n", "1"]);
-    let one = &transfers(&run)[0];
+    let first = &transfers(&run)[0];
     let led = serde_json::json!([web.url("/second"), http.url("/bytes/50000?…")]);
-    assert_eq!((&one["redirects"], &one["bytes"], &one["status"]), (&led, &50_000.into(), &200.into()));
+    assert_eq!((&first["redirects"], &first["bytes"], &first["status"]), (&led, &50_000.into(), &200.into()));
     assert!(!run.to_string().contains("secret=1"), "{run:#}");
     // Each transfer in a row of its own as it happens.
     let text = transfer(&[&web.url("/first"), "-n", "1"]).code(0).stderr;
@@ -157,15 +157,18 @@ fn the_socket_is_set_up_as_asked() {
     let http = Http::start(&[]);
     let url = http.url("/bytes/200k");
     let run = measured(&[&url, "-n", "1", "-M", "600", "--bind", "127.0.0.7", "--congestion", "reno"]);
-    let one = &transfers(&run)[0];
-    assert!(one["local"].as_str().unwrap().starts_with("127.0.0.7:"), "{one:#}");
-    assert!(one["tcp"]["mean_payload_bytes"].as_f64().unwrap() <= 588.0, "600 less the timestamps: {one:#}");
-    for (args, said) in [
+    let first = &transfers(&run)[0];
+    assert!(first["local"].as_str().unwrap().starts_with("127.0.0.7:"), "{first:#}");
+    assert!(
+        first["tcp"]["mean_payload_bytes"].as_f64().unwrap() <= 588.0,
+        "600 less the timestamps: {first:#}"
+    );
+    for (args, message) in [
         (&["--congestion", "nonsense"][..], "nonsense"),
         (&["--device", "nosuch0"], "nosuch0"),
         (&["--bind", "192.0.2.7"], "192.0.2.7"),
         (&["-6"], "no IPv6 address"),
     ] {
-        transfer(&[&[url.as_str()], args].concat()).code(2).says(said);
+        transfer(&[&[url.as_str()], args].concat()).code(2).prints(message);
     }
 }

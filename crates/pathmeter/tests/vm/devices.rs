@@ -61,7 +61,7 @@ fn a_wireguard_tunnel_carries_packets() {
 
 #[test]
 #[ignore = "a virtual machine runs it: a_machine_takes_orders_and_loads_what_its_network_needs"]
-fn the_network_emulator_does_as_told() {
+fn the_network_emulator_does_as_configured() {
     let cable = Cable::build().expect("this is root of a machine of its own");
     let [mut network, _] = cable.networks();
     let netem = Netem {

@@ -174,7 +174,7 @@ pub struct Expectation {
 pub enum Judgement {
     /// Measured as expected.
     Held,
-    /// Otherwise than expected; the exit code says so, too.
+    /// Otherwise than expected; the exit code reports it, too.
     Broken,
     /// Not to be judged: it was not measured, and need not have been.
     Open,

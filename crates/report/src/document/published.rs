@@ -2,7 +2,7 @@
 //! times as text, and the units of keys that do not name them.
 
 use super::{ErrorBody, json_value, line};
-use insight::figure::{Numbers, device_numbers, numbers, words};
+use insight::figure::{Numbers, device_numbers, numbers, printed_figures};
 use model::dut::DutReport;
 use model::event::Event;
 use model::plan::Plan;
@@ -72,7 +72,7 @@ impl<'a> Published<&'a Run> {
     pub fn of_run(run: &'a Run) -> Published<&'a Run> {
         let published = Published::new(run, run.started, run.finished);
         let mut figures = plain(numbers(run));
-        figures.extend(words(run).into_iter().map(|(name, word)| (name, Plain::Word(word))));
+        figures.extend(printed_figures(run).into_iter().map(|(name, word)| (name, Plain::Word(word))));
         Published { figures: Some(figures), units: Some(UNITS.into()), ..published }
     }
 

@@ -92,20 +92,20 @@ impl Style {
 
 /// The words of a text; a number and what it counts are one.
 fn with_units(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
+    let mut tokens: Vec<String> = Vec::new();
     // The thousands of a number are set apart by spaces that break no line.
     let breaks = |letter: char| letter.is_whitespace() && letter != '\u{a0}';
     let is_number = |word: &str| word.trim_start_matches('(').replace('\u{a0}', "").parse::<f64>().is_ok();
     for word in text.split(breaks).filter(|word| !word.is_empty()) {
-        match words.last_mut() {
+        match tokens.last_mut() {
             Some(number) if is_number(number) => {
                 number.push(' ');
                 number.push_str(word);
             }
-            _ => words.push(word.to_owned()),
+            _ => tokens.push(word.to_owned()),
         }
     }
-    words
+    tokens
 }
 
 const WIDEST_PROSE: usize = 100;

@@ -8,7 +8,7 @@ use model::run::Run;
 use model::stats::histogram::Histogram;
 use model::units::BitRate;
 
-/// Those of this document: of a run and of each of its ways where it has several, or of each row of a device's. Labs have none.
+/// Those of this document: of a run and of each of its paths where it has several, or of each row of a device's. Labs have none.
 #[must_use]
 pub fn headlines(measured: Measured<'_>) -> Vec<Headline> {
     match measured {
@@ -76,13 +76,13 @@ pub fn sample(measured: Measured<'_>) -> Sample {
 /// of the same path agree in no more.
 fn limits(measured: Measured<'_>) -> Vec<Fact> {
     let Measured::Run(run) = measured else { return Vec::new() };
-    let of = |direction: Direction| {
+    let limit_of = |direction: Direction| {
         let limit = tcp_limit(run, direction)?;
         let rate = limit.rate.filter(|_| limit.kind.is_of_the_path());
         let rate = rate.map(|rate| format!(" of {}", BitRate(two_digits(rate.0)))).unwrap_or_default();
         Some(Fact { name: format!("limit {direction}"), value: format!("{}{rate}", limit.kind) })
     };
-    Direction::BOTH.into_iter().filter_map(of).collect()
+    Direction::BOTH.into_iter().filter_map(limit_of).collect()
 }
 
 /// The limit of the run's TCP in a direction, or of the first of its tests that has one.

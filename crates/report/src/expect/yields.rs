@@ -15,7 +15,7 @@ pub struct Yields {
     pub sizes: bool,
     /// Round trips are timed.
     pub round_trips: bool,
-    /// Labels of the ways of a latency run.
+    /// Labels of the paths of a latency run.
     pub egress_paths: Vec<String>,
     /// Phases of a latency run under load; `None`: idle.
     pub phases: Vec<Option<Directions>>,
@@ -131,12 +131,12 @@ mod tests {
         for text in ["up.limit==shaper", "up.retransmits==0"] {
             assert!(refused(text, &udp).is_some(), "{text}");
         }
-        let said = refused("down.goodput>=1Mbit/s", &yields).expect("it is refused");
-        assert!(said.contains("measures TCP up only") && said.contains("--reverse"), "{said}");
+        let message = refused("down.goodput>=1Mbit/s", &yields).expect("it is refused");
+        assert!(message.contains("measures TCP up only") && message.contains("--reverse"), "{message}");
     }
 
     #[test]
-    fn ways_and_phases_must_be_there() {
+    fn paths_and_phases_must_be_there() {
         let yields = Yields {
             round_trips: true,
             egress_paths: vec!["direct".into()],

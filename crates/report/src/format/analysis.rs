@@ -30,7 +30,7 @@ impl Document for Analysis {
         blocks
     }
 
-    /// A row for each direction and way of each run.
+    /// A row for each direction and path of each run.
     fn csv(&self) -> Csv {
         csv::rows(self)
     }

@@ -122,19 +122,19 @@ impl Compared {
         if self.figures.is_empty() {
             return format!("{other} and {base} have no figure in common.");
         }
-        let mut said = Vec::new();
+        let mut sentences = Vec::new();
         if !worse.is_empty() {
-            said.push(format!("{other} is worse than {base} in {}", worse.join(", ")));
+            sentences.push(format!("{other} is worse than {base} in {}", worse.join(", ")));
         }
         if !better.is_empty() {
-            said.push(format!(
+            sentences.push(format!(
                 "{} {other} is better in {}",
-                if said.is_empty() { "" } else { "and" },
+                if sentences.is_empty() { "" } else { "and" },
                 better.join(", ")
             ));
         }
         let open = self.figures.len() - worse.len() - better.len() - same.len();
-        let rest = match (said.is_empty(), open) {
+        let rest = match (sentences.is_empty(), open) {
             (true, 0) => {
                 format!("{other} is the same as {base} in all {}.", count(same.len() as u64, "figure"))
             }
@@ -150,7 +150,7 @@ impl Compared {
                 more(&self.figures)
             ),
         };
-        (said.join(" ").trim().to_owned() + &rest).trim().to_owned()
+        (sentences.join(" ").trim().to_owned() + &rest).trim().to_owned()
     }
 }
 
@@ -203,7 +203,7 @@ fn names(runs: &[Sample]) -> Vec<String> {
     names
 }
 
-/// The round trips of every way of both.
+/// The round trips of every path of both.
 fn round_trips(base: &[Sample], other: &[Sample]) -> Vec<RoundTrips> {
     let (first, second) = (merged(base), merged(other));
     let of_both = |(egress, counted): &(String, Histogram)| {
@@ -283,7 +283,7 @@ impl Compared {
     }
 
     /// Every figure in the same unit: the medians of one set as shares of the other's. Those that have grown far are apart,
-    /// since nothing could be seen of the others beside them.
+    /// since nothing could be observed of the others beside them.
     fn charts(&self) -> Vec<Chart> {
         let rows = self.figures.iter().filter_map(share_row).take(MOST_BARS);
         let (far, near): (Vec<BarRow>, Vec<BarRow>) = rows.partition(|row| {
@@ -389,7 +389,7 @@ impl Document for Compared {
     }
 }
 
-/// A figure as shares of the first set's median; absent where that is no share.
+/// A figure as shares of the first set's median; absent where that is not a share.
 fn share_row(row: &Comparison) -> Option<BarRow> {
     let base = row.base.median.filter(|median| *median > 0.0)?;
     let share = |value: f64| 100.0 * value / base;
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_round_trip_is_worse_and_the_other_way_round_better() {
+    fn a_longer_round_trip_is_worse_and_a_shorter_one_better() {
         let (short, long) = (
             runs(&[1000, 1010, 1020, 990, 1005, 1015, 995], "6.1"),
             runs(&[1200, 1210, 1190, 1205, 1215, 1195, 1202], "6.2"),

@@ -68,7 +68,7 @@ pub(super) fn written(table: &Csv) -> String {
     String::from_utf8(bytes).expect("fields are text")
 }
 
-/// A field that a spreadsheet would take for a formula, and is no number, gets an apostrophe before it, which spreadsheets
+/// A field that a spreadsheet would take for a formula, and is not a number, gets an apostrophe before it, which spreadsheets
 /// take for text.
 fn guarded(field: &str) -> String {
     let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();

@@ -9,7 +9,7 @@ use crate::document::{
     Block, Chart, Conclusion, Csv, Document, Expectation, Head, Item, Judgement as Held, Published,
 };
 use crate::format::analysis::sections;
-use model::experiment::{Experiment, Row, RowFinding};
+use model::experiment::{Experiment, ExperimentRow, RowFinding};
 use model::finding::{Severity, Status};
 use model::stats::compare::Judgement;
 use model::units::count;
@@ -73,12 +73,12 @@ fn tests(report: &Experiment) -> Vec<&str> {
 
 /// How it was done.
 fn circumstances(report: &Experiment) -> String {
-    let order = if report.interleaved { "the rows took turns" } else { "one row after the other" };
+    let sequence = if report.interleaved { "the rows took turns" } else { "one row after the other" };
     let runs: usize = report.rows.iter().map(|row| row.counted().count()).sum();
     let host = report.host.as_ref().map(|host| format!("; {}, {}", host.version, host.kernel));
-    let asked = count(report.repetitions, "run");
+    let repetitions = count(report.repetitions, "run");
     let rows = count(report.rows.len() as u64, "row");
-    format!("{rows}, {asked} each, {order}; {runs} count{}", host.unwrap_or_default())
+    format!("{rows}, {repetitions} each, {sequence}; {runs} count{}", host.unwrap_or_default())
 }
 
 fn status(report: &Experiment) -> Status {
@@ -87,7 +87,7 @@ fn status(report: &Experiment) -> Status {
         () if report.is_void() => Status::Void,
         () if report.failed().next().is_some() => Status::Problem,
         () if report.is_broken() => Status::Broken,
-        () if is_worse || !report.findings.is_empty() || report.rows.iter().any(Row::is_empty) => {
+        () if is_worse || !report.findings.is_empty() || report.rows.iter().any(ExperimentRow::is_empty) => {
             Status::Degraded
         }
         () => Status::Ok,
@@ -95,35 +95,39 @@ fn status(report: &Experiment) -> Status {
 }
 
 fn conclusion(report: &Experiment) -> Block {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     if report.is_void() {
         let why = report.rows.iter().find_map(|row| row.reason.clone());
-        said.push(format!("Nothing could be measured: {}.", why.unwrap_or_else(|| "it was stopped".into())));
+        sentences
+            .push(format!("Nothing could be measured: {}.", why.unwrap_or_else(|| "it was stopped".into())));
     } else {
-        said.extend(empty(report));
-        let broken = report.rows.iter().filter(|row| row.is_broken() && !row.unavailable).map(Row::name);
+        sentences.extend(empty(report));
+        let broken =
+            report.rows.iter().filter(|row| row.is_broken() && !row.unavailable).map(ExperimentRow::name);
         let broken: Vec<String> = broken.collect();
         if !broken.is_empty() {
-            said.push(format!("Expectations were broken: {}.", broken.join("; ")));
+            sentences.push(format!("Expectations were broken: {}.", broken.join("; ")));
         }
-        said.extend(report.findings.iter().map(|finding| format!("{}: {}.", finding.test, finding.title)));
-        said.extend(changes(report));
-        if said.is_empty() {
-            said.push(nothing_stands_out(report));
+        sentences
+            .extend(report.findings.iter().map(|finding| format!("{}: {}.", finding.test, finding.title)));
+        sentences.extend(changes(report));
+        if sentences.is_empty() {
+            sentences.push(nothing_stands_out(report));
         }
     }
     Block::Conclusion(Conclusion {
         of: String::new(),
         status: status(report),
         answer: String::new(),
-        text: said.join(" "),
+        text: sentences.join(" "),
     })
 }
 
 /// Every row was measured, and none is surely other than what it is held against.
 fn nothing_stands_out(report: &Experiment) -> String {
-    let is_open =
-        |row: &&Row| matches!(row.judgement(), Some(Judgement::CannotTell { .. } | Judgement::TooFew { .. }));
+    let is_open = |row: &&ExperimentRow| {
+        matches!(row.judgement(), Some(Judgement::CannotTell { .. } | Judgement::TooFew { .. }))
+    };
     let open = report.rows.iter().filter(is_open).count() as u64;
     match (report.rows.len(), open) {
         (1, _) => "It was measured, and there is nothing to compare it with.".into(),
@@ -137,14 +141,15 @@ fn nothing_stands_out(report: &Experiment) -> String {
 
 /// Rows of which there is nothing.
 fn empty(report: &Experiment) -> Option<String> {
-    let names: Vec<String> = report.rows.iter().filter(|row| row.is_empty()).map(Row::name).collect();
+    let names: Vec<String> =
+        report.rows.iter().filter(|row| row.is_empty()).map(ExperimentRow::name).collect();
     (!names.is_empty()).then(|| format!("There is no result for {}.", names.join("; ")))
 }
 
 /// The differences that are certain, first the changes for the worse; of many rows the table has the rest.
 fn changes(report: &Experiment) -> Vec<String> {
-    let of = |word| report.rows.iter().filter_map(move |row| changed(row, word));
-    let mut all: Vec<String> = of(Judgement::Worse).chain(of(Judgement::Better)).collect();
+    let changed_to = |word| report.rows.iter().filter_map(move |row| changed(row, word));
+    let mut all: Vec<String> = changed_to(Judgement::Worse).chain(changed_to(Judgement::Better)).collect();
     let more = all.len().saturating_sub(MOST_CHANGES);
     all.truncate(MOST_CHANGES);
     all.extend((more > 0).then(|| format!("{} more.", count(more as u64, "difference"))));
@@ -152,7 +157,7 @@ fn changes(report: &Experiment) -> Vec<String> {
 }
 
 /// `b is worse than a: rtt.p50 +20.0 %, rtt.p99 +31.0 %.`
-fn changed(row: &Row, judgement: Judgement) -> Option<String> {
+fn changed(row: &ExperimentRow, judgement: Judgement) -> Option<String> {
     let changed = row.figures.iter().filter_map(|figure| {
         let comparison = figure.comparison.as_ref()?;
         let change = sections::shift(comparison)?;
@@ -165,7 +170,7 @@ fn changed(row: &Row, judgement: Judgement) -> Option<String> {
 }
 
 /// Why a row is as it is: what is missing, what was expected, what was found.
-fn reasons(row: &Row) -> Vec<Item> {
+fn reasons(row: &ExperimentRow) -> Vec<Item> {
     let name = row.name();
     let missing = row.reason.iter().map(|why| Item::from(format!("{name}: {why}")));
     let broken = row.expectations.iter().filter(|one| !one.held && !row.unavailable);
@@ -182,8 +187,8 @@ fn finding(name: &str, finding: &RowFinding, runs: u64) -> String {
     format!("{name}: {}{often}: {}", finding.id, finding.title)
 }
 
-fn expectations(row: &Row) -> Vec<Expectation> {
-    let one = |checked: &model::expectation::Checked| Expectation {
+fn expectations(row: &ExperimentRow) -> Vec<Expectation> {
+    let checked_expectation = |checked: &model::expectation::Checked| Expectation {
         of: format!("{}: {}", row.test, row.name()),
         what: checked.expectation.clone(),
         expected: String::new(),
@@ -194,7 +199,7 @@ fn expectations(row: &Row) -> Vec<Expectation> {
             (false, false) => Held::Broken,
         },
     };
-    row.expectations.iter().map(one).collect()
+    row.expectations.iter().map(checked_expectation).collect()
 }
 
 /// Differences that stand in the verdict.

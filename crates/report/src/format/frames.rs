@@ -67,9 +67,9 @@ pub(super) fn packets_limit(row: &FrameRow) -> Option<f64> {
 }
 
 fn over(rows: &[FrameRow], sizes: &[u32], protocol: Transport, value: Value) -> Vec<Option<f64>> {
-    let of =
+    let value_at =
         |size: &u32| rows.iter().find(|row| row.frame == *size && row.protocol == protocol).and_then(value);
-    sizes.iter().map(of).collect()
+    sizes.iter().map(value_at).collect()
 }
 
 fn protocols(rows: &[FrameRow]) -> Vec<Transport> {

@@ -145,8 +145,8 @@ fn narrower(found: &HopsResult) -> Vec<Vec<Block>> {
                 aside.insert(0, if *heading == "AS" { format!("AS {cell}") } else { cell });
             }
         }
-        let said = table.rows.iter().zip(&aside).filter(|(_, aside)| !aside.is_empty());
-        table.notes = said.map(|(row, aside)| format!("{}: {}", row[1], aside.join(", "))).collect();
+        let noted = table.rows.iter().zip(&aside).filter(|(_, aside)| !aside.is_empty());
+        table.notes = noted.map(|(row, aside)| format!("{}: {}", row[1], aside.join(", "))).collect();
         tables.push(vec![Block::Table(table.clone())]);
     }
     tables
@@ -163,7 +163,7 @@ fn loss(missing: Missing, counted: Counted) -> String {
     }
 }
 
-/// The flows, where there are several and they do not all go the same way.
+/// The flows, where there are several and they do not all take the same path.
 fn flows(found: &HopsResult) -> Option<Table> {
     let reached = found.flows.iter().any(|flow| flow.reached_at.is_some());
     if !reached || found.hops.iter().all(|hop| hop.routers.len() < 2) {
@@ -171,8 +171,8 @@ fn flows(found: &HopsResult) -> Option<Table> {
     }
     let flows: Vec<(usize, &HopFlow, &HopsResult)> =
         found.flows.iter().enumerate().map(|(at, flow)| (at, flow, found)).collect();
-    type Row<'a> = (usize, &'a HopFlow, &'a HopsResult);
-    let cells: [Cell<Row<'_>>; 4] = [
+    type FlowRow<'a> = (usize, &'a HopFlow, &'a HopsResult);
+    let cells: [Cell<FlowRow<'_>>; 4] = [
         Cell("Flow", true, |row| Some((row.0 + 1).to_string())),
         Cell("From", false, |row| row.1.flow.map(|flow| flow.from.to_string())),
         Cell("Hops", true, |row| row.1.reached_at.map(|ttl| ttl.to_string())),
@@ -194,7 +194,8 @@ fn legend(found: &HopsResult) -> Vec<String> {
     let lines = [
         has(Missing::OwnAnswers)
             .then(|| "limit: more is answered behind; the hop limits its own answers".to_owned()),
-        has(Missing::Unclear).then(|| "?: so few probes do not tell loss from a limit of answers".to_owned()),
+        has(Missing::Unclear)
+            .then(|| "?: so few probes do not distinguish loss from a limit of answers".to_owned()),
         hops().any(asymmetric).then(|| "N back: its answers took N hops back".to_owned()),
         echo.map(|echo| format!("echo requests to the far end: {} of {} answered", echo.answered, echo.sent)),
         found.back.as_ref().map(|_| {
@@ -203,7 +204,7 @@ fn legend(found: &HopsResult) -> Vec<String> {
         found.path_mtu.map(|mtu| format!("packets of {mtu} bytes reach the far end")),
         (found.unmatched > 0).then(|| {
             let count = count(found.unmatched, "answer");
-            format!("{count} quoted too little to tell which probe they are about; they count as missing")
+            format!("{count} quoted too little to know which probe they are about; they count as missing")
         }),
     ];
     lines.into_iter().flatten().collect()

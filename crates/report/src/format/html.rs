@@ -54,12 +54,12 @@ fn verdict(conclusion: &Conclusion) -> String {
         Status::Degraded => "warning",
         Status::Broken | Status::Problem | Status::Void => "problem",
     };
-    let of = match conclusion.of.as_str() {
+    let subject = match conclusion.of.as_str() {
         "" => String::new(),
-        of => format!("<strong>{}</strong>: ", code(of)),
+        subject => format!("<strong>{}</strong>: ", code(subject)),
     };
     format!(
-        "<p class=\"verdict {class}\"><strong class=\"mark\">{word}</strong> {of}{}</p>\n",
+        "<p class=\"verdict {class}\"><strong class=\"mark\">{word}</strong> {subject}{}</p>\n",
         code(&conclusion.text)
     )
 }
@@ -89,10 +89,10 @@ fn expectations(expected: &[Expectation]) -> String {
     )
 }
 
-type Said = fn(&Expectation) -> &str;
+type ColumnText = fn(&Expectation) -> &str;
 
-/// Columns of the expectations; one that says nothing is left out.
-const COLUMNS: [(&str, Said); 4] = [
+/// Columns of the expectations; one without a value is left out.
+const COLUMNS: [(&str, ColumnText); 4] = [
     ("Of", |one| &one.of),
     ("What", |one| &one.what),
     ("Expected", |one| &one.expected),

@@ -92,11 +92,11 @@ fn outcome(one: &Expectation) -> Outcome {
         "" => String::new(),
         expected => format!("expected {expected}, "),
     };
-    let said = format!("{expected}found {}", one.found);
+    let text = format!("{expected}found {}", one.found);
     match one.judgement {
         Judgement::Held => Outcome::Passed,
-        Judgement::Broken => Outcome::Failed(said),
-        Judgement::Open => Outcome::Skipped(format!("cannot be judged: {said}")),
+        Judgement::Broken => Outcome::Failed(text),
+        Judgement::Open => Outcome::Skipped(format!("cannot be judged: {text}")),
     }
 }
 
@@ -119,11 +119,11 @@ impl Case {
     fn xml(&self) -> String {
         let outcome = match &self.outcome {
             Outcome::Passed => String::new(),
-            Outcome::Failed(said) => {
-                format!("      <failure type=\"expectation\" message=\"{}\"/>\n", attribute(said))
+            Outcome::Failed(text) => {
+                format!("      <failure type=\"expectation\" message=\"{}\"/>\n", attribute(text))
             }
-            Outcome::Skipped(said) => format!("      <skipped message=\"{}\"/>\n", attribute(said)),
-            Outcome::Void(said) => format!("      <error type=\"void\" message=\"{}\"/>\n", attribute(said)),
+            Outcome::Skipped(text) => format!("      <skipped message=\"{}\"/>\n", attribute(text)),
+            Outcome::Void(text) => format!("      <error type=\"void\" message=\"{}\"/>\n", attribute(text)),
         };
         let output = match self.output.as_str() {
             "" => String::new(),

@@ -50,10 +50,10 @@ impl Document for LabReport {
     }
 
     fn expectations(&self) -> Vec<Expectation> {
-        let of = |variant: &Variant| -> Vec<Expectation> {
+        let expectations_of = |variant: &Variant| -> Vec<Expectation> {
             variant.expectations.iter().map(|one| expectation(variant, one)).collect()
         };
-        self.variants.iter().flat_map(of).collect()
+        self.variants.iter().flat_map(expectations_of).collect()
     }
 
     /// A row for each repetition.

@@ -16,7 +16,7 @@ impl Document for LineRate {
         tables.chain([Block::Sentences(remarks(self))]).collect()
     }
 
-    /// One row a packet size, numbers in base units: bytes, packets a second, bits a second.
+    /// One row per packet size, numbers in base units: bytes, packets per second, bits per second.
     fn csv(&self) -> Csv {
         if self.measured.is_empty() {
             return Csv::new(FORWARD_NAMES, self.rows.iter().map(forward_values));

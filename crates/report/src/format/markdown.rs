@@ -54,13 +54,13 @@ fn shown(block: &Block, level: usize) -> String {
         Block::Figures(table) => titled(&table.plain()),
         Block::Findings(found) => findings(found),
         Block::Conclusion(conclusion) => {
-            let of = if conclusion.of.is_empty() {
+            let subject = if conclusion.of.is_empty() {
                 String::new()
             } else {
                 format!("{}: ", escaped(&conclusion.of))
             };
-            let said = if conclusion.answer.is_empty() { &conclusion.text } else { &conclusion.answer };
-            format!("**{}** {of}{}\n", conclusion.word().0, escaped(said))
+            let shown = if conclusion.answer.is_empty() { &conclusion.text } else { &conclusion.answer };
+            format!("**{}** {subject}{}\n", conclusion.word().0, escaped(shown))
         }
         Block::Preformatted(text) => {
             // Longer than any that the text could end it with.

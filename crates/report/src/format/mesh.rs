@@ -42,14 +42,14 @@ impl Document for MeshReport {
 
     /// An expectation for every path: that it was measured.
     fn expectations(&self) -> Vec<Expectation> {
-        let one = |cell: &MeshCell| Expectation {
+        let expectation = |cell: &MeshCell| Expectation {
             of: cell.test.clone(),
             what: format!("{} is measured", cell.path()),
             expected: String::new(),
             found: cell.measured().map_or_else(|| cell_words(cell), |figure| figure.text.clone()),
             judgement: if cell.state == CellState::Done { Judgement::Held } else { Judgement::Broken },
         };
-        self.cells.iter().map(one).collect()
+        self.cells.iter().map(expectation).collect()
     }
 
     /// A row for each cell.
@@ -144,21 +144,21 @@ fn status(report: &MeshReport) -> Status {
 }
 
 fn conclusion(report: &MeshReport) -> Block {
-    let mut said: Vec<String> =
+    let mut sentences: Vec<String> =
         report.findings.iter().take(MOST_FINDINGS).map(|found| sentence(&found.title)).collect();
     let more = report.findings.len().saturating_sub(MOST_FINDINGS) as u64;
-    said.extend((more > 0).then(|| format!("{} more.", count(more, "finding"))));
-    said.extend(missing(report));
-    said.extend(older(report));
-    said.extend(groups(report).iter().map(range));
+    sentences.extend((more > 0).then(|| format!("{} more.", count(more, "finding"))));
+    sentences.extend(missing(report));
+    sentences.extend(older(report));
+    sentences.extend(groups(report).iter().map(range));
     if report.cells.is_empty() {
-        said.push("No path has a result yet.".into());
+        sentences.push("No path has a result yet.".into());
     }
     Block::Conclusion(Conclusion {
         of: String::new(),
         status: status(report),
         answer: String::new(),
-        text: said.join(" "),
+        text: sentences.join(" "),
     })
 }
 
@@ -225,8 +225,8 @@ fn sentence(text: &str) -> String {
 /// The paths that have no result to trust, with the reason; of many the first.
 fn not_measured(report: &MeshReport) -> Vec<String> {
     let without: Vec<&MeshCell> = report.cells.iter().filter(|cell| cell.state != CellState::Done).collect();
-    let one = |cell: &&MeshCell| format!("{} {}: {}", cell.test, cell.path(), cell_words(cell));
-    let mut lines: Vec<String> = without.iter().take(MOST_REASONS).map(one).collect();
+    let reason = |cell: &&MeshCell| format!("{} {}: {}", cell.test, cell.path(), cell_words(cell));
+    let mut lines: Vec<String> = without.iter().take(MOST_REASONS).map(reason).collect();
     let more = without.len().saturating_sub(MOST_REASONS) as u64;
     lines.extend((more > 0).then(|| format!("{} more: see `-v`", count(more, "path"))));
     lines

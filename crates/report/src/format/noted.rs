@@ -65,8 +65,8 @@ impl Document for Noted<'_> {
         self.document.entries()
     }
 
-    fn parts(&self) -> Vec<Part> {
-        let mut parts = self.document.parts();
+    fn parts(&self, detail: bool) -> Vec<Part> {
+        let mut parts = self.document.parts(detail);
         let note = self.note();
         if !note.is_empty() {
             parts.push(Part::gap());

@@ -1,6 +1,6 @@
 //! Prometheus' text format, for `/metrics` and for node_exporter's textfile collector.
 //!
-//! A figure that was not measured has no sample, and is never 0: `pathmeter_up` says whether the last run of a path could be
+//! A figure that was not measured has no sample, and is never 0: `pathmeter_up` states whether the last run of a path could be
 //! used. The time of that run is a sample of its own, `pathmeter_last_run_timestamp_seconds`, since the textfile collector
 //! takes none beside values.
 

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_grows_both_ways() {
+    fn a_range_grows_both_directions() {
         let mut ranges = Ranges { rounds: 3, unreachable: 1, figures: Vec::new() };
         for (value, text) in [(5.0, "5 ms"), (9.0, "9 ms"), (2.0, "2 ms")] {
             ranges.figure("rtt.p50".into(), (value, text.into()));

@@ -7,7 +7,7 @@ use model::plan::Direction;
 use model::sample::{IntervalSample, Role};
 use model::units::{BitRate, Bytes, Nanos, count, percent};
 
-/// The sums of a test under way.
+/// The sums of a running test.
 #[derive(Debug, Default)]
 pub struct Rolling {
     end: Nanos,
@@ -57,7 +57,7 @@ impl Rolling {
         self.egress_paths.iter_mut().zip(&sample.egress_paths).for_each(|(trips, egress)| trips.add(egress));
     }
 
-    /// A line for each direction or way; empty before the first interval.
+    /// A line for each direction or path; empty before the first interval.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let flows = [("up", &self.up), ("down", &self.down)];
@@ -122,7 +122,7 @@ impl Rates {
     }
 }
 
-/// The round trips of a way.
+/// The round trips of a path.
 #[derive(Debug, Default)]
 struct Trips {
     count: u64,

@@ -106,14 +106,14 @@ impl Document for RunDocument<'_> {
 }
 
 /// Expectations that were written on the command line. One of a figure that was not measured is broken, as the exit code
-/// says.
+/// states.
 pub(super) fn expectations(checked: &[Checked]) -> Vec<Expectation> {
-    let one = |checked: &Checked| Expectation {
+    let expectation = |checked: &Checked| Expectation {
         of: String::new(),
         what: checked.expectation.clone(),
         expected: String::new(),
         found: checked.measured.clone().unwrap_or_else(|| "not measured".into()),
         judgement: if checked.held { Judgement::Held } else { Judgement::Broken },
     };
-    checked.iter().map(one).collect()
+    checked.iter().map(expectation).collect()
 }

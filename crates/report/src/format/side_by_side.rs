@@ -30,8 +30,9 @@ impl SideBySide<'_> {
         let mut rows: Vec<(String, Vec<Option<f64>>)> = Vec::new();
         for figure in all.iter().flatten() {
             if rows.iter().all(|(name, _)| *name != figure.name) {
-                let of = |run: &Vec<Headline>| Some(run.iter().find(|own| own.name == figure.name)?.value);
-                rows.push((figure.name.clone(), all.iter().map(of).collect()));
+                let value_in =
+                    |run: &Vec<Headline>| Some(run.iter().find(|own| own.name == figure.name)?.value);
+                rows.push((figure.name.clone(), all.iter().map(value_in).collect()));
             }
         }
         rows

@@ -131,7 +131,7 @@ pub(super) fn markdown(columns: &[Column], rows: &[Vec<String>]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// Markdown says alignment with a colon in the rule: `|---:|`.
+/// Markdown states alignment with a colon in the rule: `|---:|`.
 fn aligned_rule(rule: &str, columns: &[Column]) -> String {
     let cells = rule.trim_matches('|').split('|').zip(columns);
     let cells: Vec<String> = cells
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_says_its_alignment_and_escapes_bars() {
+    fn markdown_states_its_alignment_and_escapes_bars() {
         let (columns, rows) = sample();
         let expected = "| Test    |          Up |\n|---------|------------:|\n| TCP     | 9.41 Gbit/s |\n| UDP\\|64 |    1 Mbit/s |\n";
         assert_eq!(markdown(&columns, &rows), expected);

@@ -31,7 +31,7 @@ impl Across {
         Across::names(title, names).at(values, |value| value)
     }
 
-    /// Sizes at the logarithms of their values; at equal distances when one is no number, as a mix of sizes.
+    /// Sizes at the logarithms of their values; at equal distances when one is not a number, as a mix of sizes.
     #[must_use]
     pub fn sizes(title: impl Into<String>, names: Vec<String>) -> Across {
         let values: Option<Vec<f64>> =

@@ -137,7 +137,7 @@ impl BarChart {
             let heights = line.iter().enumerate().map(|(index, panel)| {
                 let left = MARGIN + index as f64 * (width + GUTTER);
                 let logarithmic = self.logarithmic;
-                let place = Place { left, top: y, names, labels, width, axis: &axis, logarithmic };
+                let place = PanelLayout { left, top: y, names, labels, width, axis: &axis, logarithmic };
                 self.panel(&mut svg, panel, &place)
             });
             y += heights.fold(0.0, f64::max) + 26.0;
@@ -172,8 +172,8 @@ impl BarChart {
         112.0
     }
 
-    /// Draws a panel and says how high it is.
-    fn panel(&self, svg: &mut Svg, panel: &BarPanel, place: &Place<'_>) -> f64 {
+    /// Draws a panel and returns its height.
+    fn panel(&self, svg: &mut Svg, panel: &BarPanel, place: &PanelLayout<'_>) -> f64 {
         svg.text(place.left, place.top + 14.0, Text { size: 14.0, bold: true, ..Text::PLAIN }, &panel.title);
         let top = place.top + if panel.title.is_empty() { 0.0 } else { 26.0 };
         let row_height = BAR * self.series.len().max(1) as f64 + GAP;
@@ -194,7 +194,7 @@ impl BarChart {
         bottom + 20.0 - place.top
     }
 
-    fn row(&self, svg: &mut Svg, row: &BarRow, place: &Place<'_>, top: f64) {
+    fn row(&self, svg: &mut Svg, row: &BarRow, place: &PanelLayout<'_>, top: f64) {
         let middle = top + (BAR * self.series.len() as f64 + GAP) / 2.0;
         let style = Text { anchor: "end", ..Text::PLAIN };
         svg.text(place.left + place.names, middle + 4.0, style, &short(&row.name));
@@ -212,7 +212,15 @@ impl BarChart {
         }
     }
 
-    fn bar(&self, svg: &mut Svg, bar: &Bar, place: &Place<'_>, y: f64, colour: &'static str, title: &str) {
+    fn bar(
+        &self,
+        svg: &mut Svg,
+        bar: &Bar,
+        place: &PanelLayout<'_>,
+        y: f64,
+        colour: &'static str,
+        title: &str,
+    ) {
         let zero = place.x(0.0);
         svg.rect([zero, y + 0.5, place.x(bar.value) - zero, BAR - 1.0], colour, title);
         if let Some([low, high]) = bar.whisker {
@@ -256,8 +264,8 @@ impl Bar {
         [Some(labels.write(self.value)), ends, share].into_iter().flatten().collect()
     }
 
-    /// How much of what it could be it is. More than all of it is no share: the limit or the figure is wrong, which a finding
-    /// says.
+    /// How much of what it could be it is. More than all of it is not a share: the limit or the figure is wrong, which a finding
+    /// states.
     fn share(&self, is_reference: bool) -> Option<String> {
         let share = self.value / self.mark.filter(|mark| *mark > 0.0)?;
         Some(if share > OVER && !is_reference {
@@ -268,7 +276,7 @@ impl Bar {
     }
 
     /// Where a label so wide stands: behind the bar and its whisker, or behind the mark where that would cross it.
-    fn label_at(&self, place: &Place<'_>, width: f64) -> f64 {
+    fn label_at(&self, place: &PanelLayout<'_>, width: f64) -> f64 {
         let end = place.x(self.value.max(self.whisker.map_or(0.0, |[_, high]| high)));
         let mark = self.mark.map(|mark| place.x(mark)).filter(|x| (end..end + width + 10.0).contains(x));
         mark.unwrap_or(end) + 6.0
@@ -276,7 +284,7 @@ impl Bar {
 }
 
 /// Where a panel stands.
-struct Place<'a> {
+struct PanelLayout<'a> {
     left: f64,
     top: f64,
     /// Width of the names.
@@ -288,7 +296,7 @@ struct Place<'a> {
     logarithmic: bool,
 }
 
-impl Place<'_> {
+impl PanelLayout<'_> {
     /// Where a value is, from the left of the picture.
     fn x(&self, value: f64) -> f64 {
         let zero = self.left + self.names + 8.0;

@@ -155,7 +155,7 @@ impl LineChart {
             self.limits_of(panel).iter().map(|limit| room(&limit.label, LABEL_SIZE)).fold(0.0, f64::max);
         let space = width - NUMBERS;
         let behind = (labels + 2.0 * MARK - space * across.behind()).max(0.0);
-        let place = Place { left: left + NUMBERS, top, width: space - behind, axis, across };
+        let place = PanelLayout { left: left + NUMBERS, top, width: space - behind, axis, across };
         for (index, tick) in place.axis.ticks().enumerate() {
             let Some(y) = place.y(tick) else { continue };
             svg.line([place.left, y, left + width, y], if index == 0 { INK } else { GRID }, 1.0);
@@ -196,7 +196,7 @@ impl LineChart {
 
     /// The most that the lines could be: dashed, in the colour of the line, and named at the end. Those that are the same are
     /// drawn once.
-    fn limits(&self, svg: &mut Svg, panel: &LinePanel, place: &Place<'_>) {
+    fn limits(&self, svg: &mut Svg, panel: &LinePanel, place: &PanelLayout<'_>) {
         let limits = self.limits_of(panel);
         for limit in &limits {
             draw(svg, limit.values, place, Stroke { colour: limit.colour, width: THIN, dashed: true });
@@ -251,13 +251,13 @@ fn colour(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
 }
 
-/// Filled and open marks take turns, so that the lower of two in one place is seen.
+/// Filled and open marks take turns, so that the lower of two in one place is visible.
 fn is_open(index: usize) -> bool {
     index % 2 == 1
 }
 
 /// Where a panel's lines stand.
-struct Place<'a> {
+struct PanelLayout<'a> {
     left: f64,
     top: f64,
     width: f64,
@@ -265,7 +265,7 @@ struct Place<'a> {
     across: &'a Across,
 }
 
-impl Place<'_> {
+impl PanelLayout<'_> {
     fn x(&self, index: usize) -> f64 {
         self.left + self.width * self.across.place(index)
     }
@@ -275,8 +275,8 @@ impl Place<'_> {
     }
 }
 
-impl Place<'_> {
-    /// Two lines lie on one another for most of their way.
+impl PanelLayout<'_> {
+    /// Two lines lie on one another for most of their length.
     fn coincide(&self, one: &Line, other: &Line) -> bool {
         let pairs = one.values.iter().zip(&other.values);
         let apart = pairs.filter_map(|(one, other)| Some((self.y((*one)?)? - self.y((*other)?)?).abs()));
@@ -308,7 +308,7 @@ struct Stroke {
 
 /// Joins the values that are known; one that is not breaks the line. What is dashed has no marks, so that a value alone is a
 /// short stroke.
-fn draw(svg: &mut Svg, values: &[Option<f64>], place: &Place<'_>, stroke: Stroke) {
+fn draw(svg: &mut Svg, values: &[Option<f64>], place: &PanelLayout<'_>, stroke: Stroke) {
     let points: Vec<Option<(f64, f64)>> =
         values.iter().enumerate().map(|(index, value)| Some((place.x(index), place.y((*value)?)?))).collect();
     let Stroke { colour, width, dashed } = stroke;

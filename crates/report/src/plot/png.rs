@@ -125,7 +125,7 @@ fn colour(text: &str) -> Color {
     }
 }
 
-/// Lines from point to point; none where a coordinate is no number.
+/// Lines from point to point; none where a coordinate is not a number.
 fn polyline(points: &[(f64, f64)]) -> Option<Path> {
     let mut path = PathBuilder::new();
     for (index, (x, y)) in points.iter().enumerate() {

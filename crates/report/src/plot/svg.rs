@@ -155,7 +155,7 @@ impl Display for Shape {
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     pub(super) size: f64,
-    /// The line of it alone, so that one below it is seen.
+    /// The line of it alone, so that one below it is visible.
     pub(super) open: bool,
 }
 

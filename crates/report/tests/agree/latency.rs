@@ -6,7 +6,7 @@ use serde_json::Value;
 pub(super) fn check(found: &mut Found, run: &Value) {
     let egress_paths = items(run, "summary.ways");
     for egress in egress_paths {
-        let at = format!("way {}", egress["label"]);
+        let at = format!("path {}", egress["label"]);
         counts(found, &at, egress);
         rates(found, &at, egress);
         delays(found, &at, egress);
@@ -14,7 +14,7 @@ pub(super) fn check(found: &mut Found, run: &Value) {
     }
     if let [egress] = egress_paths {
         let same = run["summary"]["rtt_ns"] == egress["rtt_ns"];
-        found.that("the only way", same, || "its round trips are not the run's".into());
+        found.that("the only path", same, || "its round trips are not the run's".into());
     }
     intervals(found, run, egress_paths);
     loaded(found, run, egress_paths);
@@ -22,26 +22,26 @@ pub(super) fn check(found: &mut Found, run: &Value) {
 
 fn counts(found: &mut Found, at: &str, egress: &Value) {
     let counted = &egress["counted"];
-    let of = |name: &str| number(counted, name);
-    if let (Some(asked), Some(received), Some(lost)) = (of("asked"), of("received"), of("lost")) {
+    let figure = |name: &str| number(counted, name);
+    if let (Some(asked), Some(received), Some(lost)) = (figure("asked"), figure("received"), figure("lost")) {
         found.same(at, "received and lost of those asked", Some(received + lost), Some(asked), 0.0);
     }
-    found.at_most(at, "asked and sent", of("asked"), of("sent"));
+    found.at_most(at, "asked and sent", figure("asked"), figure("sent"));
     // Those of the warm-up came too, and are in no figure.
     let warm_up = number(egress, "warm_up_count");
     let all = number(egress, "rtt_ns.count").zip(warm_up).map(|(count, warm_up)| count + warm_up);
-    found.same(at, "round trips and replies", all, of("received"), 0.0);
-    let egress_paths = of("lost_up").zip(of("lost_down")).map(|(up, down)| up + down);
+    found.same(at, "round trips and replies", all, figure("received"), 0.0);
+    let egress_paths = figure("lost_up").zip(figure("lost_down")).map(|(up, down)| up + down);
     found.same(
         at,
         "lost up and down",
-        of("lost").filter(|_| of("far_received").is_none()),
+        figure("lost").filter(|_| figure("far_received").is_none()),
         egress_paths,
         0.0,
     );
-    found.at_most(at, "late and lost", of("late"), of("lost"));
-    found.at_most(at, "reordered and received", of("reordered"), of("received"));
-    found.at_most(at, "received by the far end and sent", of("far_received"), of("sent"));
+    found.at_most(at, "late and lost", figure("late"), figure("lost"));
+    found.at_most(at, "reordered and received", figure("reordered"), figure("received"));
+    found.at_most(at, "received by the far end and sent", figure("far_received"), figure("sent"));
 }
 
 fn rates(found: &mut Found, at: &str, egress: &Value) {
@@ -118,7 +118,7 @@ fn intervals(found: &mut Found, run: &Value, egress_paths: &[Value]) {
     let samples: Vec<&Value> = samples.collect();
     for (index, egress) in egress_paths.iter().enumerate() {
         let rows: Vec<Value> = samples.iter().map(|sample| sample["ways"][index].clone()).collect();
-        let at = format!("intervals of way {}", egress["label"]);
+        let at = format!("intervals of path {}", egress["label"]);
         found.at_most(&at, "sent and in all", sum(&rows, "sent"), number(egress, "counted.sent"));
         found.at_most(&at, "lost and in all", sum(&rows, "lost"), number(egress, "counted.lost"));
         for row in &rows {
@@ -140,7 +140,7 @@ fn loaded(found: &mut Found, run: &Value, egress_paths: &[Value]) {
     if let (Some(idle), [egress]) = (idle, egress_paths) {
         let all = get(egress, "rtt_ns");
         if idle["rtt_ns"]["count"] == all["count"] {
-            found.that("idle phase", idle["rtt_ns"] == *all, || "differs from the way's round trips".into());
+            found.that("idle phase", idle["rtt_ns"] == *all, || "differs from the path's round trips".into());
         }
         found.at_most("idle phase", "sent and in all", number(idle, "sent"), number(egress, "counted.sent"));
     }

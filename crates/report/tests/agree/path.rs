@@ -13,7 +13,7 @@ pub(super) fn check(found: &mut Found, run: &Value) {
             sizes(found, &at, one_way);
             black_hole(found, &at, one_way);
             fragments(found, &at, one_way);
-            // A SYN that is changed on its way limits the segments that go the other way.
+            // A SYN that is changed on the path limits the segments that go in the opposite direction.
             segments(found, &at, one_way, &path[back]);
             probes += sum(items(one_way, "sizes"), "sent").unwrap_or_default();
             probes += sum(items(one_way, "fragments.tests"), "sent").unwrap_or_default();
@@ -62,11 +62,11 @@ fn fragments(found: &mut Found, at: &str, direction: &Value) {
     for test in items(direction, "fragments.tests") {
         found.at_most(at, "datagrams received and sent", number(test, "received"), number(test, "sent"));
         let pieces = number(test, "sent").zip(number(test, "pieces")).map(|(sent, pieces)| sent * pieces);
-        let cut_on_the_way = test["shape"] == "may_be_cut";
+        let cut_on_the_path = test["shape"] == "may_be_cut";
         found.at_most(
             at,
             "pieces received and sent",
-            number(test, "pieces_received").filter(|_| !cut_on_the_way),
+            number(test, "pieces_received").filter(|_| !cut_on_the_path),
             pieces,
         );
         found.at_most(

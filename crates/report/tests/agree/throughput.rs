@@ -180,8 +180,8 @@ fn frames(found: &mut Found, run: &Value) {
         let at = format!("frames of {} {}", row["frame"], row["protocol"]);
         let pps = number(row, "packets_per_second");
         let goodput = pps.zip(number(row, "payload")).map(|(packets, payload)| packets * payload * 8.0);
-        let one = number(row, "payload").map_or(0.0, |payload| payload * 8.0);
-        found.same(&at, "goodput of packets and payload", number(row, "goodput_bps"), goodput, one);
+        let packet_bits = number(row, "payload").map_or(0.0, |payload| payload * 8.0);
+        found.same(&at, "goodput of packets and payload", number(row, "goodput_bps"), goodput, packet_bits);
         let share = pps.zip(number(row, "line_rate_pps")).map(|(packets, line)| packets / line);
         // Packets of another payload than the one that fills the frame take another share.
         if row["notes"].as_array().is_none_or(Vec::is_empty) {

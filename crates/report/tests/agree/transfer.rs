@@ -5,7 +5,7 @@ use serde_json::Value;
 
 pub(super) fn check(found: &mut Found, run: &Value) {
     let transfers = items(run, "summary.transfer.transfers");
-    transfers.iter().for_each(|transfer| one(found, transfer));
+    transfers.iter().for_each(|transfer| check_transfer(found, transfer));
     for row in items(run, "summary.transfer.rows") {
         let at = format!("row {}", row["label"]);
         let own: Vec<&Value> = transfers
@@ -39,7 +39,7 @@ pub(super) fn check(found: &mut Found, run: &Value) {
     capture(found, get(run, "summary.packets"));
 }
 
-fn one(found: &mut Found, transfer: &Value) {
+fn check_transfer(found: &mut Found, transfer: &Value) {
     let at = format!("transfer {} {}", transfer["label"], transfer["repetition"]);
     let steps = ["dns_ns", "connect_ns", "tls_ns", "first_byte_ns"];
     let steps: f64 = steps.iter().filter_map(|name| number(&transfer["times"], name)).sum();
@@ -81,7 +81,7 @@ fn capture(found: &mut Found, packets: &Value) {
         number(packets, "up.packets").zip(number(packets, "down.packets")).map(|(up, down)| up + down);
     found.at_most(
         "capture",
-        "packets written and seen",
+        "packets written and captured",
         written,
         observed.filter(|observed| *observed > 0.0),
     );

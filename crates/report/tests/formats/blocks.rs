@@ -52,15 +52,15 @@ impl Document for Everything {
     }
 
     fn expectations(&self) -> Vec<Expectation> {
-        let one = |what: &str, judgement| Expectation {
+        let expectation = |what: &str, judgement| Expectation {
             of: "a device".into(),
             what: what.into(),
             expected: "1".into(),
             found: "2".into(),
             judgement,
         };
-        let of = [("one", Judgement::Held), ("other", Judgement::Broken), ("third", Judgement::Open)];
-        of.map(|(what, judgement)| one(what, judgement)).into()
+        let judgements = [("one", Judgement::Held), ("other", Judgement::Broken), ("third", Judgement::Open)];
+        judgements.map(|(what, judgement)| expectation(what, judgement)).into()
     }
 
     fn csv(&self) -> Csv {

@@ -171,7 +171,7 @@ fn what_is_no_screen_shows_the_light_colours() {
 }
 
 #[test]
-fn a_footer_says_once_what_was_done() {
+fn a_footer_states_once_what_was_done() {
     for (name, run) in super::all() {
         let text = RunDocument::from_run(&run).provenance();
         let done = text.split_once(": ").map_or(text.as_str(), |(_, done)| done);

@@ -3,8 +3,8 @@
 use super::written;
 use model::expectation::Checked;
 use model::experiment::{
-    Experiment, MatrixFinding, OUTLINE_SCHEMA, Outline, OutlinePath, OutlineRow, Row, RowFigure, RowFinding,
-    RowRun, SCHEMA, Setting, Sites,
+    Experiment, ExperimentRow, MatrixFinding, OUTLINE_SCHEMA, Outline, OutlinePath, OutlineRow, RowFigure,
+    RowFinding, RowRun, SCHEMA, Setting, Sites,
 };
 use model::finding::{Severity, Status};
 use model::history::Headline;
@@ -17,7 +17,7 @@ use pathmeter_report::expect::printed;
 use pathmeter_report::format::FORMATS;
 
 /// Six round trips of each path, one path that is far slower, one that cannot run here and one that does not answer.
-fn five_ways() -> Experiment {
+fn five_paths() -> Experiment {
     let base = around(50_000.0);
     let slow = around(540_000.0);
     let mut firewall = compared(row("firewall", &slow), &base, "snat");
@@ -29,7 +29,7 @@ fn five_ways() -> Experiment {
         advice: String::new(),
         runs: 2,
     }];
-    let tunnel = Row {
+    let tunnel = ExperimentRow {
         reason: Some("not on this host: needs wireguard (CONFIG_WIREGUARD)".into()),
         unavailable: true,
         runs: Vec::new(),
@@ -38,7 +38,7 @@ fn five_ways() -> Experiment {
         ..row("tunnel", &base)
     };
     let refused = "127.0.0.1:9: connection refused; given up after 3 failures one after the other";
-    let closed = Row {
+    let closed = ExperimentRow {
         reason: Some(refused.into()),
         runs: vec![RowRun {
             round: 1,
@@ -53,9 +53,9 @@ fn five_ways() -> Experiment {
     let public = compared(row("public", &around(50_100.0)), &base, "snat");
     Experiment {
         schema: SCHEMA.into(),
-        name: "five-ways".into(),
-        title: "Round trips over five ways out".into(),
-        labels: vec!["five-ways".into()],
+        name: "five-paths".into(),
+        title: "Round trips over five egress paths".into(),
+        labels: vec!["five-paths".into()],
         started: Some(WallTime(1_790_000_000_000_000_000)),
         finished: Some(WallTime(1_790_000_300_000_000_000)),
         host: None,
@@ -69,22 +69,22 @@ fn five_ways() -> Experiment {
 
 /// Rates at two MTUs.
 fn two_mtus() -> Experiment {
-    let of = |mtu: &str, rate: f64| {
+    let row_of = |mtu: &str, rate: f64| {
         let runs =
             (0..6).map(|step| run("transfer.rate", step, rate * (1.0 + f64::from(step) / 500.0))).collect();
         let settings = vec![Setting { name: "mtu".into(), value: mtu.into() }];
-        with_figures(Row {
+        with_figures(ExperimentRow {
             path: "storage".into(),
             test: "download".into(),
             settings,
             runs,
-            ..Row::default()
+            ..ExperimentRow::default()
         })
     };
-    let (small, large) = (of("1280", 180e6), of("2000", 190e6));
+    let (small, large) = (row_of("1280", 180e6), row_of("2000", 190e6));
     let base: Vec<f64> = values(&small);
     let large = compared_by(large, &base, "storage, mtu 1280", true);
-    Experiment { rows: vec![small, large], notes: Vec::new(), interleaved: false, ..five_ways() }
+    Experiment { rows: vec![small, large], notes: Vec::new(), interleaved: false, ..five_paths() }
 }
 
 fn around(middle: f64) -> Vec<f64> {
@@ -105,30 +105,36 @@ fn run(figure: &str, step: u32, value: f64) -> RowRun {
     }
 }
 
-fn row(path: &str, times: &[f64]) -> Row {
+fn row(path: &str, times: &[f64]) -> ExperimentRow {
     let runs = times.iter().enumerate().map(|(step, time)| run("rtt.p50", step as u32, *time)).collect();
     let mut all = Histogram::default();
     times.iter().for_each(|time| all.record(*time as u64));
     let round_trips = all.distribution();
-    with_figures(Row { path: path.into(), test: "TCP ping-pong".into(), runs, round_trips, ..Row::default() })
+    with_figures(ExperimentRow {
+        path: path.into(),
+        test: "TCP ping-pong".into(),
+        runs,
+        round_trips,
+        ..ExperimentRow::default()
+    })
 }
 
-fn values(row: &Row) -> Vec<f64> {
+fn values(row: &ExperimentRow) -> Vec<f64> {
     row.counted().map(|run| run.figures[0].value).collect()
 }
 
-fn with_figures(row: Row) -> Row {
+fn with_figures(row: ExperimentRow) -> ExperimentRow {
     let name = row.runs[0].figures[0].name.clone();
     let runs = Group::from_values(&values(&row));
     let text = printed(&name, runs.median.expect("there are runs"));
-    Row { figures: vec![RowFigure { name, runs, text, comparison: None }], ..row }
+    ExperimentRow { figures: vec![RowFigure { name, runs, text, comparison: None }], ..row }
 }
 
-fn compared(row: Row, base: &[f64], against: &str) -> Row {
+fn compared(row: ExperimentRow, base: &[f64], against: &str) -> ExperimentRow {
     compared_by(row, base, against, false)
 }
 
-fn compared_by(mut row: Row, base: &[f64], against: &str, higher_is_better: bool) -> Row {
+fn compared_by(mut row: ExperimentRow, base: &[f64], against: &str, higher_is_better: bool) -> ExperimentRow {
     let other = values(&row);
     let case = Case { name: &row.figures[0].name, base, other: &other, rules: Rules::new(higher_is_better) };
     let comparison = table(&[case]).expect("times and rates").remove(0);
@@ -143,29 +149,29 @@ fn checked(expectation: &str, measured: Option<&str>, held: bool) -> Checked {
 
 /// Three sites, everything into one of them slow, one direction not measured.
 fn sites() -> Experiment {
-    let of = |source: &str, target: &str, time: f64| {
+    let row_of = |source: &str, target: &str, time: f64| {
         let sites = Some(Sites { source: source.into(), target: target.into(), family: None });
-        Row { sites, ..row(&format!("{source}-{target}"), &around(time)) }
+        ExperimentRow { sites, ..row(&format!("{source}-{target}"), &around(time)) }
     };
-    let closed = Row {
+    let closed = ExperimentRow {
         figures: Vec::new(),
         runs: Vec::new(),
         round_trips: None,
         reason: Some("nothing listens".into()),
-        ..of("C", "A", 1e6)
+        ..row_of("C", "A", 1e6)
     };
     let title = "everything into C is slow: A, B with it are 2 times worse or more than the same sites are with others";
     let rows = vec![
-        of("A", "B", 1e6),
-        of("A", "C", 9e6),
-        of("B", "A", 1e6),
-        of("B", "C", 9e6),
+        row_of("A", "B", 1e6),
+        row_of("A", "C", 9e6),
+        row_of("B", "A", 1e6),
+        row_of("B", "C", 9e6),
         closed,
-        of("C", "B", 1e6),
+        row_of("C", "B", 1e6),
     ];
     let findings =
         vec![MatrixFinding { id: "site-slow-in".into(), test: "TCP ping-pong".into(), title: title.into() }];
-    Experiment { rows, findings, notes: Vec::new(), title: "Three sites".into(), ..five_ways() }
+    Experiment { rows, findings, notes: Vec::new(), title: "Three sites".into(), ..five_paths() }
 }
 
 fn outline() -> Outline {
@@ -211,9 +217,9 @@ fn outline() -> Outline {
 
 #[test]
 fn every_format_of_every_plan() {
-    let (directions, mtus, sites, outline) = (five_ways(), two_mtus(), sites(), outline());
+    let (directions, mtus, sites, outline) = (five_paths(), two_mtus(), sites(), outline());
     let all: [(&str, &dyn Document); 4] = [
-        ("plan-ways", &directions),
+        ("plan-paths", &directions),
         ("plan-sites", &sites),
         ("plan-mtus", &mtus),
         ("plan-outline", &outline),
@@ -225,7 +231,7 @@ fn every_format_of_every_plan() {
             // The rows are the same in every format of JSON, and a page has its drawings in it.
             if ["text", "markdown", "csv", "junit", "json"].contains(&format.name)
                 && (!["json", "csv", "junit"].contains(&format.name)
-                    || ["plan-ways", "plan-outline"].contains(&name))
+                    || ["plan-paths", "plan-outline"].contains(&name))
             {
                 insta::assert_snapshot!(format!("{name}.{}", format.name), text);
             }
@@ -236,6 +242,6 @@ fn every_format_of_every_plan() {
 
 #[test]
 fn a_document_comes_back() {
-    let directions = five_ways();
+    let directions = five_paths();
     assert_eq!(serde_json::from_str::<Experiment>(&directions.json()).expect("its own JSON"), directions);
 }

@@ -18,7 +18,7 @@ pub(super) fn all() -> Vec<(&'static str, Run)> {
     vec![("frames_sweep", sweep()), ("frames_tunnel", tunnel()), ("frames_impossible", impossible())]
 }
 
-fn asked(frame: u64, protocol: Transport) -> FrameAsked {
+fn requested(frame: u64, protocol: Transport) -> FrameAsked {
     let (network, direction, encaps) = (Network::V4, Direction::Up, Encaps::NONE);
     FrameAsked { frame: Bytes(frame), network, protocol, direction, encaps }
 }
@@ -52,7 +52,7 @@ fn second(asked: &FrameAsked, packets: u64, lost: u64) -> Run {
             (TestSpec { mss: Some(mss), ..test }, segments(tcp_sent(stream, up, bytes, 0)), received)
         }
     };
-    runs::of(Throughput::new(test, vec![vec![sent]], vec![vec![received]]).with(|test| {
+    runs::run_of_test(Throughput::new(test, vec![vec![sent]], vec![vec![received]]).with(|test| {
         let busy = CpuUse { busiest_thread: 0.97, threads: vec![0.97], busiest_cpu: 0.98, ..cpu(0.99) };
         test.local_end.cpu = busy;
         test.peer_mut().cpu = CpuUse { busiest_cpu: 0.5, ..cpu(0.45) };
@@ -60,28 +60,28 @@ fn second(asked: &FrameAsked, packets: u64, lost: u64) -> Run {
 }
 
 fn row(frame: u64, protocol: Transport, packets: u64, lost: u64) -> FrameRow {
-    let asked = asked(frame, protocol);
-    measured(&asked, &second(&asked, packets, lost), Some(LINK), None)
+    let frame_request = requested(frame, protocol);
+    measured(&frame_request, &second(&frame_request, packets, lost), Some(LINK), None)
 }
 
 /// Super-packets of up to 64 KiB passed the interface, 148 of the packets in each.
 fn with_super_packets() -> FrameRow {
-    let asked = asked(512, Transport::Tcp);
+    let frame_request = requested(512, Transport::Tcp);
     let device = Some(("eth0".to_owned(), 4_200_000_u64.div_ceil(148)));
-    measured(&asked, &second(&asked, 4_200_000, 0), Some(LINK), device)
+    measured(&frame_request, &second(&frame_request, 4_200_000, 0), Some(LINK), device)
 }
 
 /// Three pairs at once fill the link.
 fn of_pairs() -> FrameRow {
-    let asked = asked(1518, Transport::Tcp);
-    let tests = vec![second(&asked, 677_287, 0); 3];
+    let frame_request = requested(1518, Transport::Tcp);
+    let tests = vec![second(&frame_request, 677_287, 0); 3];
     let pairs = sum_pairs(3, &tests.iter().collect::<Vec<_>>(), Vec::new(), Some(LINK));
-    measured(&asked, &run_of_pairs("00000000000000f0", &[], tests, pairs), Some(LINK), None)
+    measured(&frame_request, &run_of_pairs("00000000000000f0", &[], tests, pairs), Some(LINK), None)
 }
 
 fn refused(frame: u64, protocol: Transport) -> FrameRow {
-    let asked = asked(frame, protocol);
-    FrameRow { skipped: asked.setting(1500).err(), ..asked.row() }
+    let frame_request = requested(frame, protocol);
+    FrameRow { skipped: frame_request.setting(1500).err(), ..frame_request.row() }
 }
 
 pub(super) fn sweep() -> Run {
@@ -100,7 +100,8 @@ pub(super) fn sweep() -> Run {
 
 /// A sweep that keeps its tests.
 pub(super) fn with_tests() -> Run {
-    let frames = [asked(512, Transport::Tcp), asked(64, Transport::Udp), asked(1518, Transport::Udp)];
+    let frames =
+        [requested(512, Transport::Tcp), requested(64, Transport::Udp), requested(1518, Transport::Udp)];
     let tests: Vec<Run> = frames.iter().map(|asked| second(asked, 100_000, 0)).collect();
     let rows = frames.iter().zip(&tests).map(|(asked, test)| measured(asked, test, Some(LINK), None));
     let rows = std::iter::once(refused(64, Transport::Tcp)).chain(rows).collect();
@@ -111,8 +112,8 @@ fn tunnel() -> Run {
     let warning = Event::Warning(Warning::new("link-unknown", "The speed of the link is not known."));
     let rows = [(64, 900_000), (1478, 400_000)].map(|(frame, packets)| {
         let encaps = "ipip6".parse().expect("it is known");
-        let asked = FrameAsked { encaps, ..asked(frame, Transport::Udp) };
-        measured(&asked, &second(&asked, packets, 0), None, None)
+        let frame_request = FrameAsked { encaps, ..requested(frame, Transport::Udp) };
+        measured(&frame_request, &second(&frame_request, packets, 0), None, None)
     });
     run_of_frames("00000000000000f2", &[warning], Vec::new(), rows.into())
 }

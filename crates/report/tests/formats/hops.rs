@@ -18,11 +18,11 @@ use std::net::IpAddr;
 
 /// Every run about hops, by the name of its snapshots.
 pub(crate) fn all() -> Vec<(&'static str, Run)> {
-    vec![("hops", busy()), ("hops_circle", circle()), ("hops_back", both_ways())]
+    vec![("hops", busy()), ("hops_circle", circle()), ("hops_back", both_directions())]
 }
 
-/// A clean way there, and one back that loses every fourth packet behind its first hop.
-fn both_ways() -> Run {
+/// A clean forward path, and a return path that loses every fourth packet behind its first hop.
+fn both_directions() -> Run {
     let far = IpAddr::from([198, 51, 100, 2]);
     let mut found = trace(HopProtocol::Icmp, 20, |ttl, _| {
         let from = if ttl >= 2 { far } else { [192, 0, 2, 10].into() };

@@ -159,9 +159,9 @@ impl Topology {
         let payload = mtu - family.header() as u32 - headers;
         series.packet = Packet::new(family, transport, encaps, payload);
         let rate = self.mbits * 1e6 * share * slower * back;
-        let one =
+        let repetition =
             |(index, factor): (usize, &f64)| self.repetition((test, egress), index, rate * factor, payload);
-        series.runs = [0.98, 1.0, 1.02, 0.99, 1.01].iter().enumerate().map(one).collect();
+        series.runs = [0.98, 1.0, 1.02, 0.99, 1.01].iter().enumerate().map(repetition).collect();
         series
     }
 

@@ -5,9 +5,9 @@ use insight::run_of_events;
 use model::event::{Event, Finished, Outcome};
 use model::host::Host;
 use model::latency::{
-    Cause, ClockNote, Counted, EgressEnds, EgressPath, EgressResult, EgressSample, Floor, HostNoise,
-    LatencyMode, LatencyPlan, LatencyProtocol, LatencyResult, LatencySample, LatencyStarted, Load, LoadPhase,
-    LoadPoint, LoadResult, OneWayDelays, Outlier, SocketSetup, WaitMode, WireTimes,
+    Cause, ClockNote, Counted, EgressEnds, EgressPath, EgressResult, EgressSample, HostNoise, LatencyMode,
+    LatencyPlan, LatencyProtocol, LatencyResult, LatencySample, LatencyStarted, Load, LoadPhase, LoadPoint,
+    LoadResult, OneWayDelays, Outlier, SocketSetup, ToolBaseline, WaitMode, WireTimes,
 };
 use model::plan::{Directions, End, Target, Transport};
 use model::run::Run;
@@ -24,9 +24,9 @@ use std::net::SocketAddr;
 pub(crate) fn all() -> Vec<(&'static str, Run)> {
     vec![
         ("latency_lan", lan()),
-        ("latency_five_ways", five_ways()),
+        ("latency_five_paths", five_paths()),
         ("latency_fixed_rate", fixed_rate()),
-        ("latency_silent_way", silent_way()),
+        ("latency_silent_path", silent_path()),
         ("latency_one_way", one_way()),
         ("latency_loaded", loaded()),
         ("latency_failed", failed()),
@@ -37,8 +37,8 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
 fn lan() -> Run {
     let histogram = body(20_000, &[(400_000, 3), (5_200_000, 1)]);
     let mut far = egress_result("far.example", &histogram);
-    far.mad = Some(Nanos(600));
-    far.iqr = Some(Nanos(1_300));
+    far.mad = Some(Nanos::from_nanos(600));
+    far.iqr = Some(Nanos::from_nanos(1_300));
     far.percentiles = percentiles(&histogram, &[50.0, 90.0, 99.0, 99.9, 99.99]);
     far.mean = Some(MeanInterval {
         mean: histogram.mean().expect("there are values"),
@@ -57,7 +57,7 @@ fn lan() -> Run {
     far.one_way = Some(OneWayDelays {
         up: Some(times(9, 14, 60)),
         down: Some(times(11, 15, 80)),
-        error: Nanos(2_500),
+        error: Nanos::from_nanos(2_500),
         note: ClockNote::Trusted,
     });
     far.outliers = vec![
@@ -70,7 +70,7 @@ fn lan() -> Run {
     // Those of the warm-up are counted, and are in no figure.
     let sent = histogram.count() + far.warm_up_count + 1;
     far.counted = Counted { sent, asked: sent, received: sent - 1, lost: 1, strays: 2, ..Counted::default() };
-    let floor = Floor { rtt: times(12, 16, 200), wait: WaitMode::Spin };
+    let floor = ToolBaseline { rtt: times(12, 16, 200), wait: WaitMode::Spin };
     far.ends.far_wait = Some(WaitMode::Block);
     let noise = HostNoise {
         hiccups: 2,
@@ -92,8 +92,8 @@ fn lan() -> Run {
     )
 }
 
-/// The fixtures' five ways: what SockPerf printed, `sockperf-tcp-350-*.txt`.
-fn five_ways() -> Run {
+/// The fixtures' five paths: what SockPerf printed, `sockperf-tcp-350-*.txt`.
+fn five_paths() -> Run {
     let egress_paths: Vec<EgressResult> = FIXTURES.iter().map(|row| fixture(row)).collect();
     let plan = plan(&egress_paths.iter().collect::<Vec<_>>(), Transport::Tcp, 350, 101);
     let rows: Vec<_> = egress_paths.iter().map(|egress| (3, egress.rtt.and_then(first_three), 0)).collect();
@@ -121,8 +121,12 @@ fn fixed_rate() -> Run {
         ..far.counted
     };
     far.sent_rate = PacketRate(33);
-    far.one_way =
-        Some(OneWayDelays { up: None, down: None, error: Nanos(10_000), note: ClockNote::ErrorTooLarge });
+    far.one_way = Some(OneWayDelays {
+        up: None,
+        down: None,
+        error: Nanos::from_micros(10),
+        note: ClockNote::ErrorTooLarge,
+    });
     let mut plan = plan(&[&far], Transport::Udp, 14, 10);
     (plan.mode, plan.rate, plan.wait) = (LatencyMode::UnderLoad, Some(PacketRate(33)), WaitMode::Hybrid);
     plan.wait_reason = "fewer than two idle CPUs".into();
@@ -131,7 +135,7 @@ fn fixed_rate() -> Run {
 }
 
 /// Two ways, one of which never answers.
-fn silent_way() -> Run {
+fn silent_path() -> Run {
     let good = egress_result("direct", &body(2_000, &[]));
     let mut dead = egress_result("vpn", &Histogram::default());
     dead.counted = Counted { sent: 10, asked: 10, lost: 10, ..Counted::default() };
@@ -325,7 +329,7 @@ fn egress_result(label: &str, histogram: &Histogram) -> EgressResult {
         },
         elapsed: Nanos::from_secs(10),
         counted: Counted { sent: count, asked: count, received: count, ..Counted::default() },
-        warm_up: Nanos(0),
+        warm_up: Nanos::ZERO,
         warm_up_count: 0,
         level: None,
         rtt: histogram.distribution(),

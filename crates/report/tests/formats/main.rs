@@ -99,7 +99,7 @@ fn text_fits_the_screen_and_colour_changes_no_letter() {
             assert_eq!(without_codes(&colour), plain, "{name} at {width}");
             assert_ne!(colour, plain, "{name} has some colour");
             let widest = plain.lines().map(|line| line.chars().count()).max().unwrap();
-            // Tables of several ways, frames, files and packets are as wide as their columns.
+            // Tables of several paths, frames, files and packets are as wide as their columns.
             let is_wide = run.summary.egress_paths.len() > 1
                 || run.summary.loaded.is_some()
                 || run.subject() == Subject::Frames
@@ -273,7 +273,7 @@ fn live_rows_are_the_documents_rows() {
 }
 
 #[test]
-fn live_header_says_from_where() {
+fn live_header_states_from_where() {
     let (_, run) = all().swap_remove(0);
     let stream = StreamInfo {
         stream: 0,
@@ -294,7 +294,7 @@ fn live_header_says_from_where() {
 }
 
 #[test]
-fn live_rows_of_ways_are_the_documents_rows() {
+fn live_rows_of_paths_are_the_documents_rows() {
     let style = Style { detail: true, ..Style::default() };
     for (name, run) in latency::all() {
         let plan = run.latency.as_ref().unwrap();
@@ -307,22 +307,22 @@ fn live_rows_of_ways_are_the_documents_rows() {
 }
 
 #[test]
-fn live_header_of_ways_says_how_each_goes() {
+fn live_header_of_paths_states_how_each_goes() {
     for (name, run) in latency::all() {
         let ends = run.summary.egress_paths.iter().map(|egress| egress.ends.clone()).collect();
         let plan = run.latency.clone().unwrap();
         let begun = LatencyStarted { wall: WallTime(0), plan, ends, host: run.host.clone().unwrap() };
         let text = text::latency_live_header(&begun, &Style::default());
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        if name == "latency_five_ways" {
+        if name == "latency_five_paths" {
             insta::assert_snapshot!(text);
         }
     }
 }
 
-/// The ways of several runs, kept in a file, are shown without a plan.
+/// The paths of several runs, kept in a file, are shown without a plan.
 #[test]
-fn ways_without_a_plan_are_a_table() {
+fn paths_without_a_plan_are_a_table() {
     for (name, mut run) in latency::all().into_iter().filter(|(_, run)| !run.summary.egress_paths.is_empty())
     {
         let table = |run: &Run| {

@@ -160,7 +160,7 @@ fn of_kept_runs_the_latest_of_each_path_counts() {
 }
 
 #[test]
-fn what_is_void_or_missed_says_nothing_of_a_path() {
+fn what_is_void_or_missed_states_nothing_about_a_path() {
     let quiet = all_of(&["ams", "fra", "par"], |_, _| 941e6);
     for (state, found) in [(CellState::Void, 0), (CellState::Missed, 0), (CellState::Failed, 1)] {
         let mut cells = quiet.cells.clone();

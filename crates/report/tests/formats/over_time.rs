@@ -38,7 +38,7 @@ fn parts_of_a_run_share_an_axis() {
     assert!(down.values[1..].iter().all(|value| value.is_some_and(|rate| rate > 1e9)));
 }
 
-/// Each part of a sweep over frame sizes says which size it had.
+/// Each part of a sweep over frame sizes states which size it had.
 #[test]
 fn parts_of_a_sweep_name_their_frames() {
     let all = series(&apart(frames::with_tests(), 2));
@@ -58,6 +58,6 @@ fn phases_of_a_load_are_marked() {
     assert_eq!(rtt.lines[0].name, "median");
     assert!(goodput.lines.iter().any(|line| line.name == "up"), "{goodput:?}");
     let (_, several) =
-        latency::all().into_iter().find(|(name, _)| *name == "latency_five_ways").expect("it is there");
+        latency::all().into_iter().find(|(name, _)| *name == "latency_five_paths").expect("it is there");
     assert!(series(&several).iter().all(|one| one.figure != "RTT"), "several paths have a line each");
 }

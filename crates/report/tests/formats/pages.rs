@@ -19,7 +19,7 @@ const KEPT: [&str; 8] = [
     "udp_down",
     "measure",
     "latency_lan",
-    "latency_five_ways",
+    "latency_five_paths",
     "mtu_black_hole",
     "frames_sweep",
     "transfer_mtu",
@@ -106,10 +106,10 @@ fn check_counts(tree: &Tree<'_>, name: &str) {
                 .count()
                 .to_string()
         };
-        let said = |attribute| suite.attribute(attribute).expect(attribute).to_owned();
-        assert_eq!(said("tests"), cases.len().to_string(), "{name}");
+        let attribute_of = |attribute| suite.attribute(attribute).expect(attribute).to_owned();
+        assert_eq!(attribute_of("tests"), cases.len().to_string(), "{name}");
         for (attribute, kind) in [("failures", "failure"), ("errors", "error"), ("skipped", "skipped")] {
-            assert_eq!(said(attribute), with(kind), "{name}");
+            assert_eq!(attribute_of(attribute), with(kind), "{name}");
         }
         assert!(!cases.is_empty() && cases.iter().all(|case| case.attribute("name").is_some()), "{name}");
     }
@@ -123,7 +123,7 @@ fn charts_are_drawn_in_the_page() {
     }
     let is_drawn = |name| drawn.iter().find(|(of, _)| *of == name).unwrap().1;
     for name in
-        ["tcp_up", "udp_down", "measure", "latency_lan", "latency_five_ways", "frames_sweep", "transfer_mtu"]
+        ["tcp_up", "udp_down", "measure", "latency_lan", "latency_five_paths", "frames_sweep", "transfer_mtu"]
     {
         assert!(is_drawn(name), "{name}");
     }
@@ -147,8 +147,8 @@ fn text_of_others_stays_text_in_the_page() {
     }
     for (name, report) in rfc2544::all() {
         let mut report: DutReport = spoiled(&report);
-        let said = Checked { expectation: HOSTILE.into(), measured: Some(HOSTILE.into()), held: false };
-        report.expectations = vec![said];
+        let checked = Checked { expectation: HOSTILE.into(), measured: Some(HOSTILE.into()), held: false };
+        report.expectations = vec![checked];
         hold_harmless(&DeviceDocument::from_report(&report), name);
     }
 }
@@ -232,9 +232,9 @@ fn a_void_result_is_an_error_and_a_broken_expectation_of_a_lab_a_failure() {
     let suite = written(&report, "junit");
     parsed(&suite, |tree| {
         check_counts(tree, "lab");
-        let said = |name| tree.root_element().attribute(name).map(str::to_owned);
+        let attribute_of = |name| tree.root_element().attribute(name).map(str::to_owned);
         assert_eq!(
-            (said("tests"), said("failures"), said("skipped")),
+            (attribute_of("tests"), attribute_of("failures"), attribute_of("skipped")),
             (Some("4".into()), Some("1".into()), Some("1".into()))
         );
     });
@@ -245,7 +245,7 @@ fn several_documents_are_one_page_and_one_file_of_suites() {
     let (one, other) = (runs::tcp_up(), latency::all().swap_remove(0).1);
     let (one, other) = (RunDocument::from_run(&one), RunDocument::from_run(&other));
     let documents: [&dyn Document; 2] = [&one, &other];
-    let of = |format: &str| (by_name(format).unwrap().render)(&documents, &Style::default());
-    parsed(&of("html"), |tree| assert_eq!(texts(tree, "article").len(), 2));
-    parsed(&of("junit"), |tree| assert_eq!(texts(tree, "testsuite").len(), 2));
+    let page_in = |format: &str| (by_name(format).unwrap().render)(&documents, &Style::default());
+    parsed(&page_in("html"), |tree| assert_eq!(texts(tree, "article").len(), 2));
+    parsed(&page_in("junit"), |tree| assert_eq!(texts(tree, "testsuite").len(), 2));
 }

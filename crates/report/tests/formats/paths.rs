@@ -110,7 +110,7 @@ fn asymmetric() -> Run {
     run
 }
 
-/// No pathmeter at the far end: the way up, by ICMP.
+/// No pathmeter at the far end: the forward path, by ICMP.
 fn foreign() -> Run {
     let up = PathDirection {
         cached_mtu: Some(1492),
@@ -131,10 +131,10 @@ fn foreign() -> Run {
         method: PathMethod::Icmp,
         up: Some(up),
         unknown: vec![
-            unknown("path MTU", "replies may be cut on their way; it takes `pathmeter serve` at the far end"),
+            unknown("path MTU", "replies may be cut on the path; it takes `pathmeter serve` at the far end"),
             unknown(
                 "fragments",
-                "fragments of large replies are seen with CAP_NET_RAW only: `setcap cap_net_raw+ep pathmeter`",
+                "fragments of large replies are visible with CAP_NET_RAW only: `setcap cap_net_raw+ep pathmeter`",
             ),
         ],
         packets: 23,
@@ -153,7 +153,7 @@ fn service() -> Run {
         refused: None,
         sizes: probes(&[(64, 3), (512, 3), (1472, 3), (1473, 0), (2048, 0), (4096, 0)]),
     };
-    let asked = ServicePlan {
+    let service_plan = ServicePlan {
         port: 5683,
         payload: b"ping".into(),
         fill: b'x',
@@ -162,7 +162,7 @@ fn service() -> Run {
         largest: 4096,
     };
     let found = PathResult { method: PathMethod::Udp, service: Some(limit), packets: 18, ..native() };
-    run(PathPlan { service: Some(asked), ..plan() }, found, Outcome::Completed)
+    run(PathPlan { service: Some(service_plan), ..plan() }, found, Outcome::Completed)
 }
 
 /// Nothing answers.

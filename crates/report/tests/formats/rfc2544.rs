@@ -95,21 +95,21 @@ fn a_report_is_read_back() {
 }
 
 #[test]
-fn what_is_no_report_says_why() {
+fn what_is_no_report_states_why() {
     let newer = super::written(&DeviceDocument::from_report(&documents::quick()), "json")
         .replace(SCHEMA, "pathmeter/rfc2544/2");
     let cut = super::written(&DeviceDocument::from_report(&documents::quick()), "json")
         .replace("\"devices\"", "\"device\"");
     for (text, part) in [
-        ("Device under test: router", "it is no JSON"),
-        ("", "it is no JSON"),
+        ("Device under test: router", "it is not JSON"),
+        ("", "it is not JSON"),
         (
             "{\"schema\":\"pathmeter/result/1\"}",
             "its schema is \"pathmeter/result/1\", not pathmeter/rfc2544/1",
         ),
         ("{}", "its schema is missing"),
         (&newer, "its schema is \"pathmeter/rfc2544/2\""),
-        (&cut, "it is no pathmeter/rfc2544/1: missing field `devices`"),
+        (&cut, "it is not a pathmeter/rfc2544/1: missing field `devices`"),
     ] {
         let error = rfc2544::read(text).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");

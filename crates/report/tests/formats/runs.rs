@@ -22,7 +22,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
     ]
 }
 
-pub(crate) fn of(test: Throughput) -> Run {
+pub(crate) fn run_of_test(test: Throughput) -> Run {
     run_of_events(ID, "throughput", &test.events(Vec::new()))
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn tcp_up() -> Run {
             ..DataPath::default()
         };
     });
-    of(test)
+    run_of_test(test)
 }
 
 /// What the receiver of a stream counts in a second, of 42,459 datagrams sent.
@@ -111,7 +111,7 @@ pub(crate) fn udp_down() -> Run {
             "The kernel gave a receive buffer of 208 KiB where 8 MiB were asked for; raise net.core.rmem_max.",
         ));
     });
-    of(test)
+    run_of_test(test)
 }
 
 fn bidir() -> Run {
@@ -128,14 +128,14 @@ fn bidir() -> Run {
         tcp_sent(2, down, 300_000_000, 0),
         tcp_sent(3, down, 200_000_000, 7),
     ];
-    of(Throughput::new(spec(Transport::Tcp, Directions::Both, 2), vec![near], vec![far]))
+    run_of_test(Throughput::new(spec(Transport::Tcp, Directions::Both, 2), vec![near], vec![far]))
 }
 
 /// Stopped in its first second, and the peer's result never came.
 fn interrupted() -> Run {
     let sent = vec![vec![tcp_sent(0, Direction::Up, 1_000_000, 0)]];
     let test = Throughput::new(spec(Transport::Tcp, Directions::Up, 1), sent, vec![Vec::new()]);
-    of(test.with(|test| {
+    run_of_test(test.with(|test| {
         (test.peer_end, test.outcome) = (None, Outcome::Interrupted);
         test.test.end = End::Time(Nanos::from_secs(10));
     }))
@@ -166,7 +166,7 @@ pub(crate) fn measure(more: Vec<Event>) -> Run {
         Event::Probe(link()),
     ];
     let events: Vec<Event> = probes.into_iter().chain(more).collect();
-    run_of_tests(ID, "measure", &events, vec![tcp_up(), of(tcp_down.over_a_link()), udp_down()])
+    run_of_tests(ID, "measure", &events, vec![tcp_up(), run_of_test(tcp_down.over_a_link()), udp_down()])
 }
 
 const ID: &str = "20260801-123000-ab12";

@@ -67,7 +67,7 @@ impl Throughput {
         self.peer_end.as_mut().expect("a test whose peer reports")
     }
 
-    /// All that the engine says of it, with `more` of the same kind before the end.
+    /// All that the engine reports of it, with `more` of the same kind before the end.
     pub(crate) fn events(self, more: Vec<Event>) -> Vec<Event> {
         let wall = WallTime(STARTED);
         let mut events = vec![Event::Connected(self.connected()), self.started()];

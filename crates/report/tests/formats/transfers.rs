@@ -17,7 +17,7 @@ pub(super) fn all() -> Vec<(&'static str, Run)> {
         ("transfer_mtu", sweep()),
         ("transfer_files", files()),
         ("transfer_failed", failed()),
-        ("transfer_one", one()),
+        ("transfer_one", single()),
     ]
 }
 
@@ -100,7 +100,7 @@ fn transfer(label: &str, mtu: Option<u32>, repetition: u32, rate: u64) -> Transf
 
 fn sweep() -> Run {
     let rates = [(1280, 18_980_000), (1430, 19_090_000), (2000, 19_350_000)];
-    let one = |repetition: u32| {
+    let repeated = |repetition: u32| {
         rates.map(|(mtu, rate)| {
             let rate = rate + u64::from(repetition * 7 % 5) * 9_000;
             transfer("far.example", Some(mtu), repetition, rate)
@@ -109,7 +109,7 @@ fn sweep() -> Run {
     let text = "the MTU of wwan0 is 1430; it is set to 1280, 1430, 2000 in turn, for all traffic of this host through \
                 it, and put back at the end, also after a crash; by hand: ip link set wwan0 mtu 1430";
     let warning = Warning::new("mtu-changed", text);
-    let transfers = (1..=6).flat_map(one).collect();
+    let transfers = (1..=6).flat_map(repeated).collect();
     let mut run = run(plan(&["far.example"], &[1280, 1430, 2000]), &[warning], transfers, Outcome::Completed);
     for row in &mut run.summary.transfer.as_mut().expect("there are transfers").rows {
         let (down, largest) =
@@ -122,21 +122,22 @@ fn sweep() -> Run {
 
 fn files() -> Run {
     let rates = [("old", 92_000_000), ("a-very-long-name-of-a-far-end", 61_000_000)];
-    let one = |repetition: u32| {
+    let repeated = |repetition: u32| {
         rates.map(|(label, rate)| {
             let noise = u64::from(repetition * 11 % 7) * 1_300_000;
-            let mut one = transfer(label, None, repetition, rate + noise);
-            one.times.tls = Some(Nanos::from_millis(103));
-            one.times.dns = Some(Nanos::from_millis(12));
-            one.redirects = vec!["https://cdn.example/a/file/with/a/long/path/that/does/not/end?…".into()];
-            one.tcp.as_mut().expect("it has one").retransmits = repetition % 3;
-            one
+            let mut repeated = transfer(label, None, repetition, rate + noise);
+            repeated.times.tls = Some(Nanos::from_millis(103));
+            repeated.times.dns = Some(Nanos::from_millis(12));
+            repeated.redirects =
+                vec!["https://cdn.example/a/file/with/a/long/path/that/does/not/end?…".into()];
+            repeated.tcp.as_mut().expect("it has one").retransmits = repetition % 3;
+            repeated
         })
     };
     let mut plan = plan(&rates.map(|(label, _)| label), &[]);
     plan.trust = Trust::Everybody;
     let text = "--insecure: no certificate is checked, so any server that answers is trusted";
-    run(plan, &[Warning::new("insecure", text)], (1..=6).flat_map(one).collect(), Outcome::Completed)
+    run(plan, &[Warning::new("insecure", text)], (1..=6).flat_map(repeated).collect(), Outcome::Completed)
 }
 
 /// The second of three uploads was cut off; then the user stopped.
@@ -151,8 +152,8 @@ fn failed() -> Run {
     run(plan, &[], transfers, Outcome::Interrupted)
 }
 
-fn one() -> Run {
-    let mut one = transfer("far.example", None, 1, 41_000_000);
-    (one.tcp, one.times.first_byte) = (None, None);
-    run(plan(&["far.example"], &[]), &[], vec![one], Outcome::Completed)
+fn single() -> Run {
+    let mut only = transfer("far.example", None, 1, 41_000_000);
+    (only.tcp, only.times.first_byte) = (None, None);
+    run(plan(&["far.example"], &[]), &[], vec![only], Outcome::Completed)
 }

@@ -1,13 +1,13 @@
 //! Analysis of the field's outputs: every figure that must be reached.
 
 use super::{fixture, near};
-use insight::analysis::{Analysis, Asked, Subject};
+use insight::analysis::{Analysis, AnalysisOptions, Subject};
 use model::run::Run;
 use model::units::{BitRate, Nanos};
 use pathmeter_report::format::{Style, by_name, render};
 use pathmeter_report::import::{Known, group, names, read};
 
-fn analysed(files: &[&str], asked: Asked, mss: Option<u32>) -> Analysis {
+fn analysed(files: &[&str], asked: AnalysisOptions, mss: Option<u32>) -> Analysis {
     let runs: Vec<(&str, usize, Run)> = files
         .iter()
         .flat_map(|file| {
@@ -24,10 +24,10 @@ fn analysed(files: &[&str], asked: Asked, mss: Option<u32>) -> Analysis {
 }
 
 fn plain(files: &[&str]) -> Analysis {
-    analysed(files, Asked::default(), None)
+    analysed(files, AnalysisOptions::default(), None)
 }
 
-const LINK: Asked = Asked { link: Some(BitRate(25_000_000_000)), together: false };
+const LINK: AnalysisOptions = AnalysisOptions { link: Some(BitRate(25_000_000_000)), together: false };
 
 #[test]
 fn ten_streams_against_line_rate() {
@@ -48,7 +48,7 @@ fn ten_streams_against_line_rate() {
 }
 
 #[test]
-fn segments_are_told_by_the_first_interval() {
+fn segments_are_known_from_the_first_interval() {
     let files = ["iperf2-tcp-p10-first-interval.txt", "iperf2-tcp-p10-final.txt"];
     let analysis = analysed(&files, LINK, Some(1448));
     let goodputs: Vec<String> = analysis.flows.iter().map(|flow| flow.goodput.to_string()).collect();
@@ -59,7 +59,10 @@ fn segments_are_told_by_the_first_interval() {
     near(analysis.flows[1].change_percent.unwrap(), 0.4, 0.3);
     // One stream had half more than the slowest.
     assert!(
-        analysis.conclusions.iter().any(|said| said.starts_with("first-interval up: its 10 streams did not"))
+        analysis
+            .conclusions
+            .iter()
+            .any(|sentences| sentences.starts_with("first-interval up: its 10 streams did not"))
     );
 }
 
@@ -125,7 +128,7 @@ fn twenty_streams_and_their_fairness() {
     near(fair.jain.unwrap(), sum * sum / (20.0 * squares), 1e-3);
 }
 
-const WAYS: [&str; 5] = [
+const PATHS: [&str; 5] = [
     "sockperf-tcp-350-default-snat.txt",
     "sockperf-tcp-350-public-ip.txt",
     "sockperf-tcp-350-load-balancer-outbound.txt",
@@ -134,8 +137,8 @@ const WAYS: [&str; 5] = [
 ];
 
 #[test]
-fn five_ways_side_by_side() {
-    let analysis = plain(&WAYS);
+fn five_paths_side_by_side() {
+    let analysis = plain(&PATHS);
     let means: Vec<(&str, Nanos, Nanos, Nanos, Nanos)> = analysis
         .trips
         .iter()
@@ -152,11 +155,11 @@ fn five_ways_side_by_side() {
             row("azure-firewall-snat", [387_909_824, 975_994_156, 383_961_904, 400_546_401]),
         ]
     );
-    let said = analysis.conclusions.join("\n");
-    assert!(said.contains("The medians of all 5 lie within 0.9 %"), "{said}");
+    let sentences = analysis.conclusions.join("\n");
+    assert!(sentences.contains("The medians of all 5 lie within 0.9 %"), "{sentences}");
     assert!(
-        said.contains("Only one has round trips far off the others: azure-firewall-snat, the longest 2.5 times its median."),
-        "{said}"
+        sentences.contains("Only one has round trips far off the others: azure-firewall-snat, the longest 2.5 times its median."),
+        "{sentences}"
     );
 }
 
@@ -168,27 +171,27 @@ fn a_size_that_crosses_and_the_next_that_does_not() {
         "ping-do-1472-mtu1500.txt",
         "ping-do-1473-mtu1500.txt",
     ];
-    let said = plain(&files).conclusions;
+    let sentences = plain(&files).conclusions;
     for (mtu, crossed, refused) in [(1430, 1402, 1403), (1500, 1472, 1473)] {
         let expected = format!(
             "The path MTU is {mtu}: packets of {mtu} bytes crossed ({crossed}-mtu{mtu}), larger ones did not ({refused}-mtu{mtu})."
         );
-        assert!(said.contains(&expected), "{said:?}");
+        assert!(sentences.contains(&expected), "{sentences:?}");
     }
 }
 
 #[test]
 fn runs_that_ran_at_once_are_summed_over_their_overlap() {
-    let asked = Asked { together: true, link: Some(BitRate(10_000_000_000)) };
-    let analysis = analysed(&["iperf3-udp-1472.txt", "iperf3-udp-1472.txt"], asked, None);
+    let options = AnalysisOptions { together: true, link: Some(BitRate(10_000_000_000)) };
+    let analysis = analysed(&["iperf3-udp-1472.txt", "iperf3-udp-1472.txt"], options, None);
     let (sum, flow) = (analysis.together.clone().unwrap(), &analysis.flows[0]);
     let up = sum.up.unwrap();
     near(up.goodput.0 as f64, 2.0 * flow.goodput.0 as f64, 0.002);
     near(up.line_rate_share.unwrap(), 2.0 * flow.wire.line_rate_share.unwrap(), 0.002);
     assert_eq!((sum.clocked, up.runs, sum.down), (false, 2, None));
-    let other = analysed(&["iperf3-udp-1472.txt", "iperf2-tcp-p10-first-interval.txt"], asked, None);
+    let other = analysed(&["iperf3-udp-1472.txt", "iperf2-tcp-p10-first-interval.txt"], options, None);
     let sum = other.together.unwrap();
-    assert_eq!(sum.overlap, Nanos(10_000_000_000));
+    assert_eq!(sum.overlap, Nanos::from_secs(10));
     near(sum.whole.as_secs_f64(), 10.15, 0.001);
     assert_eq!(plain(&["iperf3-udp-1472.txt"]).together, None);
 }
@@ -207,18 +210,19 @@ fn groups_are_compared_with_the_first() {
         .collect();
     let subjects: Vec<Subject<'_>> =
         runs.iter().map(|(name, run)| Subject { name, group: Some(group(name)), run }).collect();
-    let analysis = Analysis::from_subjects(&subjects, Asked::default());
+    let analysis = Analysis::from_subjects(&subjects, AnalysisOptions::default());
     assert_eq!(analysis.comparisons.len(), 1);
-    let said = analysis.conclusions.join("\n");
+    let sentences = analysis.conclusions.join("\n");
     assert!(
-        said.contains("two against one: goodput up is worse: −4") && said.contains("from 6 and 6 runs"),
-        "{said}"
+        sentences.contains("two against one: goodput up is worse: −4")
+            && sentences.contains("from 6 and 6 runs"),
+        "{sentences}"
     );
 }
 
 #[test]
-fn every_format_tells_it() {
-    let analysis = analysed(&["iperf2-tcp-p10-final.txt", WAYS[0]], LINK, Some(1448));
+fn every_format_shows_it() {
+    let analysis = analysed(&["iperf2-tcp-p10-final.txt", PATHS[0]], LINK, Some(1448));
     let rows = written(&analysis, "csv");
     let [header, rates, trips] = rows.lines().collect::<Vec<_>>()[..] else { panic!("{rows}") };
     assert!(header.contains("goodput_bps") && header.contains("rtt_p99_ns"), "{header}");

@@ -35,7 +35,7 @@ fn goodput(imported: &Imported, expected: f64) {
 }
 
 #[test]
-fn a_test_is_as_long_as_it_says() {
+fn a_test_is_as_long_as_it_claims() {
     let imported = only(&case("longer-than-60s.txt"));
     goodput(&imported, 399e6);
     assert_eq!((imported.run.verdict.status, up(&imported).retransmits), (Status::Ok, Some(9)));
@@ -44,7 +44,7 @@ fn a_test_is_as_long_as_it_says() {
 }
 
 #[test]
-fn what_is_void_says_why() {
+fn what_is_void_states_why() {
     for (name, status, words) in [
         ("udp-nothing-arrived.json", Status::Void, "Nothing arrived"),
         ("tcp-nothing-arrived.txt", Status::Void, "Nothing arrived up"),
@@ -54,8 +54,8 @@ fn what_is_void_says_why() {
         ("server-output-differs.json", Status::Void, "75"),
         ("sum-over-intervals.txt", Status::Void, "8.1"),
         ("sockperf-no-valid.txt", Status::Void, "No valid observations found"),
-        ("ping-unreachable.txt", Status::Void, "192.0.2.1 says \"Destination Host Unreachable\""),
-        ("ping-filtered.txt", Status::Void, "198.51.100.7 says \"Packet filtered\""),
+        ("ping-unreachable.txt", Status::Void, "192.0.2.1 reports \"Destination Host Unreachable\""),
+        ("ping-filtered.txt", Status::Void, "198.51.100.7 reports \"Packet filtered\""),
     ] {
         let imported = only(&case(name));
         let text = imported.run.verdict.text.clone();
@@ -98,7 +98,7 @@ fn what_cannot_be_is_left_out() {
     for (name, words) in [
         ("udp-negative-loss.json", "-40 lost of 1000 datagrams cannot be"),
         ("jitter-longer-than-test.txt", "jitter of 3141592.653589 s cannot be"),
-        ("udp-31-ten-sent-one-seen.txt", "jitter of 31.0005 s cannot be"),
+        ("udp-31-ten-sent-one-received.txt", "jitter of 31.0005 s cannot be"),
     ] {
         let imported = only(&case(name));
         let notes = &imported.run.summary.warnings;
@@ -109,13 +109,13 @@ fn what_cannot_be_is_left_out() {
     let wrapped = case("mss-1460.json").replace("\"retransmits\": 6", "\"retransmits\": 4294967290");
     assert_eq!(up(&only(&wrapped)).retransmits, None);
     assert!(warned(&only(&wrapped), "impossible-figure"));
-    let above = case("udp-rate-not-told.json").replace("\"lost_packets\": 300", "\"lost_packets\": 6300");
+    let above = case("udp-rate-not-reported.json").replace("\"lost_packets\": 300", "\"lost_packets\": 6300");
     assert_eq!(up(&only(&above)).loss, None);
 }
 
 #[test]
-fn ten_were_sent_and_one_was_seen() {
-    let imported = only(&case("udp-31-ten-sent-one-seen.txt"));
+fn ten_were_sent_and_one_was_received() {
+    let imported = only(&case("udp-31-ten-sent-one-received.txt"));
     let figures = up(&imported);
     assert_eq!((figures.sent.datagrams, figures.received.datagrams), (10, 1));
     assert_eq!((figures.loss, figures.jitter), (None, None));
@@ -134,17 +134,17 @@ fn old_summaries_have_the_amount_of_the_sender() {
 fn keys_that_are_absent_are_not_known() {
     assert_eq!(up(&only(&case("tcp-no-retransmits.json"))).retransmits, None);
     assert_eq!(up(&only(&case("mss-1460.json"))).retransmits, Some(6));
-    let asked = only(&case("udp-rate-not-told.json"));
+    let found = only(&case("udp-rate-not-reported.json"));
     assert!(
-        asked
+        found
             .run
             .findings
             .iter()
             .any(|finding| finding.id == "path-loss" && !finding.title.contains("as fast as")),
         "{:?}",
-        asked.run.findings
+        found.run.findings
     );
-    assert_eq!(asked.run.verdict.status, Status::Degraded);
+    assert_eq!(found.run.verdict.status, Status::Degraded);
     let sctp = case("mss-1460.json").replace("\"TCP\"", "\"SCTP\"");
     let sctp = only(&sctp);
     assert!(warned(&sctp, "other-protocol") && up(&sctp).mss.is_none() && up(&sctp).retransmits.is_none());
@@ -232,16 +232,16 @@ const HEADS: [&str; 16] = [
 ];
 
 #[test]
-fn two_sources_in_one_log_are_told_apart() {
-    let one = case("docker-compose.txt");
-    let two = one
+fn two_sources_in_one_log_are_distinguished() {
+    let first = case("docker-compose.txt");
+    let two = first
         .replace("client-1", "client-2")
         .replace("420 Mbits", "840 Mbits")
         .replace("415 Mbits", "830 Mbits")
         .replace("50.1 MB", "100 MB")
         .replace("  100 MB", "  200 MB")
         .replace("99.0 MB", "198 MB");
-    let mixed: String = one.lines().zip(two.lines()).map(|(one, two)| format!("{one}\n{two}\n")).collect();
+    let mixed: String = first.lines().zip(two.lines()).map(|(one, two)| format!("{one}\n{two}\n")).collect();
     let imported = all(&mixed);
     assert_eq!(imported.len(), 2);
     goodput(&imported[0], 415e6);
@@ -291,7 +291,10 @@ fn encodings_of_files() {
 #[test]
 fn iperf2_indented_and_rounded() {
     let imported = only(&case("iperf2-indented.txt"));
-    assert_eq!((up(&imported).retransmits, up(&imported).loaded_rtt), (Some(42), Some(Nanos(12_000_000))));
+    assert_eq!(
+        (up(&imported).retransmits, up(&imported).loaded_rtt),
+        (Some(42), Some(Nanos::from_millis(12)))
+    );
     assert_eq!(imported.run.plan.as_ref().expect("a plan").target.host, "198.51.100.9");
     let rounded = only(&case("iperf2-rounded-time.txt"));
     near(up(&rounded).goodput.0 as f64, 51.2e6, 0.0005);
@@ -315,7 +318,7 @@ fn iperf2_csv_of_a_client_has_the_server_s_row() {
         let imported = only(text);
         assert_eq!(
             (up(&imported).retransmits, up(&imported).loaded_rtt),
-            (Some(12), Some(Nanos(80_000))),
+            (Some(12), Some(Nanos::from_micros(80))),
             "{text}"
         );
         assert_eq!(imported.run.started.expect("a date").to_string(), "2023-07-01T10:14:55.000Z");
@@ -359,7 +362,10 @@ fn line_rate_of_what_was_pasted() {
 fn halves_and_bandwidths_of_sockperf() {
     let old = only(&case("sockperf-3.5-pp.txt"));
     let rtt = old.run.summary.rtt.expect("round trips");
-    assert_eq!((rtt.mean, rtt.p50, warned(&old, "halved")), (Nanos(96_624), Nanos(93_740), true));
+    assert_eq!(
+        (rtt.mean, rtt.p50, warned(&old, "halved")),
+        (Nanos::from_nanos(96_624), Nanos::from_nanos(93_740), true)
+    );
     let mega = only(&case("sockperf-tp-mega.txt"));
     assert_eq!(up(&mega).sent.datagrams, 8_123_456);
     near(up(&mega).sent.bytes.0 as f64 * 8.0 / 10.0, 9.566e9, 0.001);
@@ -402,7 +408,7 @@ fn pings_of_many_systems() {
     let exact = only(&case("ping-icmp_req.txt")).run.summary.rtt.expect("round trips");
     assert_eq!(
         (exact.mean, exact.max, exact.min),
-        (Nanos(74_720_000), Nanos(212_400_000), Nanos(39_630_000))
+        (Nanos::from_micros(74_720), Nanos::from_micros(212_400), Nanos::from_micros(39_630))
     );
     let outage = only(&case("ping-outage-OD.txt"));
     assert!(found(&outage, "outage"), "{:?}", outage.run.findings);
@@ -429,7 +435,7 @@ fn pings_in_other_languages() {
 }
 
 #[test]
-fn what_is_against_a_ping_is_said() {
+fn what_is_against_a_ping_is_reported() {
     let heading = "PING 192.0.2.48 (192.0.2.48) 56(84) bytes of data.\n";
     let summary = "\n--- 192.0.2.48 ping statistics ---\n3 packets transmitted, 0 received, +3 errors, 100% packet loss, time 2003ms\n";
     for (line, advice) in [

@@ -1,4 +1,4 @@
-//! Results that earlier versions wrote, one of each kind and version of its schema: they are read, and say what they said.
+//! Results that earlier versions wrote, one of each kind and version of its schema: they are read, and say what they reported.
 
 use crate::items;
 use model::history::Kept;
@@ -19,7 +19,7 @@ fn read_again(name: &str) -> (Value, Value) {
     (before, after.expect("JSON"))
 }
 
-/// What the old document says and the new one does not, as paths. What was added since does not count.
+/// What the old document reports and the new one does not, as paths. What was added since does not count.
 fn lost(path: &str, before: &Value, after: &Value, found: &mut Vec<String>) {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => {
@@ -34,7 +34,7 @@ fn lost(path: &str, before: &Value, after: &Value, found: &mut Vec<String>) {
         }
         // 0 and 0.0 are the same number.
         (Value::Number(before), Value::Number(after)) if before.as_f64() == after.as_f64() => {}
-        // Nothing was said.
+        // Nothing was reported.
         _ if before.is_null() || before.as_array().is_some_and(Vec::is_empty) => {}
         _ if before == after => {}
         _ => found.push(format!("{path}: {before} is {after} now")),
@@ -42,7 +42,7 @@ fn lost(path: &str, before: &Value, after: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn results_of_earlier_versions_say_what_they_said() {
+fn results_of_earlier_versions_report_what_they_reported() {
     for name in ["measure-1", "latency-1", "mtu-1", "transfer-1", "frames-1", "hops-1", "lab-1", "rfc2544-1"]
     {
         let (before, after) = read_again(name);

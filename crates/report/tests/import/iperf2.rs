@@ -31,7 +31,7 @@ fn ten_streams_of_25_gigabits() {
     assert_eq!(up.wire.packets_per_second.unwrap().to_string(), "1.94 Mpps");
     assert_eq!(format!("{:.1}", up.wire.line_rate_share.unwrap() * 100.0), "95.6");
     assert_eq!(up.goodput.to_string(), "22.5 Gbit/s");
-    // What an output tells is not overruled.
+    // Figures of an output are not overruled.
     let known = Known { mss: Some(536), ..known };
     let first = read("x", &fixture("iperf2-tcp-p10-first-interval.txt"), known).unwrap().remove(0);
     assert_eq!(first.run.summary.up.as_ref().unwrap().mss, Some(1448));
@@ -81,7 +81,7 @@ fn datagrams_at_both_ends() {
     assert_eq!((up.received.datagrams, up.sent.datagrams, up.mss), (1787, 1787, Some(1470)));
     assert!(warned(&server, "sender-unknown"));
     assert_eq!(server.run.started.unwrap().to_string(), "2026-11-21T07:21:56.000Z");
-    assert_eq!(up.jitter.unwrap().rfc3550, Nanos(1000));
+    assert_eq!(up.jitter.unwrap().rfc3550, Nanos::from_micros(1));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_server_has_many_clients_and_a_log_many_tests() {
 }
 
 #[test]
-fn enhanced_rows_tell_what_was_sent_again() {
+fn enhanced_rows_report_retransmits() {
     let text = "\
 Client connecting to 127.0.0.1, TCP port 5001 with pid 9153 (1 flows)
 [  1] local 127.0.0.1%lo port 49580 connected with 127.0.0.1 port 5001 (sock=3) (icwnd/mss/irtt=319/32741/19) (ct=0.10 ms) on 2026-11-21 07:21:47 (UTC)
@@ -110,15 +110,18 @@ Client connecting to 127.0.0.1, TCP port 5001 with pid 9153 (1 flows)
 ";
     let imported = only(text);
     let up = imported.run.summary.up.as_ref().unwrap();
-    assert_eq!((up.retransmits, up.mss, up.loaded_rtt), (Some(7), Some(32_741), Some(Nanos(571_000))));
+    assert_eq!(
+        (up.retransmits, up.mss, up.loaded_rtt),
+        (Some(7), Some(32_741), Some(Nanos::from_micros(571)))
+    );
     let first = imported.run.intervals[0].streams[0].tcp.as_ref().unwrap();
-    assert_eq!((first.retransmits, first.cwnd.0, first.rtt), (3, 1278 * 1024, Nanos(88_000)));
+    assert_eq!((first.retransmits, first.cwnd.0, first.rtt), (3, 1278 * 1024, Nanos::from_micros(88)));
     let newer = text.replace("1278K/88(40)", "64K(45)/1278K(883)/88(40)");
     assert_eq!(only(&newer).run.intervals[0].streams[0].tcp.as_ref().unwrap().cwnd.0, 1278 * 1024);
 }
 
 #[test]
-fn both_ways_and_back() {
+fn both_directions_and_back() {
     let duplex = "\
 Client connecting to 127.0.0.1, TCP port 5001
 [  1] local 127.0.0.1 port 41268 connected with 127.0.0.1 port 5001 (full-duplex) (icwnd/mss/irtt=319/32741/65)
@@ -229,12 +232,12 @@ fn bounceback_is_latency() {
     assert!(imported.run.summary.up.is_none() && !warned(&imported, "extremes-alone"));
     let cut: String = BOUNCEBACK.lines().take(11).map(|line| format!("{line}\n")).collect();
     let imported = only(&cut);
-    assert_eq!(imported.run.summary.rtt.unwrap().p50, Nanos(55_000));
+    assert_eq!(imported.run.summary.rtt.unwrap().p50, Nanos::from_micros(55));
     assert!(warned(&imported, "extremes-alone"));
     // The tool leaves the extremes of a single round trip at zero.
-    let one = only(&cut.replace("10=0.055/0.015/0.402/0.122", "1=2.272/0.000/0.000/0.000"));
-    let rtt = one.run.summary.rtt.unwrap();
-    assert_eq!([rtt.min, rtt.p50, rtt.max], [Nanos(2_272_000); 3]);
+    let single = only(&cut.replace("10=0.055/0.015/0.402/0.122", "1=2.272/0.000/0.000/0.000"));
+    let rtt = single.run.summary.rtt.unwrap();
+    assert_eq!([rtt.min, rtt.p50, rtt.max], [Nanos::from_micros(2_272); 3]);
     for end in 0..BOUNCEBACK.len() {
         let _ = read("cut", &BOUNCEBACK[..end], Known::default());
     }

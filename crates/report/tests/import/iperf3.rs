@@ -104,7 +104,7 @@ fn what_iperf3_3_12_printed() {
 const CLIENT: &str = include_str!("../fixtures/iperf3/v_tcp.client.txt");
 
 #[test]
-fn what_the_long_form_tells() {
+fn what_the_long_form_reports() {
     let imported = only(CLIENT);
     let run = &imported.run;
     assert_eq!(run.started.unwrap().to_string(), "2026-11-21T00:31:23.000Z");
@@ -157,7 +157,7 @@ fn many_outputs_in_one_log() {
 }
 
 #[test]
-fn a_test_that_failed_says_why() {
+fn a_test_that_failed_states_why() {
     let imported = only("iperf3: error - unable to connect to server: Connection refused\n");
     assert_eq!(
         imported.run.verdict.text,

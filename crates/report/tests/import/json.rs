@@ -61,7 +61,7 @@ fn every_document_of_iperf3() {
 }
 
 #[test]
-fn what_a_document_tells_besides() {
+fn what_a_document_reports_besides() {
     let imported = only(&real("tcp.client.json"));
     let run = &imported.run;
     let up = run.summary.up.as_ref().unwrap();
@@ -105,7 +105,7 @@ fn a_document_that_is_cut_off() {
 }
 
 #[test]
-fn an_error_is_told() {
+fn an_error_is_reported() {
     let text = r#"{"start":{"connected":[],"version":"iperf 3.12","system_info":"Linux"},"intervals":[],"end":{},"error":"error - unable to connect to server: Connection refused"}"#;
     let imported = only(text);
     assert_eq!(

@@ -202,7 +202,7 @@ fn sums_stand_for_streams_that_are_left_out() {
         (up(&of_sums).goodput, up(&of_sums).retransmits),
         (up(&whole).goodput, up(&whole).retransmits)
     );
-    let mut udp: Value = serde_json::from_str(&fixture("cases/udp-rate-not-told.json")).expect("JSON");
+    let mut udp: Value = serde_json::from_str(&fixture("cases/udp-rate-not-reported.json")).expect("JSON");
     udp["end"]["streams"] = json!([]);
     assert_eq!(up(&only(&udp.to_string())).loss.expect("loss").path, 300);
 }

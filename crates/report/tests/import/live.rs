@@ -41,7 +41,7 @@ enum Socket {
 }
 
 impl Socket {
-    /// As the kernel tells: a connection to find out would be a client to the server.
+    /// As the kernel reports: a connection to find out would be a client to the server.
     fn is_open(self, port: u16) -> bool {
         let (files, state) = match self {
             Socket::TcpListener => (["/proc/net/tcp", "/proc/net/tcp6"], "0A"),
@@ -71,7 +71,7 @@ fn print(line: &str) -> String {
         let out = Command::new("timeout").arg("20").args(line).stdin(Stdio::null()).output();
         out.expect("timeout is installed")
     };
-    // A server of iPerf3 says that it is busy until it has done away with the test before.
+    // A server of iPerf3 reports that it is busy until it has done away with the test before.
     let is_busy = |out: &Output| String::from_utf8_lossy(&out.stderr).contains("the server is busy");
     let mut out = run();
     for _ in 0..50 {
@@ -110,7 +110,7 @@ fn received(imported: &Imported) -> f64 {
 }
 
 #[test]
-fn iperf3_says_the_same_as_text_and_as_json() {
+fn iperf3_reports_the_same_as_text_and_as_json() {
     let port = port();
     let Some(_server) = Server::start(&format!("iperf3 -s -p {port}"), port, Socket::TcpListener) else {
         return;

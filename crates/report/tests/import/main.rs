@@ -48,10 +48,10 @@ fn only(text: &str) -> Imported {
 
 /// The only output of a text of exact figures, which agrees with itself.
 fn exact(text: &str) -> Imported {
-    let one = only(text);
-    let found = agree::contradictions(&serde_json::to_value(&one.run).expect("a document"));
-    assert!(found.is_empty(), "{:?}: {}", one.tool, found.join("\n"));
-    one
+    let imported = only(text);
+    let found = agree::contradictions(&serde_json::to_value(&imported.run).expect("a document"));
+    assert!(found.is_empty(), "{:?}: {}", imported.tool, found.join("\n"));
+    imported
 }
 
 fn warned(imported: &Imported, id: &str) -> bool {

@@ -27,7 +27,7 @@ fn two(first: u32, second: u32) -> String {
 }
 
 #[test]
-fn streams_of_other_numbers_are_told_apart() {
+fn streams_of_other_numbers_are_distinguished() {
     let all = read("file", &two(1, 2), Known::default()).expect("two outputs");
     let goodput =
         |one: &pathmeter_report::import::Imported| one.run.summary.up.as_ref().expect("it went up").goodput.0;

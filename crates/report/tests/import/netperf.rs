@@ -36,9 +36,9 @@ fn only_direction(run: &Run) -> (Direction, &DirectionSummary) {
 #[test]
 fn every_stream_with_its_rate_and_time() {
     for (name, direction, seconds, rate) in STREAMS {
-        let one = exact(&text(name));
-        let (found, one_way) = only_direction(&one.run);
-        assert_eq!((one.tool, found), (Tool::Netperf, direction), "{name}");
+        let imported = exact(&text(name));
+        let (found, one_way) = only_direction(&imported.run);
+        assert_eq!((imported.tool, found), (Tool::Netperf, direction), "{name}");
         near(one_way.goodput.0 as f64, rate, 1e-6);
         // Times are printed with two places.
         near(one_way.elapsed.as_secs_f64(), seconds, 0.0051);
@@ -49,7 +49,7 @@ fn every_stream_with_its_rate_and_time() {
         );
         let named = name.ends_with("name") || name.ends_with("conf");
         let host = if named { "localhost" } else { "127.0.0.1" };
-        assert_eq!(one.run.plan.as_ref().unwrap().target.host, host, "{name}");
+        assert_eq!(imported.run.plan.as_ref().unwrap().target.host, host, "{name}");
     }
 }
 
@@ -61,8 +61,8 @@ fn datagrams_at_both_ends() {
         ("netperf-udp-stream-k", 105_648, 56_459, 8192),
         ("netperf-udp-stream-cpu", 38_834, 20_580, 1472),
     ] {
-        let one = exact(&text(name));
-        let up = one.run.summary.up.as_ref().unwrap();
+        let imported = exact(&text(name));
+        let up = imported.run.summary.up.as_ref().unwrap();
         assert_eq!((up.sent.datagrams, up.received.datagrams), (sent, received), "{name}");
         let loss = up.loss.unwrap();
         assert_eq!((loss.path, loss.receiver, loss.sender), (sent - received, 0, 0), "{name}");
@@ -71,7 +71,7 @@ fn datagrams_at_both_ends() {
         let bytes = [up.sent.bytes.0, up.received.bytes.0];
         assert_eq!(bytes, [sent, received].map(|count| count * u64::from(length)), "{name}");
     }
-    // Another host than this one is behind an Ethernet, as far as the output tells.
+    // Another host than this one is behind an Ethernet, as far as the output shows.
     let far = exact(&text("netperf-udp-stream-k").replace("127.0.0.1", "10.10.10.3"));
     assert!(warned(&far, "assumed-mtu"));
     assert_eq!(far.run.summary.up.unwrap().wire.frames_per_packet, Some(6));
@@ -79,7 +79,7 @@ fn datagrams_at_both_ends() {
 
 #[test]
 fn transactions_are_round_trips() {
-    // Transactions per second, how many are on their way at once, and the host.
+    // Transactions per second, how many are in flight at once, and the host.
     for (name, per_second, at_once, host) in [
         ("netperf-tcp-rr", 21_794.52, 1.0, "127.0.0.1"),
         ("netperf-tcp-rr-sizes", 15_987.16, 1.0, "127.0.0.1"),
@@ -89,14 +89,14 @@ fn transactions_are_round_trips() {
         ("netperf-udp-rr", 33_742.15, 1.0, "127.0.0.1"),
         ("netperf-tcp-crr", 10_830.73, 1.0, "127.0.0.1"),
     ] {
-        let one = exact(&text(name));
-        let egress = &one.run.summary.egress_paths[0];
+        let imported = exact(&text(name));
+        let egress = &imported.run.summary.egress_paths[0];
         let rtt = egress.rtt.unwrap();
         assert_eq!(rtt.mean, Nanos((at_once / per_second * 1e9) as u64), "{name}");
         near(rtt.count as f64, per_second, 0.0101);
-        assert_eq!((one.tool, egress.host.as_str()), (Tool::Netperf, host), "{name}");
-        assert!(warned(&one, "mean-alone"), "{name}");
-        assert_eq!(warned(&one, "connects-too"), name.ends_with("crr"), "{name}");
+        assert_eq!((imported.tool, egress.host.as_str()), (Tool::Netperf, host), "{name}");
+        assert!(warned(&imported, "mean-alone"), "{name}");
+        assert_eq!(warned(&imported, "connects-too"), name.ends_with("crr"), "{name}");
     }
 }
 

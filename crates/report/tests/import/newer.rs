@@ -19,7 +19,7 @@ const KIB: f64 = 1024.0;
 
 #[test]
 fn bytes_of_both_ends() {
-    // File, direction, bytes sent, bytes received, 0: that end is not told.
+    // File, direction, bytes sent, bytes received, 0: that end is not reported.
     for (name, direction, sent, received) in [
         ("iperf3-3.21-tcp.client.txt", "up", 4.88 * MIB, 4.88 * MIB),
         ("iperf3-3.21-tcp.server.txt", "up", 0.0, 4.88 * MIB),
@@ -109,7 +109,7 @@ fn round_trips() {
     }
 }
 
-/// A server of round trips says how much was asked and answered, and no times.
+/// A server of round trips states how much was asked and answered, and no times.
 #[test]
 fn round_trips_at_a_server() {
     for (name, count) in [
@@ -131,9 +131,9 @@ fn round_trips_at_a_server() {
     }
 }
 
-/// What a run has no figures for is told in a note, and is in no interval.
+/// What a run has no figures for is reported in a note, and is in no interval.
 #[test]
-fn frames_and_bursts_are_told() {
+fn frames_and_bursts_are_reported() {
     for (name, id, reported) in [
         (
             "iperf2-2.2.1-isochronous.client.txt",
@@ -179,7 +179,7 @@ fn datagrams_that_no_end_knows_are_not_received() {
 
 /// The streams of TCP beside a test of UDP have no datagrams, and are no part of it.
 #[test]
-fn a_working_load_is_told_and_not_counted() {
+fn a_working_load_is_reported_and_not_counted() {
     for name in ["iperf2-2.2.1-working-load.client.txt", "iperf2-2.2.1-working-load.server.txt"] {
         let imported = only(&fixture(name));
         assert!(warned(&imported, "working-load"), "{name}");

@@ -47,7 +47,7 @@ fn sizes_that_do_not() {
 }
 
 #[test]
-fn a_router_that_tells_its_mtu() {
+fn a_router_that_reports_its_mtu() {
     let text = "PING 10.9.0.2 (10.9.0.2) 1472(1500) bytes of data.\n\
         From 10.1.0.254 icmp_seq=1 Frag needed and DF set (mtu = 1400)\n\
         ping: local error: message too long, mtu=1400\n\
@@ -75,18 +75,21 @@ fn other_forms() {
     assert_eq!((counted.sent, counted.received, counted.duplicates), (2, 2, 1));
     assert!(warned(&imported, "no-summary"));
     let outlier = imported.run.summary.egress_paths[0].outliers[0];
-    assert_eq!((outlier.at, outlier.rtt), (Nanos(201_808_000), Nanos(51_000)));
+    assert_eq!((outlier.at, outlier.rtt), (Nanos::from_micros(201_808), Nanos::from_micros(51)));
 
     let quiet = "PING localhost (127.0.0.1) 56(84) bytes of data.\n\n--- localhost ping statistics ---\n\
         5 packets transmitted, 4 received, 20% packet loss, time 64ms\nrtt min/avg/max/mdev = 0.015/0.030/0.037/0.008 ms\n";
     let imported = exact(quiet);
-    assert_eq!((imported.run.summary.lost, imported.run.summary.rtt.unwrap().mean), (1, Nanos(30_000)));
+    assert_eq!(
+        (imported.run.summary.lost, imported.run.summary.rtt.unwrap().mean),
+        (1, Nanos::from_micros(30))
+    );
     assert!(warned(&imported, "extremes-alone"));
 
     let busybox = "PING 1.1.1.1 (1.1.1.1): 56 data bytes\n64 bytes from 1.1.1.1: seq=0 ttl=58 time=9.712 ms\n\
         \n--- 1.1.1.1 ping statistics ---\n1 packets transmitted, 1 packets received, 0% packet loss\n\
         round-trip min/avg/max = 9.712/9.712/9.712 ms\n";
-    assert_eq!(only(busybox).run.summary.rtt.unwrap().p50, Nanos(9_712_000));
+    assert_eq!(only(busybox).run.summary.rtt.unwrap().p50, Nanos::from_micros(9_712));
 }
 
 #[test]
@@ -104,7 +107,7 @@ fn what_the_installed_ping_prints() {
     let imported = exact(&text);
     let rtt = imported.run.summary.rtt.unwrap();
     assert_eq!(rtt.count, 3);
-    // As far apart as the whole time tells, whatever the interval that was asked for.
+    // As far apart as the whole time shows, whatever the interval that was asked for.
     let egress = &imported.run.summary.egress_paths[0];
     let time = text.rsplit_once(" time ").unwrap().1.split_once("ms").unwrap().0.parse::<u64>().unwrap();
     let mut at: Vec<Nanos> = egress.outliers.iter().map(|outlier| outlier.at).collect();

@@ -72,7 +72,7 @@ pub(super) fn one_way(imported: &Imported, down: bool) -> &DirectionSummary {
         (&imported.run.summary.up, &imported.run.summary.down)
     };
     assert!(other.is_none(), "it went one way");
-    wanted.as_ref().expect("it went that way")
+    wanted.as_ref().expect("it went in that direction")
 }
 
 /// A test with the figures that its tool prints.
@@ -353,9 +353,9 @@ fn netperf_columns_in_any_order() {
             "P99_LATENCY" => steps[2],
             _ => steps[3],
         };
-        let mut order: Vec<usize> = (0..names.len()).collect();
-        for index in (1..order.len()).rev() {
-            order.swap(index, random.within(0, index as u64) as usize);
+        let mut sequence: Vec<usize> = (0..names.len()).collect();
+        for index in (1..sequence.len()).rev() {
+            sequence.swap(index, random.within(0, index as u64) as usize);
         }
         let heading = format!(
             "MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to {} () port 0 AF_INET : demo : first burst 0\n",
@@ -363,20 +363,23 @@ fn netperf_columns_in_any_order() {
         );
         let mut columns = heading.clone();
         for line in 0..4 {
-            let cells = order
+            let cells = sequence
                 .iter()
                 .map(|index| format!("{:<13}", names[*index].1.get(line).copied().unwrap_or_default()));
             columns += &(cells.collect::<String>() + "\n");
         }
         columns +=
-            &(order.iter().map(|index| format!("{:<13}", value(names[*index].0))).collect::<String>() + "\n");
-        let keys: String =
-            order.iter().map(|index| format!("{}={}\n", names[*index].0, value(names[*index].0))).collect();
+            &(sequence.iter().map(|index| format!("{:<13}", value(names[*index].0))).collect::<String>()
+                + "\n");
+        let keys: String = sequence
+            .iter()
+            .map(|index| format!("{}={}\n", names[*index].0, value(names[*index].0)))
+            .collect();
         let title = |index: &usize| names[*index].1.join(" ");
         let csv = format!(
             "{heading}{}\n{}\n",
-            order.iter().map(title).collect::<Vec<_>>().join(","),
-            order.iter().map(|index| value(names[*index].0).to_string()).collect::<Vec<_>>().join(",")
+            sequence.iter().map(title).collect::<Vec<_>>().join(","),
+            sequence.iter().map(|index| value(names[*index].0).to_string()).collect::<Vec<_>>().join(",")
         );
         for text in [columns, heading.clone() + &keys, csv] {
             let rtt = only(&text).run.summary.rtt.unwrap_or_else(|| panic!("{text}"));

@@ -53,7 +53,7 @@ fn plain_tests_with_their_assumptions() {
     assert_eq!(all[0].run.summary.up.as_ref().unwrap().goodput, BitRate(16_320_000_000));
     assert!(warned(&all[0], "assumed-time"));
     let rtt = all[1].run.summary.rtt.unwrap();
-    assert_eq!((rtt.mean, rtt.median(), rtt.longest()), (Nanos(19_200), None, None));
+    assert_eq!((rtt.mean, rtt.median(), rtt.longest()), (Nanos::from_nanos(19_200), None, None));
     assert_eq!(all[1].run.summary.egress_paths[0].standing(99.0), Standing::NotGiven);
     assert!(warned(&all[1], "halved") && warned(&all[1], "mean-alone"));
     let up = all[2].run.summary.up.as_ref().unwrap();
@@ -63,13 +63,13 @@ fn plain_tests_with_their_assumptions() {
 }
 
 #[test]
-fn verbose_tests_tell_more() {
+fn verbose_tests_report_more() {
     let all = read("x", VERBOSE, Known::default()).unwrap();
     assert!(!warned(&all[0], "assumed-time"));
     let up = all[0].run.summary.up.as_ref().unwrap();
-    assert_eq!((up.goodput, up.elapsed), (BitRate(15_680_000_000), Nanos(1_000_000_000)));
+    assert_eq!((up.goodput, up.elapsed), (BitRate(15_680_000_000), Nanos::from_secs(1)));
     let rtt = all[1].run.summary.rtt.unwrap();
-    assert_eq!((rtt.mean, rtt.count), (Nanos(28_400), 35_211));
+    assert_eq!((rtt.mean, rtt.count), (Nanos::from_nanos(28_400), 35_211));
     let udp = all[2].run.summary.up.as_ref().unwrap();
     assert_eq!((udp.sent.datagrams, udp.received.datagrams, udp.mss), (155_947, 90_872, Some(32_768)));
     assert_eq!((udp.loss.unwrap().path, udp.wire.frames_per_packet), (65_075, Some(23)));

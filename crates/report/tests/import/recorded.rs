@@ -22,8 +22,8 @@ fn recorded(start: &str) -> Vec<(String, String)> {
 
 /// The number and the unit behind a word.
 fn behind<'a>(text: &'a str, word: &str) -> Option<(f64, &'a str)> {
-    let mut words = text.split_once(word)?.1.split_whitespace().filter(|word| *word != "=");
-    Some((words.next()?.trim_end_matches([';', ',']).parse().ok()?, words.next().unwrap_or_default()))
+    let mut tokens = text.split_once(word)?.1.split_whitespace().filter(|word| *word != "=");
+    Some((tokens.next()?.trim_end_matches([';', ',']).parse().ok()?, tokens.next().unwrap_or_default()))
 }
 
 fn scale(unit: &str, base: f64) -> f64 {
@@ -141,7 +141,7 @@ fn iperf2_in_csv() {
         let last: Vec<&str> = text.lines().next_back().expect("a row").split(',').collect();
         let figures = up(&run);
         assert_eq!(figures.sent.bytes.0.to_string(), last[7], "{name}");
-        // Of what arrived a sender that has no report says −1.
+        // Of what arrived a sender that has no report reports −1.
         let is_unknown = last.get(11) == Some(&"-1");
         assert_eq!(
             (figures.receiver_unknown, figures.loss.is_some()),

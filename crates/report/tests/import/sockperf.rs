@@ -7,8 +7,8 @@ use model::run::Run;
 use model::stats::distribution::Distribution;
 use model::units::Nanos;
 
-/// The five ways of the field: mean, max, min and p99 in nanoseconds.
-const WAYS: [(&str, [u64; 4]); 5] = [
+/// The five paths of the field: mean, max, min and p99 in nanoseconds.
+const PATHS: [(&str, [u64; 4]); 5] = [
     ("default-snat", [383_460_308, 390_394_628, 382_767_135, 385_171_272]),
     ("public-ip", [382_677_430, 386_769_649, 381_988_746, 385_135_128]),
     ("load-balancer-outbound", [385_770_944, 392_620_433, 385_127_088, 387_222_430]),
@@ -21,9 +21,9 @@ fn rtt(run: &Run) -> Distribution {
 }
 
 #[test]
-fn five_ways_to_one_server() {
+fn five_paths_to_one_server() {
     let mut medians = Vec::new();
-    for (name, [mean, max, min, p99]) in WAYS {
+    for (name, [mean, max, min, p99]) in PATHS {
         let imported = only(&fixture(&format!("sockperf-tcp-350-{name}.txt")));
         let rtt = rtt(&imported.run);
         let expected = [mean, max, min, p99].map(Nanos);
@@ -95,10 +95,11 @@ fn a_silent_server_is_no_zero() {
 
 #[test]
 fn five_outputs_in_one_file() {
-    let all: String = WAYS.iter().map(|(name, _)| fixture(&format!("sockperf-tcp-350-{name}.txt"))).collect();
+    let all: String =
+        PATHS.iter().map(|(name, _)| fixture(&format!("sockperf-tcp-350-{name}.txt"))).collect();
     let runs = pathmeter_report::import::read("all", &all, Default::default()).unwrap();
     let means: Vec<u64> = runs.iter().map(|one| rtt(&one.run).mean.0).collect();
-    assert_eq!(means, WAYS.map(|(_, [mean, ..])| mean));
+    assert_eq!(means, PATHS.map(|(_, [mean, ..])| mean));
 }
 
 #[test]

@@ -96,8 +96,8 @@ fn a_long_ping_is_the_same_in_windows() {
     let mut rows = String::new();
     for sequence in (1..=4000).filter(|sequence| !(1200..1260).contains(sequence) && sequence % 97 != 0) {
         // One in a hundred comes behind the next two.
-        let order = if sequence % 100 == 50 { None } else { Some(sequence) };
-        order.iter().for_each(|sequence| rows += &reply(*sequence));
+        let replied = if sequence % 100 == 50 { None } else { Some(sequence) };
+        replied.iter().for_each(|sequence| rows += &reply(*sequence));
         if sequence % 100 == 52 {
             rows += &reply(sequence - 2);
         }

@@ -283,7 +283,7 @@ fn attempts_that_follow_each_other_are_apart() {
 }
 
 #[test]
-fn what_no_output_is_names_the_way_out() {
+fn what_no_output_is_names_the_remedy() {
     for (text, words) in [
         ("bash: iperf3: command not found\n", "does not find the tool"),
         (
@@ -346,7 +346,7 @@ fn documents_that_contradict_themselves_are_void() {
 
 #[test]
 fn datagrams_out_of_order_are_not_fewer_than_none() {
-    let mut document = document("udp-rate-not-told.json");
+    let mut document = document("udp-rate-not-reported.json");
     document["end"]["streams"][0]["udp"]["out_of_order"] = json!(-3);
     let imported = only(&document.to_string());
     assert_eq!(imported.run.summary.up.as_ref().expect("up").reordered, None);

@@ -28,7 +28,7 @@ fn a_symmetric_path_gives_offset_and_drift() {
     let start = MonoTime(1_000_000_000);
     assert!((fit.offset_at(start) - 5_000_000_000).abs() < 100, "{fit:?}");
     assert_eq!((fit.used, fit.min_round_trip), (100, Nanos::from_micros(200)));
-    assert!(fit.error >= Nanos::from_micros(100) && fit.error < Nanos(100_100), "{fit:?}");
+    assert!(fit.error >= Nanos::from_micros(100) && fit.error < Nanos::from_nanos(100_100), "{fit:?}");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn contradicting_stamps_are_ignored() {
     sync.record(stamps(0, 10, 9, 10));
     sync.record(stamps(0, 0, 100, 10));
     assert_eq!(sync.count(), 0);
-    assert_eq!(stamps(100, 5_000, 5_010, 140).round_trip(), Some(Nanos(30)));
+    assert_eq!(stamps(100, 5_000, 5_010, 140).round_trip(), Some(Nanos::from_nanos(30)));
 }
 
 #[test]
@@ -83,7 +83,7 @@ proptest! {
         let local = MonoTime(1_000_000_000 + after);
         let truth = offset + after * drift_ppm / 1_000_000;
         let wrong = fit.offset_at(local).abs_diff(truth as i64);
-        prop_assert!(Nanos(wrong) <= fit.error_at(local) + Nanos(4), "{} off, {:?}", wrong, fit);
+        prop_assert!(Nanos(wrong) <= fit.error_at(local) + Nanos::from_nanos(4), "{} off, {:?}", wrong, fit);
     }
 
     #[test]

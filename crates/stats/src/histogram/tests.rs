@@ -83,9 +83,12 @@ fn merging_into_a_lower_ceiling_saturates() {
 #[test]
 fn the_figures_of_a_result() {
     let distribution = filled(&[100, 200, 300]).distribution().unwrap();
-    assert_eq!((distribution.count, distribution.min, distribution.max), (3, Nanos(100), Nanos(300)));
-    assert_eq!((distribution.mean, distribution.stddev), (Nanos(200), Nanos(100)));
-    assert_eq!((distribution.p50, distribution.p9999), (Nanos(200), Nanos(300)));
+    assert_eq!(
+        (distribution.count, distribution.min, distribution.max),
+        (3, Nanos::from_nanos(100), Nanos::from_nanos(300))
+    );
+    assert_eq!((distribution.mean, distribution.stddev), (Nanos::from_nanos(200), Nanos::from_nanos(100)));
+    assert_eq!((distribution.p50, distribution.p9999), (Nanos::from_nanos(200), Nanos::from_nanos(300)));
 }
 
 proptest! {

@@ -34,9 +34,10 @@ fn the_drafts_formula() {
     assert_eq!((plain.foreign, plain.rpm, plain.tls), (2000.0, 1300.0, None));
     // One probe without TLS among others: no TLS time counts.
     let mixed =
-        Components::from_probes(&[millis(20, Some(30), 40), millis(20, None, 40)], &[Nanos(1)]).unwrap();
+        Components::from_probes(&[millis(20, Some(30), 40), millis(20, None, 40)], &[Nanos::from_nanos(1)])
+            .unwrap();
     assert_eq!(mixed.tls, None);
-    assert_eq!(Components::from_probes(&[], &[Nanos(1)]), None);
+    assert_eq!(Components::from_probes(&[], &[Nanos::from_nanos(1)]), None);
     assert_eq!(Components::from_probes(&[millis(1, None, 1)], &[]), None);
 }
 
@@ -44,11 +45,11 @@ fn the_drafts_formula() {
 fn the_slowest_twentieth_is_cut() {
     let times: Vec<Nanos> = (1..=100).map(Nanos).collect();
     assert_eq!(trimmed_mean(&times), Some(48.0));
-    let mut few = vec![Nanos(10); 19];
+    let mut few = vec![Nanos::from_nanos(10); 19];
     few.push(Nanos::from_millis(1));
     assert_eq!(trimmed_mean(&few), Some(10.0));
     assert_eq!(trimmed_mean(&few[1..]), Some((18 * 10 + 1_000_000) as f64 / 19.0));
-    assert_eq!(trimmed_mean(&[Nanos(7)]), Some(7.0));
+    assert_eq!(trimmed_mean(&[Nanos::from_nanos(7)]), Some(7.0));
     assert_eq!(trimmed_mean(&[]), None);
     assert_eq!(trimmed_mean(&[Nanos::MAX; 3]), Some(u64::MAX as f64));
 }

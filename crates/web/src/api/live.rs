@@ -2,9 +2,9 @@
 
 use super::App;
 use super::request::{Json, check_label, is_printable, query};
-use crate::backend::{Asked, Refused};
+use crate::backend::{Refused, TestRequest};
 use crate::failed::{Failed, json};
-use crate::live::{Next, NotBegun, Place};
+use crate::live::{LogPosition, Next, NotBegun};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -19,7 +19,10 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 /// Begins a test; it is kept when it ends.
-pub(super) async fn start(State(app): State<App>, Json(asked): Json<Asked>) -> Result<Response, Failed> {
+pub(super) async fn start(
+    State(app): State<App>,
+    Json(asked): Json<TestRequest>,
+) -> Result<Response, Failed> {
     check(&asked)?;
     let begun = tokio::task::spawn_blocking(move || app.live.start(asked, &app.backend)).await;
     match begun.map_err(|_| Failed::internal())? {
@@ -33,7 +36,7 @@ pub(super) async fn start(State(app): State<App>, Json(asked): Json<Asked>) -> R
     }
 }
 
-fn check(asked: &Asked) -> Result<(), Failed> {
+fn check(asked: &TestRequest) -> Result<(), Failed> {
     let within = |name: &str, value: Option<u32>, range: RangeInclusive<u32>| match value {
         Some(value) if !range.contains(&value) => {
             Err(Failed::bad(format!("{name} is to be from {} to {}", range.start(), range.end())))
@@ -87,7 +90,7 @@ pub(super) async fn events(State(app): State<App>, headers: HeaderMap) -> Respon
     let session = app.session_of(&headers).map(str::to_owned);
     let by_token = headers.contains_key(AUTHORIZATION);
     let first = app.live.idle();
-    let reported = unfold((Place::default(), first), move |(mut place, first)| {
+    let reported = unfold((LogPosition::default(), first), move |(mut place, first)| {
         let (app, session) = (app.clone(), session.clone());
         async move {
             if let Some(line) = first {

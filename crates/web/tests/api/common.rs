@@ -11,8 +11,8 @@ use model::sample::{IntervalSample, Role, Side, StreamSample};
 use model::time::WallTime;
 use model::units::{Bytes, Nanos};
 use pathmeter_web::{
-    Asked, Backend, BegunTest, Config, Limits, Refused, Server, Sink, Stop, Stopper, Tls, Tokens, Update,
-    Upload, Uploaded,
+    Backend, BegunTest, Config, Limits, Refused, Server, Sink, Stop, Stopper, TestRequest, Tls, Tokens,
+    Update, Upload, Uploaded,
 };
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -219,7 +219,7 @@ fn import(upload: &Upload) -> Result<Uploaded, Refused> {
 }
 
 /// A test that measures nothing: it sends a few events, waits until it is stopped, and ends.
-fn start(asked: &Asked, mut sink: Sink, gate: &Arc<Gate>) -> Result<BegunTest, Refused> {
+fn start(asked: &TestRequest, mut sink: Sink, gate: &Arc<Gate>) -> Result<BegunTest, Refused> {
     let begun = |stop: Stop| BegunTest { stop, id: "done".into(), expected: Some(Duration::from_secs(10)) };
     match asked.host.as_str() {
         "nowhere" => {

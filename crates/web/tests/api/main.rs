@@ -167,7 +167,7 @@ fn a_path_has_its_runs_over_time() {
 }
 
 #[test]
-fn a_path_that_got_worse_says_so_as_trend_does() {
+fn a_path_that_got_worse_reports_it_as_trend_does() {
     let page = page();
     for number in 0..16_u64 {
         // A level of 1 Gbit/s, and from the thirteenth run on half of it.
@@ -464,7 +464,7 @@ fn programs_give_the_token_and_who_guesses_waits() {
 
 /// Behind a named proxy, clients that guess wait, each by its own address; no other client may name its address.
 #[test]
-fn a_named_proxy_says_who_guesses() {
+fn a_named_proxy_states_who_guesses() {
     let guess = |page: &Page, from: &str| {
         let header = format!("X-Forwarded-For: {from}");
         page.request("GET", "/api/runs", &["Authorization: Bearer wrong", &header], "").status
@@ -638,15 +638,15 @@ fn kinds(reported: &[serde_json::Value]) -> Vec<&str> {
 #[test]
 fn a_test_is_begun_followed_and_stopped() {
     let page = page();
-    let asked = r#"{"kind":"throughput","host":"far.example","label":"new","seconds":5}"#;
+    let request = r#"{"kind":"throughput","host":"far.example","label":"new","seconds":5}"#;
     assert_eq!(page.change("POST", "/api/live/stop", "").json()["running"], false);
-    assert_eq!(page.change("POST", "/api/live", asked).status, 202);
+    assert_eq!(page.change("POST", "/api/live", request).status, 202);
     let begin = events_until(&page, "points");
     assert_eq!(kinds(&begin), ["started", "progress", "warning", "points"]);
     assert_eq!((&begin[0]["host"], &begin[0]["kind"]), (&"far.example".into(), &"throughput".into()));
     let point = &begin[3]["points"][0];
     assert_eq!((&point["line"], point["value"].as_f64()), (&"up".into(), Some(8e6)));
-    let second = page.change("POST", "/api/live", asked);
+    let second = page.change("POST", "/api/live", request);
     assert_eq!(second.status, 409);
     assert!(second.json()["advice"].is_string());
     assert_eq!(page.change("POST", "/api/live/stop", "").json()["running"], true);
@@ -657,7 +657,7 @@ fn a_test_is_begun_followed_and_stopped() {
         "who comes later hears all of it"
     );
     assert_eq!(whole[4]["id"], "done");
-    assert_eq!(page.change("POST", "/api/live", asked).status, 202, "and another one may run");
+    assert_eq!(page.change("POST", "/api/live", request).status, 202, "and another one may run");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn schedule(label: &str, latest: u64, every: u64) -> Schedule {
 }
 
 #[test]
-fn a_path_says_when_it_is_measured_next_and_what_is_overdue() {
+fn a_path_states_when_it_is_measured_next_and_what_is_overdue() {
     let page = page();
     let hour = 3_600_000_000_000_u64;
     let now = linux::clock::wall_now().0;

@@ -86,7 +86,7 @@ impl Frames {
     pub fn period(self) -> Option<Nanos> {
         let rate =
             u64::from(self.rate.whole) * u64::from(MICROS_PER_SECOND) + u64::from(self.rate.millionths);
-        (rate > 0).then(|| Nanos(1_000_000_000_000_000 / rate))
+        (rate > 0).then(|| Nanos::from_nanos(1_000_000_000_000_000 / rate))
     }
 }
 

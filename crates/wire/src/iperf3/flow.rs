@@ -47,7 +47,7 @@ pub fn is_udp_reply(payload: &[u8]) -> bool {
     REPLIES.iter().any(|reply| payload == reply)
 }
 
-/// The current bytes, the same from a big-endian host, and 123456789 of old versions in both byte orders.
+/// The current bytes, the same from a big-endian host, and 123456789 of early versions in both byte orders.
 const HELLOS: [[u8; 4]; 4] =
     [UDP_HELLO, UDP_REPLY, 123_456_789_u32.to_le_bytes(), 123_456_789_u32.to_be_bytes()];
 

@@ -223,7 +223,7 @@ impl StreamRow {
     }
 
     fn decode(value: &Value) -> Result<StreamRow, ProtocolError> {
-        let row = value.as_object().ok_or_else(|| bad("a stream is no JSON object".into()))?;
+        let row = value.as_object().ok_or_else(|| bad("a stream is not a JSON object".into()))?;
         let time = |key| row.get(key).and_then(number::real);
         let bytes = required(row, "bytes")?;
         Ok(StreamRow {

@@ -235,7 +235,7 @@ mod tests {
         });
         assert_eq!(check(&fits, &policy), Ok(()));
         assert!(reason(&TestSpec { streams: 3, ..fits.clone() }, &policy).contains("--parallel"));
-        assert!(reason(&TestSpec { omit: Nanos(1), ..fits.clone() }, &policy).contains("--time"));
+        assert!(reason(&TestSpec { omit: Nanos::from_nanos(1), ..fits.clone() }, &policy).contains("--time"));
         assert!(reason(&TestSpec { bitrate: None, ..fits.clone() }, &policy).contains("-b 500000`"));
         assert!(
             reason(&TestSpec { bitrate: Some(BitRate(500_001)), ..fits }, &policy)

@@ -111,7 +111,7 @@ const MOST_STEP: Nanos = Nanos::from_secs(3);
 const MOST_TIME: Nanos = Nanos::from_secs(60);
 const LARGEST: u32 = 9_000;
 /// Hosts do not send single datagrams faster than this.
-const SHORTEST_GAP: Nanos = Nanos(200);
+const SHORTEST_GAP: Nanos = Nanos::from_nanos(200);
 
 #[cfg(test)]
 mod tests {
@@ -142,7 +142,7 @@ mod tests {
             (Nanos::from_millis(1), 4),
             "no faster than the server allows"
         );
-        assert!(budget.take(vec![step(27, 10, Nanos(1))]).is_err(), "no room for the header");
+        assert!(budget.take(vec![step(27, 10, Nanos::from_nanos(1))]).is_err(), "no room for the header");
         assert!(budget.take(vec![step(1000, 10, Nanos::from_secs(4))]).is_err(), "too long");
         let long = || vec![step(1000, 10, Nanos::from_secs(3)); 19];
         assert!(budget.take(long()).is_ok());

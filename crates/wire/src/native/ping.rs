@@ -122,6 +122,6 @@ mod tests {
         pinger.pong(MonoTime(10), 7, MonoTime(1), MonoTime(1));
         pinger.pong(MonoTime(10), 0, MonoTime(1), MonoTime(1));
         pinger.pong(MonoTime(20), 0, MonoTime(1), MonoTime(1));
-        assert_eq!((pinger.clock.count(), pinger.rtt()), (1, Some(Nanos(10))));
+        assert_eq!((pinger.clock.count(), pinger.rtt()), (1, Some(Nanos::from_nanos(10))));
     }
 }

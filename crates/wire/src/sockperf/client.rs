@@ -110,7 +110,7 @@ mod tests {
         let mut reply = message(7, PONG | TIMES, 30, 30);
         reply[14..22].copy_from_slice(&3_u64.to_be_bytes());
         reply[22..30].copy_from_slice(&4_u64.to_be_bytes());
-        let far = Some(FarTimes { received: Nanos(3), sent: Nanos(4) });
+        let far = Some(FarTimes { received: Nanos::from_nanos(3), sent: Nanos::from_nanos(4) });
         assert_eq!(Client::native(100).reply(&reply), Ok(Reply { sequence: 7, far, far_sequence: None }));
         assert_eq!(Client::new(100).reply(&reply).map(|reply| reply.far), Ok(None));
         let short = message(7, PONG | TIMES, 29, 29);

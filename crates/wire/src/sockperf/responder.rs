@@ -172,7 +172,7 @@ mod tests {
         let mut ping = vec![0xab; 32];
         client.request(Request { sequence: 8, sent: MonoTime(1), wants_reply: true }, &mut ping);
         let pong = reply(&mut Responder::native(100), ping).unwrap();
-        let far = Some(FarTimes { received: Nanos::from_micros(1), sent: Nanos(1300) });
+        let far = Some(FarTimes { received: Nanos::from_micros(1), sent: Nanos::from_nanos(1300) });
         assert_eq!(client.reply(&pong), Ok(Reply { sequence: 8, far, far_sequence: None }));
         assert_eq!(pong[30..], [0xab; 2]);
         let plain = message(CLIENT | PONG, 64, 64);

@@ -118,9 +118,9 @@ mod tests {
         assert_eq!(Timestamp::new(Format::Ptp, half), Timestamp(0x0000_0001_1dcd_6500));
         // RFC 5905 figure 4: the first day of NTP era 1 is 2036-02-08 (06:28:16 on the 7th).
         let era_1: WallTime = "2036-02-07T06:28:16Z".parse().unwrap();
-        assert_eq!(Timestamp::new(Format::Ntp, era_1 + Nanos(1)).0 >> 32, 0);
+        assert_eq!(Timestamp::new(Format::Ntp, era_1 + Nanos::from_nanos(1)).0 >> 32, 0);
         assert_eq!(
-            Timestamp::new(Format::Ntp, era_1 + Nanos(1)).since_1970(Format::Ntp),
+            Timestamp::new(Format::Ntp, era_1 + Nanos::from_nanos(1)).since_1970(Format::Ntp),
             Some(Nanos(era_1.0 + 1))
         );
     }
@@ -130,15 +130,18 @@ mod tests {
         assert_eq!(Timestamp(0).since_1970(Format::Ntp), None);
         assert_eq!(Timestamp(0).since_1970(Format::Ptp), None);
         assert_eq!(Timestamp(1 << 32 | 1_000_000_000).since_1970(Format::Ptp), None);
-        assert_eq!(Timestamp(1 << 32 | 999_999_999).since_1970(Format::Ptp), Some(Nanos(1_999_999_999)));
+        assert_eq!(
+            Timestamp(1 << 32 | 999_999_999).since_1970(Format::Ptp),
+            Some(Nanos::from_nanos(1_999_999_999))
+        );
     }
 
     #[test]
     fn known_error_estimates() {
         // One unit is 2^-32 s; 2^-10 s is 128 * 2^15 units.
         assert_eq!(ErrorEstimate::new(Format::Ntp, false, Nanos::ZERO), ErrorEstimate(0x0001));
-        assert_eq!(ErrorEstimate::new(Format::Ptp, true, Nanos(976_562)), ErrorEstimate(0xcf80));
-        assert_eq!(ErrorEstimate(0x0f80).error(), Some(Nanos(976_563)));
+        assert_eq!(ErrorEstimate::new(Format::Ptp, true, Nanos::from_nanos(976_562)), ErrorEstimate(0xcf80));
+        assert_eq!(ErrorEstimate(0x0f80).error(), Some(Nanos::from_nanos(976_563)));
         assert_eq!(ErrorEstimate(0x3f00).error(), None);
         assert_eq!(ErrorEstimate(0x3fff).error(), Some(Nanos::MAX));
     }

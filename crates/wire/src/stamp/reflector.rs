@@ -195,7 +195,7 @@ mod tests {
             clock: Clock { mono: MonoTime(1000), wall: WallTime(1_500_000_000) },
             format: Format::Ntp,
             synced: true,
-            error: Nanos(976_562),
+            error: Nanos::from_nanos(976_562),
             stateful: false,
             key: None,
         }
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_twamp_test_knows_no_extensions() {
-        let mut reflector = Reflector::twamp(options().clock, Nanos(1), 46);
+        let mut reflector = Reflector::twamp(options().clock, Nanos::from_nanos(1), 46);
         // Read as STAMP, the padding is a Class of Service extension and one that is longer than the packet.
         let padding = [0x80, 4, 0, 4, 0xff, 0xff, 0, 0, 0x80, 9, 0xff, 0xff];
         let request_bytes = [request(Mode::Open, 7, 0x3132), padding.to_vec()].concat();

@@ -208,7 +208,7 @@ mod tests {
             clock: Clock { mono: MonoTime(1000), wall: WallTime(1_500_000_000) },
             format: Format::Ntp,
             synced: true,
-            error: Nanos(976_562),
+            error: Nanos::from_nanos(976_562),
             ssid: 0x0a0b,
             key: None,
             far_counts: false,
@@ -228,7 +228,7 @@ mod tests {
         ReflectorPacket {
             sequence,
             timestamp: Timestamp::new(Format::Ptp, WallTime(9_000)),
-            error: ErrorEstimate::new(Format::Ptp, true, Nanos(1)),
+            error: ErrorEstimate::new(Format::Ptp, true, Nanos::from_nanos(1)),
             ssid: sent.ssid,
             received: Timestamp::new(Format::Ptp, WallTime(8_000)),
             sender_sequence: sent.sequence,
@@ -286,7 +286,7 @@ mod tests {
         let far = Some(FarTimes { received: Nanos::from_micros(8), sent: Nanos::from_micros(9) });
         let reply = read(&mut sender, answer(&request_bytes, 0)).unwrap();
         assert_eq!(reply, Reply { sequence: 1, far, far_sequence: number(0, false) });
-        assert_eq!(sender.far_error(), Some(ErrorEstimate::new(Format::Ptp, true, Nanos(1))));
+        assert_eq!(sender.far_error(), Some(ErrorEstimate::new(Format::Ptp, true, Nanos::from_nanos(1))));
         // Without a receive time there are no far times.
         let silent = ReflectorPacket { received: Timestamp(0), ..answer(&request_bytes, 0) };
         assert_eq!(read(&mut sender, silent).unwrap().far, None);

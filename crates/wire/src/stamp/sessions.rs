@@ -105,7 +105,7 @@ mod tests {
         let mut sessions = Sessions::new(10);
         sessions.count(session(1), 0, MonoTime(0));
         assert_eq!(sessions.count(session(1), 1, MonoTime(0) + EXPIRY), 1);
-        assert_eq!(sessions.count(session(1), 2, MonoTime(0) + EXPIRY + EXPIRY + Nanos(1)), 0);
+        assert_eq!(sessions.count(session(1), 2, MonoTime(0) + EXPIRY + EXPIRY + Nanos::from_nanos(1)), 0);
     }
 
     /// The counts of packets of one address and port, at these milliseconds.

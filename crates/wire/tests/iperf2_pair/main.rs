@@ -511,7 +511,7 @@ proptest! {
 
 /// A server that hangs on its connection back is waited for until its time is over, and no longer.
 #[test]
-fn a_server_that_hangs_on_its_way_back_is_named() {
+fn a_server_that_hangs_when_it_connects_back_is_named() {
     for transport in [Transport::Tcp, Transport::Udp] {
         let amount = Amount::Time(Nanos::from_secs(5));
         let request = Request { amount, ..request(transport, Traffic::Tradeoff) };

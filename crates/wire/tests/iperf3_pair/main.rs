@@ -233,7 +233,7 @@ fn what_the_policy_forbids_is_refused_with_its_code() {
     };
     let streams = Policy { max_streams: Some(2), ..Policy::default() };
     assert!(refused(streams, |test| test.streams = 3).contains("error 6"));
-    let time = Policy { max_time: Some(Nanos(1)), ..Policy::default() };
+    let time = Policy { max_time: Some(Nanos::from_nanos(1)), ..Policy::default() };
     assert!(refused(time, |_| ()).contains("error 37"));
     let rate = Policy { max_rate: Some(BitRate(10)), ..Policy::default() };
     assert!(refused(rate, |test| test.bitrate = Some(BitRate(11))).contains("error 27"));

@@ -169,8 +169,8 @@ fn count() -> FramesAsk {
 }
 
 fn sent(frames: u64) -> FramesReply {
-    let (time, held) = (Nanos::from_secs(60), Nanos(7));
-    FramesReply::Sent(Sent { frames, time, late: Nanos(1), held, gaps: 0 })
+    let (time, held) = (Nanos::from_secs(60), Nanos::from_nanos(7));
+    FramesReply::Sent(Sent { frames, time, late: Nanos::from_nanos(1), held, gaps: 0 })
 }
 
 fn counted(frames: u64) -> FramesCounted {
@@ -332,7 +332,7 @@ fn answers_that_cannot_be_end_the_session() {
         let mut world = ready();
         world.answered(count(), FramesReply::Begun {});
         world.ask(FramesAsk::Counted {});
-        world.replies_at(Nanos(1), lie);
+        world.replies_at(Nanos::from_nanos(1), lie);
         world.run();
         assert!(matches!(world.client.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
     }

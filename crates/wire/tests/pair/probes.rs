@@ -375,7 +375,7 @@ const OBSERVED: LatencyObservation = LatencyObservation {
     received: 12,
     duplicates: 1,
     reordered: 2,
-    elapsed: Nanos(5),
+    elapsed: Nanos::from_nanos(5),
 };
 
 proptest! {

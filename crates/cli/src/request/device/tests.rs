@@ -132,7 +132,7 @@ fn impossible_requests_are_refused() {
         ("eth1 eth2 --tests service", "--cir is not given"),
         ("eth1 eth2 --standard y1564", "--cir is not given"),
         ("eth1 eth2 --cir 1M", "--cir is for the test of a service"),
-        ("eth1 eth2 --tests reset", "no option gives the way to reset the device"),
+        ("eth1 eth2 --tests reset", "no option gives the command that resets the device"),
         ("eth1 eth2 --tests mrr --reset-command reboot", "--reset-command is for the test of reset"),
         ("eth1 eth2 --time 0", "--time 0"),
         ("eth1 eth2 --link 0", "--link 0"),

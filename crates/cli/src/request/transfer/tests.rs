@@ -55,7 +55,7 @@ fn urls_are_named_by_their_differing_parts() {
 fn impossible_requests_are_refused() {
     for (argv, expected) in [
         ("ftp://127.0.0.1/x", "ftp: is not supported"),
-        ("127.0.0.1/x", "no URL"),
+        ("127.0.0.1/x", "not a URL"),
         ("http://u:p@127.0.0.1/x", "password"),
         ("http://127.0.0.1/x --method put", "what shall go up"),
         ("http://127.0.0.1/x --method get --size 1", "takes no --size"),

@@ -1,7 +1,7 @@
 //! The options of both roles, one row each.
 
 use super::histograms::histograms;
-use super::{Row, Taken, host_port_device};
+use super::{Iperf2Option, Taken, host_port_device};
 use crate::getopt::{row, set};
 use crate::iperf2::numbers::{amount, real, within};
 use crate::iperf2::{CommandLine, Fault, Request};
@@ -11,10 +11,10 @@ use model::plan::Transport;
 use model::units::BitRate;
 
 /// Options of client and server.
-pub(in crate::iperf2) const BOTH: &[Row] = &[
+pub(in crate::iperf2) const BOTH: &[Iperf2Option] = &[
     row(
         "-b --bandwidth N[kmgKMG|pps]",
-        "rate of each stream, bits or packets a second; UDP 1M, TCP no limit",
+        "rate of each stream, bits or packets per second; UDP 1M, TCP no limit",
         rate,
     ),
     row("-e --enhanced", "say more of each interval", |line, _| set(&mut line.both.enhanced, true)),

@@ -1,6 +1,6 @@
 //! The options of a client, one row each.
 
-use super::{Row, Taken, both::port, host_port_device};
+use super::{Iperf2Option, Taken, both::port, host_port_device};
 use crate::getopt::{row, set};
 use crate::iperf2::numbers::{amount, real, within};
 use crate::iperf2::{CommandLine, Fault};
@@ -11,7 +11,7 @@ use model::units::{BitRate, Bytes, Nanos};
 use wire::iperf2::{MAX_BOUNCE, MIN_REPLY};
 
 /// Options of the client alone.
-pub(in crate::iperf2) const CLIENT: &[Row] = &[
+pub(in crate::iperf2) const CLIENT: &[Iperf2Option] = &[
     row("-c --client HOST[%DEV]", "run a test with the server at HOST", |line, text| {
         let (host, port, device) = host_port_device(text)?;
         if host.is_empty() {
@@ -157,7 +157,7 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
     ),
     row(
         "--working-load[=up|down|bidir[,N]]",
-        "N TCP streams (1) beside the test, both ways by default",
+        "N TCP streams (1) beside the test, both directions by default",
         working_load,
     ),
     row("--bounceback-congest[=up|down|bidir[,N]]", "", working_load),
@@ -221,12 +221,12 @@ fn set_directions(line: &mut CommandLine, option: &'static str, directions: Dire
 fn frames(line: &mut CommandLine, text: &str) -> Taken {
     let (rate, rest) = text.split_once(':').unwrap_or((text, ""));
     let (mean, deviation) = rest.split_once(',').unwrap_or((rest, ""));
-    let of = |text: &str, otherwise: f64| match text {
+    let amount_or = |text: &str, otherwise: f64| match text {
         "" => Ok(otherwise),
         text => amount("--isochronous", text).map(|value| value as f64),
     };
     let rate = if rate.is_empty() { 60.0 } else { real("--isochronous", rate, 0.001, 10_000.0)? };
-    line.client.frames = Some((rate, of(mean, 20e6)?, of(deviation, 0.0)?));
+    line.client.frames = Some((rate, amount_or(mean, 20e6)?, amount_or(deviation, 0.0)?));
     line.both.enhanced = true;
     Ok(())
 }

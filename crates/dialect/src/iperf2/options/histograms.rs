@@ -10,19 +10,19 @@ use model::units::Nanos;
 /// `WIDTH[u|m][,COUNT[,LOW[,HIGH]]]`: bins of so many micro- or milliseconds, their number, and two percentiles.
 pub(super) fn histograms(line: &mut CommandLine, text: &str) -> Taken {
     line.both.enhanced = true;
-    let mut asked = Histograms::default();
+    let mut parsed = Histograms::default();
     if !text.is_empty() {
         let (width, rest) = text.split_once(',').unwrap_or((text, ""));
         let mut rest = rest.splitn(3, ',').filter(|part| !part.is_empty());
         let count = rest.next().map(|count| within(OPTION, count, 1, MOST_BINS)).transpose()?;
-        asked.width = Some(bin_width(width)?);
-        asked.count = count;
-        let Iperf2Percentiles { low, high } = asked.percentiles;
+        parsed.width = Some(bin_width(width)?);
+        parsed.count = count;
+        let Iperf2Percentiles { low, high } = parsed.percentiles;
         let mut percent =
             |otherwise| rest.next().map_or(Ok(otherwise), |text| real(OPTION, text, 0.0, 100.0));
-        asked.percentiles = Iperf2Percentiles { low: percent(low)?, high: percent(high)? };
+        parsed.percentiles = Iperf2Percentiles { low: percent(low)?, high: percent(high)? };
     }
-    line.both.histograms = Some(asked);
+    line.both.histograms = Some(parsed);
     Ok(())
 }
 

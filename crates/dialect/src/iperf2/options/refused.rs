@@ -1,6 +1,6 @@
 //! Options that iPerf2 has and this program does not serve, each with what to do instead.
 
-use super::Row;
+use super::Iperf2Option;
 use crate::getopt::row;
 use crate::iperf2::Fault;
 
@@ -11,7 +11,7 @@ macro_rules! refused {
     };
 }
 
-pub(super) const REFUSED: &[Row] = &[
+pub(super) const REFUSED: &[Iperf2Option] = &[
     refused!("-H --ssm-host X", "-H/--ssm-host", "there is no multicast here"),
     refused!("-W --suggest_win_size", "-W", "give the size with -w"),
     refused!("-A --awdl", "-A/--awdl", "it is macOS's"),

@@ -1,13 +1,13 @@
 //! The options of a server, one row each.
 
-use super::Row;
+use super::Iperf2Option;
 use crate::getopt::{row, set};
 use crate::iperf2::Fault;
 use crate::iperf2::numbers::real;
 use crate::numbers::nanos;
 
 /// Options of the server alone.
-pub(in crate::iperf2) const SERVER: &[Row] = &[
+pub(in crate::iperf2) const SERVER: &[Iperf2Option] = &[
     row("-s --server", "serve clients, many at once", |line, _| set(&mut line.server.asked, true)),
     row("-1 --singleclient", "serve one client at a time", |line, _| {
         set(&mut line.server.one_at_a_time, true)

@@ -117,12 +117,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ways_there_and_back() {
+    fn there_and_back() {
         let mut one_way = Iperf2OneWay::default();
         one_way.record(4_000, 6_000);
         one_way.record(10_000, 2_000);
         assert_eq!(
-            one_way.row("[  1]", (Nanos::ZERO, Nanos(1_016_500_000))),
+            one_way.row("[  1]", (Nanos::ZERO, Nanos::from_micros(1_016_500))),
             "[  1] 0.0000-1.0165 sec  OWD Delays (ms) Cnt=2 To=0.007/0.004/0.010/0.004 From=0.004/0.002/0.006/0.003 \
              Asymmetry=0.005/0.002/0.008/0.004    90909 rps\n"
         );
@@ -133,10 +133,10 @@ mod tests {
         let mut rows = Iperf2Bounceback::new(Iperf2Options::default(), 200);
         let trips = Distribution {
             count: 10,
-            min: Nanos(8_000),
-            mean: Nanos(32_000),
-            max: Nanos(240_000),
-            stddev: Nanos(73_000),
+            min: Nanos::from_micros(8),
+            mean: Nanos::from_micros(32),
+            max: Nanos::from_micros(240),
+            stddev: Nanos::from_micros(73),
             ..Distribution::default()
         };
         let first = rows.row("[  1]", (Nanos::ZERO, Nanos::from_secs(1)), Some(&trips));

@@ -1,6 +1,6 @@
 //! The columns behind the bandwidth, and their heading.
 
-use super::units::{net_power, one, unit};
+use super::units::{amount_in_unit, net_power, unit};
 use crate::units::two_digits;
 use engine::work::observer::{Detail, FrameCount, Spread};
 use model::sample::{TcpCounters, UdpCounters};
@@ -211,7 +211,7 @@ impl Figures {
         let (bursts, bytes) = known.unwrap_or((NO_TIMES, 0));
         let delay = bursts.mean / 1e9;
         let rate = if self.seconds() > 0.0 { self.bytes as f64 / self.seconds() } else { 0.0 };
-        let queued = if queued { format!(" {}", one(rate * delay, 'A')) } else { String::new() };
+        let queued = if queued { format!(" {}", amount_in_unit(rate * delay, 'A')) } else { String::new() };
         format!(
             "  {} ms ({}/{}){queued} {}{}",
             millis(&bursts),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     fn tcp() -> Option<TcpCounters> {
-        let (cwnd, rtt, rttvar) = (Bytes(326_656), Nanos(23_000), Nanos(11_000));
+        let (cwnd, rtt, rttvar) = (Bytes(326_656), Nanos::from_micros(23), Nanos::from_micros(11));
         Some(TcpCounters { retransmits: 2, cwnd, rtt, rttvar, ..TcpCounters::default() })
     }
 
@@ -390,7 +390,7 @@ mod tests {
             Columns::Bursts.row(&came),
             "  4.174/0.046/72.754/13.885 ms (27/20833) 2.55 KByte 150  26=0:25:1:0:0:0:0:0"
         );
-        let udp = UdpCounters { datagrams: 452, jitter: Nanos(356_000), ..UdpCounters::default() };
+        let udp = UdpCounters { datagrams: 452, jitter: Nanos::from_micros(356), ..UdpCounters::default() };
         let udp = Figures { udp: Some(udp), ..came };
         assert_eq!(
             Columns::FrameLosses.row(&udp),

@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn times_of_connects() {
-        assert_eq!(connect_times(&[Nanos(1)], 0), None);
-        let line = connect_times(&[Nanos(12_000), Nanos(389_000)], 1).expect("two");
+        assert_eq!(connect_times(&[Nanos::from_nanos(1)], 0), None);
+        let line = connect_times(&[Nanos::from_micros(12), Nanos::from_micros(389)], 1).expect("two");
         let figures = "0.012/0.201/0.389/0.267 ms (tot/err) = 3/1";
         assert_eq!(line, format!("[ CT] final connect times (min/avg/max/stdev) = {figures}\n"));
     }
@@ -123,8 +123,8 @@ mod tests {
             remarks: vec!["reverse".into()],
             tos: 0x20,
             socket: Some(3),
-            tcp: Some((Bytes(10 * 32_741), 32_741, Nanos(37_400))),
-            took: Some(Nanos(420_000)),
+            tcp: Some((Bytes(10 * 32_741), 32_741, Nanos::from_nanos(37_400))),
+            took: Some(Nanos::from_micros(420)),
             ..Iperf2Connection::default()
         };
         let wall = "2026-11-21T21:39:54Z".parse().expect("a time");

@@ -1,6 +1,6 @@
 //! The block between two lines that an end prints first: what it will do.
 
-use super::units::one;
+use super::units::amount_in_unit;
 use super::{Iperf2Options, Iperf2Role};
 use model::plan::Transport;
 use model::stats::bins::BinShape;
@@ -132,7 +132,8 @@ impl Iperf2Settings {
             });
             lines.extend(bind);
             let letter = options.unit.unwrap_or('A').to_ascii_uppercase();
-            let (buffer, bin) = (one(self.length.into(), letter), one(f64::from(self.length / 8), 'A'));
+            let (buffer, bin) =
+                (amount_in_unit(self.length.into(), letter), amount_in_unit(f64::from(self.length / 8), 'A'));
             lines.push(format!("Read buffer size: {buffer} (Dist bin width={bin})"));
         }
         lines.extend(self.congestion_line());
@@ -160,7 +161,7 @@ impl Iperf2Settings {
         let tcp = self.transport == Transport::Tcp;
         if (options.enhanced || self.timed.rtt_part.is_some()) && tcp {
             let timer = if self.timed.writes { " (write timer enabled)" } else { "" };
-            lines.push(format!("Write buffer size: {}{timer}", one(self.length.into(), 'B')));
+            lines.push(format!("Write buffer size: {}{timer}", amount_in_unit(self.length.into(), 'B')));
         }
         lines.extend(self.pace_lines());
         lines.extend(self.mss.map(mss_line));
@@ -181,20 +182,23 @@ impl Iperf2Settings {
             Pace::None | Pace::Gap(_) => Vec::new(),
             Pace::Frames(rate, mean, deviation, gap) => vec![format!(
                 "Isochronous: {rate:.2} frames/sec mean={}/s, stddev={}/s, Period/IPG={:.2}/{:.3} ms",
-                one(mean / 8.0, 'a'),
-                one(deviation / 8.0, 'a'),
+                amount_in_unit(mean / 8.0, 'a'),
+                amount_in_unit(deviation / 8.0, 'a'),
                 1e3 / rate,
                 gap * 1e3
             )],
             Pace::Bursts(bytes, period) => {
-                vec![format!("Bursting: {} every {period:.2} second(s)", one(bytes as f64, 'A'))]
+                vec![format!("Bursting: {} every {period:.2} second(s)", amount_in_unit(bytes as f64, 'A'))]
             }
             Pace::Bounce(Bouncing { size, reply, count, period, hold, quick_ack }) => {
-                let size = one(size.into(), 'A');
+                let size = amount_in_unit(size.into(), 'A');
                 // Only 2.2 knows replies with a size of their own; the text is its text.
                 let what = match reply {
                     Some(reply) => {
-                        format!("Bounceback test (req/reply size ={size}/{})", one(reply.into(), 'A'))
+                        format!(
+                            "Bounceback test (req/reply size ={size}/{})",
+                            amount_in_unit(reply.into(), 'A')
+                        )
                     }
                     None => format!("Bounce-back test (size={size})"),
                 };
@@ -213,12 +217,12 @@ impl Iperf2Settings {
 
     fn window(&self, options: &Iperf2Options) -> String {
         let name = if self.transport == Transport::Udp { "UDP buffer size" } else { "TCP window size" };
-        let size = one(self.window.0 as f64, 'A');
+        let size = amount_in_unit(self.window.0 as f64, 'A');
         let remark = match self.window_asked {
             None => " (default)".to_owned(),
             Some(asked) if asked != self.window => {
                 let letter = options.unit.unwrap_or('A').to_ascii_uppercase();
-                format!(" (WARNING: requested {})", one(asked.0 as f64, letter))
+                format!(" (WARNING: requested {})", amount_in_unit(asked.0 as f64, letter))
             }
             Some(_) => String::new(),
         };

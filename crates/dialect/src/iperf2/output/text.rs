@@ -36,7 +36,7 @@ pub struct Iperf2Text {
 }
 
 /// A row's stream, direction and figures.
-struct Row {
+struct FigureRow {
     stream: u32,
     direction: Direction,
     sending: bool,
@@ -105,7 +105,7 @@ impl Iperf2Text {
     pub fn bounced(&mut self, (start, end): (Nanos, Nanos), bytes: u64) -> String {
         let (start, end) = (start.as_secs_f64(), end.as_secs_f64());
         let figures = Figures { start, end, bytes, ..Figures::default() };
-        self.rows(&[Row { stream: 0, direction: Direction::Up, sending: false, figures }], false);
+        self.rows(&[FigureRow { stream: 0, direction: Direction::Up, sending: false, figures }], false);
         std::mem::take(&mut self.out)
     }
 
@@ -178,7 +178,7 @@ impl Iperf2Text {
 
     fn flush(&mut self, details: &[Detail]) {
         let Some(sample) = self.waiting.take() else { return };
-        let rows = sample.streams.iter().map(|row| Row {
+        let rows = sample.streams.iter().map(|row| FigureRow {
             stream: row.stream,
             direction: row.direction,
             sending: row.role == Role::Sender,
@@ -191,7 +191,7 @@ impl Iperf2Text {
                 detail: detail_of(details, row.stream),
             },
         });
-        let rows: Vec<Row> = rows.collect();
+        let rows: Vec<FigureRow> = rows.collect();
         let interval = self.plan.as_ref().map_or(Nanos::ZERO, |plan| plan.local.interval);
         // Bursts have rows of their own.
         if matches!(self.cut, Cut::Bursts(_)) && rows.iter().all(|row| !row.sending) {
@@ -207,11 +207,11 @@ impl Iperf2Text {
     /// The whole time of this end.
     fn end(&mut self, result: &SideResult) {
         let totals = std::mem::take(&mut self.totals);
-        let rows: Vec<Row> = result.streams.iter().map(|stream| whole(stream, &totals)).collect();
+        let rows: Vec<FigureRow> = result.streams.iter().map(|stream| whole(stream, &totals)).collect();
         self.rows(&rows, true);
     }
 
-    fn rows(&mut self, rows: &[Row], last: bool) {
+    fn rows(&mut self, rows: &[FigureRow], last: bool) {
         if self.options.exclude.data {
             return;
         }
@@ -237,7 +237,7 @@ impl Iperf2Text {
     }
 
     /// Behind a row: its times in bins.
-    fn histograms(&mut self, row: &Row, last: bool) {
+    fn histograms(&mut self, row: &FigureRow, last: bool) {
         let id = self.number(row.stream);
         let span = (row.figures.start, row.figures.end);
         let percentiles = self.options.percentiles;
@@ -247,24 +247,24 @@ impl Iperf2Text {
     }
 
     /// Both directions of each full-duplex stream as one (`-e`).
-    fn pairs(&mut self, rows: &[Row]) {
+    fn pairs(&mut self, rows: &[FigureRow]) {
         let udp = rows.iter().any(|row| row.figures.udp.is_some());
         let columns = if udp { Columns::Datagrams } else { Columns::Plain };
         for up in rows.iter().filter(|row| row.direction == Direction::Up) {
             let number = self.number(up.stream);
-            let both: Vec<&Row> = rows.iter().filter(|row| self.number(row.stream) == number).collect();
+            let both: Vec<&FigureRow> = rows.iter().filter(|row| self.number(row.stream) == number).collect();
             let figures = together(&both);
             self.heading(columns.heading());
             self.line(&format!("[FD{number}] "), &figures, &columns.row(&figures));
         }
     }
 
-    fn sum(&mut self, rows: &[Row], last: bool) {
+    fn sum(&mut self, rows: &[FigureRow], last: bool) {
         let streams = self.plan.as_ref().map_or(1, |plan| plan.test.streams);
         if rows.len() < 2 || (streams < 2 && !self.options.sum_only) {
             return;
         }
-        let all: Vec<&Row> = rows.iter().collect();
+        let all: Vec<&FigureRow> = rows.iter().collect();
         let figures = together(&all);
         let mixed = rows.iter().any(|row| row.sending != rows[0].sending);
         let columns = if mixed { Columns::Plain } else { self.columns(&rows[0]) };
@@ -280,7 +280,7 @@ impl Iperf2Text {
     }
 
     /// Behind the last row of a UDP sender.
-    fn sent(&mut self, id: &str, rows: &[&Row], last: bool) {
+    fn sent(&mut self, id: &str, rows: &[&FigureRow], last: bool) {
         let datagrams: u64 =
             rows.iter().filter_map(|row| row.figures.udp.as_ref()).map(|udp| udp.datagrams).sum();
         if last && rows.iter().all(|row| row.sending && row.figures.udp.is_some()) {
@@ -310,7 +310,7 @@ impl Iperf2Text {
         }
     }
 
-    fn disorder(&mut self, id: &str, row: &Row) {
+    fn disorder(&mut self, id: &str, row: &FigureRow) {
         let disordered = row.figures.udp.as_ref().map_or(0, |udp| udp.reordered);
         if !row.sending && disordered > 0 {
             self.disordered(id, &row.figures, disordered);
@@ -323,7 +323,7 @@ impl Iperf2Text {
             .push_str(&format!("{id}{start:4.4}-{end:4.4} sec  {count} datagrams received out-of-order\n"));
     }
 
-    fn csv(&mut self, row: &Row) {
+    fn csv(&mut self, row: &FigureRow) {
         let known = self.connections.iter().find(|known| known.stream == row.stream);
         let plain =
             self.connections.iter().find(|known| self.number(known.stream) == self.number(row.stream));
@@ -347,7 +347,7 @@ impl Iperf2Text {
         }
     }
 
-    fn columns(&self, row: &Row) -> Columns {
+    fn columns(&self, row: &FigureRow) -> Columns {
         let udp = row.figures.udp.is_some();
         let frames = self.cut == Cut::Frames;
         let times = row.figures.detail.as_ref().is_some_and(|detail| detail.writes.is_some());
@@ -394,8 +394,8 @@ fn label(number: u32, starred: bool) -> String {
     format!("[{:>3}] ", format!("{}{number}", if starred { "*" } else { "" }))
 }
 
-fn whole(stream: &StreamResult, totals: &[Detail]) -> Row {
-    Row {
+fn whole(stream: &StreamResult, totals: &[Detail]) -> FigureRow {
+    FigureRow {
         stream: stream.stream,
         direction: stream.direction,
         sending: stream.role == Role::Sender,
@@ -415,7 +415,7 @@ fn detail_of(details: &[Detail], stream: u32) -> Option<Detail> {
 }
 
 /// The sum of several rows, over the longest of their times.
-fn together(rows: &[&Row]) -> Figures {
+fn together(rows: &[&FigureRow]) -> Figures {
     let all = || rows.iter().map(|row| &row.figures);
     let tcp = all().filter_map(|figures| figures.tcp.as_ref());
     let mut udp: Option<UdpCounters> = None;

@@ -4,11 +4,11 @@ use crate::units::scaled;
 
 /// A number of bytes (per second) in the unit of a letter, plural: ` 926 MBytes`, `7.77 Gbits`.
 pub(super) fn unit(bytes: f64, letter: char) -> String {
-    one(bytes, letter) + "s"
+    amount_in_unit(bytes, letter) + "s"
 }
 
 /// The same of a thing that is so large: `16.0 KByte`.
-pub(super) fn one(bytes: f64, letter: char) -> String {
+pub(super) fn amount_in_unit(bytes: f64, letter: char) -> String {
     match scaled(bytes, letter) {
         (least, name) if least < 0.9995 => format!("{least:4.3} {name}"),
         (small, name) if small < 9.995 => format!("{small:4.2} {name}"),
@@ -49,7 +49,7 @@ mod tests {
         ] {
             assert_eq!(unit(bytes, letter), text, "{bytes} {letter}");
         }
-        assert_eq!(one(16_384.0, 'A'), "16.0 KByte");
+        assert_eq!(amount_in_unit(16_384.0, 'A'), "16.0 KByte");
     }
 
     #[test]

@@ -136,7 +136,7 @@ fn connect(
 ) -> Result<(TcpStream, String, Nanos), String> {
     let test = &plan.test;
     let bytes = |value: u32| Bytes(value.into());
-    let asked = TcpOptions {
+    let tcp_options = TcpOptions {
         local_address: plan.local.bind,
         local_port: plan.local.client_port,
         device: plan.local.device.clone(),
@@ -150,7 +150,7 @@ fn connect(
     };
     let before = mono_now();
     let timeout = plan.local.connect_timeout.unwrap_or(TIMEOUT);
-    let socket = tcp_connect(plan.target.address, &asked, timeout)
+    let socket = tcp_connect(plan.target.address, &tcp_options, timeout)
         .map_err(|error| format!("connect failed: {error}: is `iperf -s` running there?"))?;
     let took = mono_now() - before;
     let failed = |error: std::io::Error| format!("ERROR: bounceback: {error}");

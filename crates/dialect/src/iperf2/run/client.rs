@@ -236,8 +236,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_there_is_reported_before_the_test() {
-        let words = ["-c", "127.0.0.1", "-p", "9", "-F", "/nonexistent/file"].map(std::ffi::OsString::from);
-        let Ok(Request::Client(line)) = parse(&words) else { panic!("a client") };
+        let args = ["-c", "127.0.0.1", "-p", "9", "-F", "/nonexistent/file"].map(std::ffi::OsString::from);
+        let Ok(Request::Client(line)) = parse(&args) else { panic!("a client") };
         let refused = readable(&line).expect_err("no such file");
         assert!(refused.contains("-F file: /nonexistent/file: No such file"), "{refused}");
     }

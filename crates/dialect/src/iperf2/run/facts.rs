@@ -40,7 +40,7 @@ pub(super) fn asked_for(line: &CommandLine) -> Vec<String> {
     let silent = extras.no_fin || full_duplex;
     let mut remarks: Vec<String> =
         extras.unsent_limit.map(|limit| format!("prefetch={}", limit.0)).into_iter().collect();
-    remarks.extend(said(&[
+    remarks.extend(that_apply(&[
         (matches!(extras.shape, Shape::Isochronous(_)), "isoch"),
         (full_duplex, "full-duplex"),
         (test.directions == Directions::Down, "reverse"),
@@ -55,13 +55,13 @@ pub(super) fn asked_for(line: &CommandLine) -> Vec<String> {
 pub(super) fn requested(stream: u32, request: Option<&Request>, start: Option<TcpStart>) -> Iperf2Connection {
     let plain = Iperf2Connection { stream, tcp: start.map(tcp), ..Iperf2Connection::default() };
     let Some(request) = request else { return plain };
-    let mut remarks = said(&[(matches!(request.shape, Shape::Isochronous(_)), "isoch")]);
+    let mut remarks = that_apply(&[(matches!(request.shape, Shape::Isochronous(_)), "isoch")]);
     if let Shape::Bursts(frames) = request.shape {
         let rate = rate(frames);
         remarks.push(format!("burst-period={:.4}s", if rate > 0.0 { 1.0 / rate } else { 0.0 }));
     }
     let udp = request.transport == Transport::Udp;
-    remarks.extend(said(&[
+    remarks.extend(that_apply(&[
         (request.traffic == Traffic::FullDuplex, "full-duplex"),
         (request.traffic == Traffic::Reverse, "reverse"),
         (request.starts_then, "epoch-start"),
@@ -81,7 +81,7 @@ pub(super) fn bouncing(request: &BounceRequest) -> Vec<String> {
         Some(reply) if reply != size => format!("bb {quick}req/reply/hold={size}/{reply}/{hold}"),
         _ => format!("bb {quick}len/hold={size}/{hold}"),
     }];
-    remarks.extend(said(&[(request.trip_times, "trip-times")]));
+    remarks.extend(that_apply(&[(request.trip_times, "trip-times")]));
     remarks
 }
 
@@ -104,6 +104,6 @@ pub(super) fn tcp(start: TcpStart) -> (Bytes, u32, Nanos) {
     (start.window, start.mss, start.rtt)
 }
 
-fn said(remarks: &[(bool, &str)]) -> Vec<String> {
+fn that_apply(remarks: &[(bool, &str)]) -> Vec<String> {
     remarks.iter().filter(|(there, _)| *there).map(|(_, word)| (*word).to_owned()).collect()
 }

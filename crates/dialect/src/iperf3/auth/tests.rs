@@ -150,7 +150,7 @@ fn files_that_cannot_be_used_are_named() {
     let from = keys.path("private.pem");
     openssl(&["genrsa", "-out", &keys.path("small.pem"), "1024"], b"");
     openssl(&["rsa", "-in", &from, "-aes128", "-passout", "pass:x", "-out", &keys.path("locked.pem")], b"");
-    for (file, said) in [
+    for (file, message) in [
         ("absent.pem", "absent.pem"),
         ("small.pem", "2048"),
         ("locked.pem", "passphrase"),
@@ -158,7 +158,7 @@ fn files_that_cannot_be_used_are_named() {
         ("public.pem", "no RSA private key"),
     ] {
         let error = keys.gate(file, Padding::Oaep).expect_err(file).to_string();
-        assert!(error.contains(file) && error.contains(said), "{file}: {error}");
+        assert!(error.contains(file) && error.contains(message), "{file}: {error}");
     }
     let long = Credentials { username: "m".repeat(200), password: "p".into() };
     let public = keys.path("public.pem");

@@ -1,6 +1,6 @@
 //! The options of both roles, one row each.
 
-use super::{MAX_TIME, Row, Taken, host_and_device, of_sctp, port};
+use super::{Iperf3Option, MAX_TIME, Taken, host_and_device, of_sctp, port};
 use crate::getopt::{row, set};
 use crate::iperf3::numbers::{any_base, nanos, seconds, whole, within};
 use crate::iperf3::output::WHOLE_TEST;
@@ -9,7 +9,7 @@ use model::plan::Transport;
 use model::units::Nanos;
 
 /// Options of client and server.
-pub(in crate::iperf3) const BOTH: &[Row] = &[
+pub(in crate::iperf3) const BOTH: &[Iperf3Option] = &[
     row("-p --port N", "port of control and data, 5201 without it", |line, text| {
         set(&mut line.both.port, port(text)?)
     }),
@@ -108,11 +108,11 @@ fn unit(line: &mut CommandLine, text: &str) -> Taken {
 }
 
 fn interval(line: &mut CommandLine, text: &str) -> Taken {
-    let asked = seconds(text).filter(|time| *time == 0.0 || (0.1..=60.0).contains(time));
+    let parsed = seconds(text).filter(|time| *time == 0.0 || (0.1..=60.0).contains(time));
     let refusal = "invalid report interval (min = 0.1, max = 60 seconds)";
-    let asked = nanos(asked.ok_or_else(|| Fault::parameter(refusal))?);
+    let parsed = nanos(parsed.ok_or_else(|| Fault::parameter(refusal))?);
     // 0 is one interval, as long as the test.
-    line.both.interval = if asked == Nanos::ZERO { WHOLE_TEST } else { asked };
+    line.both.interval = if parsed == Nanos::ZERO { WHOLE_TEST } else { parsed };
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 //! The options of a client, one row each.
 
-use super::{BLOCK_SIZE, DURATION, MAX_TIME, Row, Taken, both_roles, host_and_device, no_sctp, of_sctp};
+use super::{
+    BLOCK_SIZE, DURATION, Iperf3Option, MAX_TIME, Taken, both_roles, host_and_device, no_sctp, of_sctp,
+};
 use crate::getopt::{row, set};
 use crate::iperf3::numbers::{amount, any_base, rate, within};
 use crate::iperf3::{CommandLine, Fault};
@@ -10,7 +12,7 @@ use model::plan::{Directions, End, Transport};
 use model::units::{Bytes, Nanos};
 
 /// Options of the client alone.
-pub(in crate::iperf3) const CLIENT: &[Row] = &[
+pub(in crate::iperf3) const CLIENT: &[Iperf3Option] = &[
     row("-c --client HOST[%DEV]", "run a test with the server at HOST", |line, text| {
         if line.server.asked {
             return Err(both_roles());

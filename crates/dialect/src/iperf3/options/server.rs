@@ -1,13 +1,13 @@
 //! The options of a server, one row each.
 
-use super::{DURATION, MAX_TIME, Row, Taken, both_roles};
+use super::{DURATION, Iperf3Option, MAX_TIME, Taken, both_roles};
 use crate::getopt::{row, set};
 use crate::iperf3::numbers::{nanos, rate, seconds, within};
 use crate::iperf3::{CommandLine, Fault};
 use model::units::{BitRate, Nanos};
 
 /// Options of the server alone.
-pub(in crate::iperf3) const SERVER: &[Row] = &[
+pub(in crate::iperf3) const SERVER: &[Iperf3Option] = &[
     row("-s --server", "serve clients, many at once", |line, _| {
         if line.client.host.is_some() {
             return Err(both_roles());

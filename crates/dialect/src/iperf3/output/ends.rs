@@ -27,14 +27,14 @@ pub(super) struct Block {
     pub(super) role: String,
     /// Client to server is plain, server to client of a bidirectional test has names of its own.
     pub(super) reverse_names: bool,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<StreamEnd>,
     /// The sender's TCP retransmits are known.
     pub(super) has_retransmits: bool,
 }
 
 /// One stream at the end, as both ends saw it; what is not known is zero.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Row {
+pub(super) struct StreamEnd {
     pub(super) socket: i32,
     pub(super) sent: u64,
     pub(super) received: u64,
@@ -152,12 +152,12 @@ impl Ends {
         }
     }
 
-    fn row(&self, stream: &StreamInfo) -> Row {
+    fn row(&self, stream: &StreamInfo) -> StreamEnd {
         let sender = self.result_of(stream, Role::Sender);
         let receiver = self.result_of(stream, Role::Receiver);
         let sent_udp = sender.and_then(|result| result.udp.as_ref());
         let received_udp = receiver.and_then(|result| result.udp.as_ref());
-        Row {
+        StreamEnd {
             socket: stream.socket,
             sent: sender.map_or(0, |result| result.bytes.0),
             received: receiver.map_or(0, |result| result.bytes.0),
@@ -210,15 +210,15 @@ impl Ends {
 
     /// CPU here and there.
     pub(super) fn cpu(&self) -> (Cpu, Cpu) {
-        let of = |side: &Option<SideResult>| side.as_ref().map(Cpu::from_side).unwrap_or_default();
-        (of(&self.local), of(&self.peer))
+        let of_side = |side: &Option<SideResult>| side.as_ref().map(Cpu::from_side).unwrap_or_default();
+        (of_side(&self.local), of_side(&self.peer))
     }
 
     /// Congestion control at the sending and at the receiving end.
     pub(super) fn congestion(&self, sending: bool) -> (Option<String>, Option<String>) {
-        let of = |side: &Option<SideResult>| side.as_ref().and_then(|s| s.datapath.congestion.clone());
-        let own = of(&self.local).or_else(|| self.streams.iter().find_map(|s| s.congestion.clone()));
-        let peer = of(&self.peer);
+        let of_side = |side: &Option<SideResult>| side.as_ref().and_then(|s| s.datapath.congestion.clone());
+        let own = of_side(&self.local).or_else(|| self.streams.iter().find_map(|s| s.congestion.clone()));
+        let peer = of_side(&self.peer);
         if sending { (own, peer) } else { (peer, own) }
     }
 
@@ -245,13 +245,13 @@ impl Ends {
 }
 
 impl Block {
-    pub(super) fn sum(&self, field: impl Fn(&Row) -> u64) -> u64 {
+    pub(super) fn sum(&self, field: impl Fn(&StreamEnd) -> u64) -> u64 {
         self.rows.iter().map(field).sum()
     }
 
     /// Packets sent as far as known, else those observed: the whole that loss is a share of.
     pub(super) fn packets(&self) -> u64 {
-        self.sum(Row::packets)
+        self.sum(StreamEnd::packets)
     }
 
     pub(super) fn mean_jitter_ms(&self) -> f64 {
@@ -260,7 +260,7 @@ impl Block {
     }
 }
 
-impl Row {
+impl StreamEnd {
     pub(super) fn packets(&self) -> u64 {
         if self.sent_packets > 0 { self.sent_packets } else { self.received_packets }
     }

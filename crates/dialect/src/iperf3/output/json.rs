@@ -1,6 +1,6 @@
 //! iPerf3's JSON: the document of `--json` and the lines of `--json-stream`, with the keys of 3.21 in its order.
 
-use super::ends::{Block, Ends, Row, is_empty_tail, millis, percent, rate};
+use super::ends::{Block, Ends, StreamEnd, is_empty_tail, millis, percent, rate};
 use super::text::{address, http_date};
 use super::{Iperf3Options, cjson, interval_asked};
 use model::event::{Connected, Event, Outcome};
@@ -312,7 +312,7 @@ fn end(ends: &Ends) -> Value {
     end.into()
 }
 
-fn end_stream(ends: &Ends, block: &Block, row: &Row) -> Value {
+fn end_stream(ends: &Ends, block: &Block, row: &StreamEnd) -> Value {
     let times = ends.times();
     let front = |end: f64, seconds: f64, bytes: u64| {
         let mut value = members(json!({ "socket": row.socket, "start": 0 }));

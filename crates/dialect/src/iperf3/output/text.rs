@@ -1,6 +1,6 @@
 //! iPerf3's text as 3.12 prints it (3.21 differs by a space), made from events one by one.
 
-use super::ends::{Block, Ends, Row, is_empty_tail, millis, percent, rate};
+use super::ends::{Block, Ends, StreamEnd, is_empty_tail, millis, percent, rate};
 use super::units::{amount, unit};
 use super::{Iperf3Options, Iperf3Role};
 use crate::units::two_digits;
@@ -293,7 +293,7 @@ impl Iperf3Text {
         self.is_client() || block.sending == sender
     }
 
-    fn stream_end(&mut self, block: &Block, row: &Row) {
+    fn stream_end(&mut self, block: &Block, row: &StreamEnd) {
         let id = format!("[{:3}]", row.socket);
         let udp = self.ends.is_udp();
         let end = self.ends.times();

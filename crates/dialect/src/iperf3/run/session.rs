@@ -45,7 +45,13 @@ impl Observer for Sessions {
         self.running.fetch_add(1, Ordering::AcqRel);
         let number = self.console().begin();
         let printer = Printer::new(self.json, self.options.clone());
-        Box::new(Session { shared: self.clone(), number, printer, options: self.options.clone(), said: None })
+        Box::new(Session {
+            shared: self.clone(),
+            number,
+            printer,
+            options: self.options.clone(),
+            lines: None,
+        })
     }
 
     fn note(&self, text: &str) {
@@ -60,15 +66,15 @@ struct Session {
     printer: Printer,
     options: Iperf3Options,
     /// All lines so far, where the client wants them.
-    said: Option<String>,
+    lines: Option<String>,
 }
 
 impl Session {
     /// Applies the client's requests beside the test.
-    fn asked(&mut self, extras: &Extras) {
+    fn apply(&mut self, extras: &Extras) {
         self.options.title.clone_from(&extras.title);
         self.options.extra_data.clone_from(&extras.extra_data);
-        self.said = extras.get_server_output.then(String::new);
+        self.lines = extras.get_server_output.then(String::new);
         self.printer = Printer::new(self.shared.json, self.options.clone());
     }
 
@@ -77,8 +83,8 @@ impl Session {
         let mut console = self.shared.console();
         let text = self.printer.event(event, &console.stamp());
         console.say(self.number, &text);
-        if let Some(said) = &mut self.said {
-            said.push_str(&text);
+        if let Some(lines) = &mut self.lines {
+            lines.push_str(&text);
         }
     }
 }
@@ -86,7 +92,7 @@ impl Session {
 impl Watcher for Session {
     fn event(&mut self, event: SessionEvent<'_>) {
         match event {
-            SessionEvent::Extras(extras) => self.asked(extras),
+            SessionEvent::Extras(extras) => self.apply(extras),
             SessionEvent::Event(event) => self.print(event),
             _ => {}
         }
@@ -94,7 +100,7 @@ impl Watcher for Session {
 
     fn report(&self, events: &[Event], _extras: &Extras) -> Option<Report> {
         match self.shared.json {
-            Json::Off => self.said.clone().map(Report::Text),
+            Json::Off => self.lines.clone().map(Report::Text),
             Json::Document | Json::Stream { .. } => Some(json_report(events, &self.options)),
         }
     }

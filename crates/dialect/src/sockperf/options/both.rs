@@ -2,13 +2,13 @@
 
 use super::super::Activity;
 use super::super::numbers::{whole, within};
-use super::{Fault, Line, Of, Row, Taken, address, ignored, port, row};
+use super::{Fault, Line, Of, SockperfOption, Taken, address, ignored, port, row};
 use crate::getopt::set;
 use crate::sockperf::output::Version;
 use engine::session::foreign_tls::Suite;
 use model::units::Nanos;
 
-pub(crate) const BOTH: &[Row] = &[
+pub(crate) const BOTH: &[SockperfOption] = &[
     row("-h -? --help --usage", Of::ALL, "this text", |l, _, _| set(&mut l.help, true)),
     row("--tcp --stream", Of::ALL, "TCP (default: UDP)", |l, _, _| set(&mut l.tcp, true)),
     row("-i --ip --addr HOST", Of::ALL, "send to, or listen on, this name or address", |l, v, o| {
@@ -44,7 +44,7 @@ pub(crate) const BOTH: &[Row] = &[
             )),
         )
     }),
-    row("--tcp-avoid-nodelay", Of::ALL, "the other way round than is usual for the mode", |l, _, _| {
+    row("--tcp-avoid-nodelay", Of::ALL, "the opposite of what is usual for the mode", |l, _, _| {
         set(&mut l.avoid_nodelay, true)
     }),
     row("--tcp-skip-blocking-send", Of::ALL, "leave out messages that would block", |l, _, _| {
@@ -88,7 +88,7 @@ pub(crate) const BOTH: &[Row] = &[
     }),
     row("--daemonize", Of::ALL, "run in the background", |l, _, _| set(&mut l.daemon, true)),
     row("--no-rdtsc", Of::ALL, "taken: the monotonic clock is used in any case", |_, _, _| Ok(())),
-    row("--rate-limit BYTES", Of::ALL, "SO_MAX_PACING_RATE, bytes a second", |l, v, o| {
+    row("--rate-limit BYTES", Of::ALL, "SO_MAX_PACING_RATE, bytes per second", |l, v, o| {
         set(&mut l.pacing, Some(within(v, 1, i64::from(u32::MAX), o, "rate limit")?))
     }),
     row("--vmazcopyread --zcopyread", Of::ALL, "taken, without effect", vma),

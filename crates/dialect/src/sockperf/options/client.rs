@@ -2,13 +2,13 @@
 
 use super::super::numbers::within;
 use super::both::vma;
-use super::{Fault, Line, Of, Row, Taken, address, cpus, port, row};
+use super::{Fault, Line, Of, SockperfOption, Taken, address, cpus, port, row};
 use crate::getopt::set;
 use crate::sockperf::output::Bins;
 use model::units::Nanos;
 
 /// Options of every client.
-pub(crate) const CLIENT: &[Row] = &[
+pub(crate) const CLIENT: &[SockperfOption] = &[
     row("--srv-num N", Of::CLIENTS, "servers that answer each message; only 1", |_, v, o| {
         match within(v, 1, i64::from(i32::MAX), o, "server num val")? {
             1 => Ok(()),
@@ -46,7 +46,7 @@ pub(crate) const CLIENT: &[Row] = &[
 ];
 
 /// Options of the tests that have them.
-pub(crate) const TEST: &[Row] = &[
+pub(crate) const TEST: &[SockperfOption] = &[
     row("-t --time SECONDS", Of::PACED, "length of the test (default 1)", |l, v, o| {
         set(&mut l.seconds, Some(within(v, 1, 36_000_000, o, "duration")?))
     }),
@@ -66,7 +66,7 @@ pub(crate) const TEST: &[Row] = &[
     row("--reply-every N", Of::SPARSE, "one reply for so many messages (default 100)", |l, v, o| {
         set(&mut l.reply_every, Some(within(v, 1, 1 << 30, o, "val")?))
     }),
-    row("--mps --pps N|max", Of::PACED, "messages a second (default: 10000 of ul, else max)", |l, v, o| {
+    row("--mps --pps N|max", Of::PACED, "messages per second (default: 10000 of ul, else max)", |l, v, o| {
         l.rate = Some(match v {
             "max" | "MAX" => None,
             _ => Some(within(v, 1, 1 << 30, o, "val")?),

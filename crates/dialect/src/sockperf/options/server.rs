@@ -2,10 +2,10 @@
 
 use super::super::numbers::within;
 use super::both::vma;
-use super::{Of, Row, cpus, row};
+use super::{Of, SockperfOption, cpus, row};
 use crate::getopt::set;
 
-pub(crate) const SERVER: &[Row] = &[
+pub(crate) const SERVER: &[SockperfOption] = &[
     row("--threads-num N", Of::SERVER, "with -f: threads", |l, v, o| {
         set(&mut l.threads, Some(within(v, 1, 1024, o, "threads number")?))
     }),

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 /// A socket of the test, or a group that one has joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TestSocket {
     /// Where it sends to or listens.
     pub address: SocketAddr,
     /// TCP; else UDP.
@@ -36,7 +36,7 @@ pub fn version(name: &str) -> String {
 
 /// Where a client sends to. `call` is the system call that waits (`recvfrom`, `select`, `poll`, `epoll`).
 #[must_use]
-pub fn client(mode: Mode, call: &str, places: &[Place]) -> String {
+pub fn client(mode: Mode, call: &str, places: &[TestSocket]) -> String {
     let waits = match mode {
         Mode::Throughput => String::new(),
         _ => format!("sockperf: using {call}() to block on socket(s)\n"),
@@ -46,7 +46,7 @@ pub fn client(mode: Mode, call: &str, places: &[Place]) -> String {
 
 /// Where a server listens.
 #[must_use]
-pub fn server(places: &[Place]) -> String {
+pub fn server(places: &[TestSocket]) -> String {
     format!("sockperf: [SERVER] listen on:\n{}", list(places))
 }
 
@@ -76,9 +76,9 @@ pub const fn warm_up_millis(sockets: u32) -> u32 {
     if sum > 400 { sum } else { 400 }
 }
 
-fn list(places: &[Place]) -> String {
+fn list(places: &[TestSocket]) -> String {
     let mut text = String::new();
-    for (number, Place { address, tcp }) in places.iter().enumerate() {
+    for (number, TestSocket { address, tcp }) in places.iter().enumerate() {
         let (ip, port, protocol) =
             (address.ip().to_string(), address.port(), if *tcp { "TCP" } else { "UDP" });
         let _ = writeln!(text, "[{number:2}] IP = {ip:<15} PORT = {port:>5} # {protocol}");

@@ -26,7 +26,7 @@ pub(super) struct Histogram {
 }
 
 /// One bin.
-struct Row {
+struct BinRow {
     from: u64,
     to: u64,
     count: u64,
@@ -47,7 +47,7 @@ impl Histogram {
         Histogram { bins, counts, min: whole(sorted.first()), max: whole(sorted.last()) }
     }
 
-    fn rows(&self) -> impl Iterator<Item = Row> {
+    fn rows(&self) -> impl Iterator<Item = BinRow> {
         let Bins { width, low, high } = self.bins;
         let (width, low, last) = (u64::from(width), u64::from(low), self.bins.last());
         self.counts.iter().map(move |(number, count)| {
@@ -56,7 +56,7 @@ impl Histogram {
                 number if number == last => (self.bins.outliers_from(), self.max, Some(u64::from(high))),
                 number => (low + (number - 1) * width, low + number * width, None),
             };
-            Row { from, to, count: *count, outliers }
+            BinRow { from, to, count: *count, outliers }
         })
     }
 

@@ -2,8 +2,8 @@
 
 use super::stats::Figures;
 use super::{
-    Asked, Counters, End, MAGENTA, NoWindow, PLAIN, RED, Totals, Version, Window, histogram, log, micros,
-    seconds,
+    Counters, End, MAGENTA, NoWindow, PLAIN, RED, RequestedTest, Totals, Version, Window, histogram, log,
+    micros, seconds,
 };
 use std::fmt::Write;
 
@@ -29,7 +29,7 @@ impl Report {
 /// terminal, where there is one.
 #[must_use]
 pub fn report(
-    asked: &Asked,
+    asked: &RequestedTest,
     totals: &Totals,
     servers: &[Result<Window, NoWindow>],
     width: Option<u16>,
@@ -57,7 +57,7 @@ pub fn report(
     report
 }
 
-fn total_run(asked: &Asked, totals: &Totals) -> String {
+fn total_run(asked: &RequestedTest, totals: &Totals) -> String {
     let Totals { run_time, warm_up_millis, sent, received, skipped } = totals;
     let warm_up = match asked.end {
         End::Seconds(_) => format!("Warm up time={warm_up_millis} msec"),
@@ -80,7 +80,7 @@ fn why(version: Version, none: NoWindow) -> &'static str {
     }
 }
 
-fn one_server(report: &mut Report, asked: &Asked, window: &Window, width: Option<u16>) {
+fn one_server(report: &mut Report, asked: &RequestedTest, window: &Window, width: Option<u16>) {
     let Some(figures) = Figures::from_observations(&window.observations, asked.full_rtt) else {
         return report.say(why(asked.version, NoWindow::Empty));
     };
@@ -103,7 +103,7 @@ fn one_server(report: &mut Report, asked: &Asked, window: &Window, width: Option
     }
 }
 
-fn averages(asked: &Asked, figures: &Figures) -> String {
+fn averages(asked: &RequestedTest, figures: &Figures) -> String {
     let what = if asked.full_rtt { "rtt" } else { "latency" };
     let (average, std_dev) = (micros(figures.average), micros(figures.std_dev));
     let begin = format!("{MAGENTA}====> avg-{what}={average:.3} (std-dev={std_dev:.3}");
@@ -132,7 +132,7 @@ fn counters(counters: Counters) -> String {
     )
 }
 
-fn summary(asked: &Asked, figures: &Figures) -> String {
+fn summary(asked: &RequestedTest, figures: &Figures) -> String {
     let what = if asked.full_rtt { "Round trip" } else { "Latency" };
     let burst =
         if asked.burst == 1 { String::new() } else { format!(" of burst of {} messages", asked.burst) };

@@ -1,12 +1,12 @@
 //! The file of `--full-log`: the requested test, the statistics, a row for each observation.
 
-use super::{Asked, End, Observation, RULE};
+use super::{End, Observation, RULE, RequestedTest};
 use model::units::Nanos;
 use std::fmt::Write;
 
 /// The requested test.
-pub(super) fn heading(asked: &Asked) -> String {
-    let Asked { burst, reply_every, size, .. } = asked;
+pub(super) fn heading(asked: &RequestedTest) -> String {
+    let RequestedTest { burst, reply_every, size, .. } = asked;
     let rate = asked.shown_rate();
     let what = match asked.end {
         End::Seconds(time) => {

@@ -95,8 +95,8 @@ mod tests {
     #[test]
     fn gaps_are_reported_as_they_show() {
         let client = ([127, 0, 0, 1], 48171).into();
-        let (mut session, said) = Session::new(client, 1, false);
-        assert_eq!(said, "sockperf: Starting new session: [127.0.0.1:48171]      \n");
+        let (mut session, line) = Session::new(client, 1, false);
+        assert_eq!(line, "sockperf: Starting new session: [127.0.0.1:48171]      \n");
         assert_eq!(session.message(2, false), "");
         assert_eq!(
             session.message(5, false),
@@ -123,9 +123,9 @@ mod tests {
     #[test]
     fn rows_of_activity() {
         assert_eq!(
-            activity(1, 1000, Nanos(2_000_000), 7000),
+            activity(1, 1000, Nanos::from_millis(2), 7000),
             "       2000 [usec]        500000 [msg/s]             7000 [msg]\n"
         );
-        assert!(activity(20, 1, Nanos(0), 1).starts_with("    -- Interval --"));
+        assert!(activity(20, 1, Nanos::ZERO, 1).starts_with("    -- Interval --"));
     }
 }

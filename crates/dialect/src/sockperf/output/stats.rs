@@ -144,7 +144,10 @@ mod tests {
     use super::*;
 
     fn trips(nanos: &[u64]) -> Vec<Observation> {
-        nanos.iter().map(|trip| Observation { sent: Nanos(50), received: Nanos(50 + trip) }).collect()
+        nanos
+            .iter()
+            .map(|trip| Observation { sent: Nanos::from_nanos(50), received: Nanos::from_nanos(50 + trip) })
+            .collect()
     }
 
     #[test]
@@ -152,26 +155,26 @@ mod tests {
         let figures =
             Figures::from_observations(&trips(&[20, 40, 40, 50, 50, 50, 70, 90, 100, 10]), true).unwrap();
         // Mean 52, distances from it 208, squared 7160 (÷ 9: 28.2²), median 50, distances from it 0 0 0 10 10 20 30 40 40 50.
-        assert_eq!(figures.average, Nanos(52));
-        assert_eq!((figures.std_dev, figures.mean_ad), (Nanos(28), Nanos(20)));
-        assert_eq!(figures.median_ad, Nanos(22), "15 × 1.4826, cut");
+        assert_eq!(figures.average, Nanos::from_nanos(52));
+        assert_eq!((figures.std_dev, figures.mean_ad), (Nanos::from_nanos(28), Nanos::from_nanos(20)));
+        assert_eq!(figures.median_ad, Nanos::from_nanos(22), "15 × 1.4826, cut");
         // The values at index 7 and 2: 70 and 40.
-        assert_eq!(figures.siqr, Nanos(15));
+        assert_eq!(figures.siqr, Nanos::from_nanos(15));
     }
 
     #[test]
     fn halves_are_cut_one_by_one() {
         let figures = Figures::from_observations(&trips(&[3, 5, 8]), false).unwrap();
-        assert_eq!(figures.sorted, [Nanos(1), Nanos(2), Nanos(4)]);
-        assert_eq!(figures.average, Nanos(2), "half of 16 ÷ 3, cut");
+        assert_eq!(figures.sorted, [Nanos::from_nanos(1), Nanos::from_nanos(2), Nanos::from_nanos(4)]);
+        assert_eq!(figures.average, Nanos::from_nanos(2), "half of 16 ÷ 3, cut");
     }
 
     #[test]
     fn one_and_none() {
-        let one = Figures::from_observations(&trips(&[7]), true).unwrap();
-        let spread = [one.std_dev, one.mean_ad, one.median_ad, one.siqr];
-        assert_eq!((one.average, spread), (Nanos(7), [Nanos(0); 4]));
-        assert_eq!((one.percentile(0.5), one.percentile(0.25)), (Some(Nanos(7)), None));
+        let figures = Figures::from_observations(&trips(&[7]), true).unwrap();
+        let spread = [figures.std_dev, figures.mean_ad, figures.median_ad, figures.siqr];
+        assert_eq!((figures.average, spread), (Nanos::from_nanos(7), [Nanos::ZERO; 4]));
+        assert_eq!((figures.percentile(0.5), figures.percentile(0.25)), (Some(Nanos::from_nanos(7)), None));
         assert_eq!(Figures::from_observations(&[], true), None);
     }
 

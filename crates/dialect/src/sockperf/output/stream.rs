@@ -1,10 +1,10 @@
 //! The result of a throughput test: what was sent. How much of it came, sockperf does not ask.
 
-use super::{Asked, MAGENTA, PLAIN, Totals, Version, micros, seconds};
+use super::{MAGENTA, PLAIN, RequestedTest, Totals, Version, micros, seconds};
 
 /// The text after the test; empty for a test without time.
 #[must_use]
-pub fn report(asked: &Asked, totals: &Totals) -> String {
+pub fn report(asked: &RequestedTest, totals: &Totals) -> String {
     if totals.sent == 0 {
         return String::from("sockperf: No messages were sent\n");
     }
@@ -18,8 +18,8 @@ pub fn report(asked: &Asked, totals: &Totals) -> String {
     total + &note(asked) + &summary(asked, totals)
 }
 
-fn note(asked: &Asked) -> String {
-    let Asked { size, range, .. } = asked;
+fn note(asked: &RequestedTest) -> String {
+    let RequestedTest { size, range, .. } = asked;
     let sizes = match range {
         0 => format!("using msg-size={size}"),
         _ => format!("using average msg-size={size} (+/-{range})"),
@@ -39,7 +39,7 @@ fn note(asked: &Asked) -> String {
     format!("sockperf: {MAGENTA}NOTE: test was performed, {sizes}{advice}{PLAIN}\n")
 }
 
-fn summary(asked: &Asked, totals: &Totals) -> String {
+fn summary(asked: &RequestedTest, totals: &Totals) -> String {
     let rate = (0.5 + totals.sent as f64 * 1000.0 * 1000.0 / micros(totals.run_time)) as u64;
     let fragments = u64::from(asked.size).div_ceil(IP_PAYLOAD);
     let packets = match fragments {
@@ -49,11 +49,13 @@ fn summary(asked: &Asked, totals: &Totals) -> String {
     // A "mega" is 2^20 here, of bits too; a "giga" is 1000 of them.
     let mega = rate as f64 * f64::from(asked.size) / 1024.0 / 1024.0;
     let width = match asked {
-        Asked { giga: true, .. } => format!("{:.3} GBps ({:.3} Gbps)", mega / 1000.0, mega * 8.0 / 1000.0),
-        Asked { precise: true, version: Version::V3_7, .. } => {
+        RequestedTest { giga: true, .. } => {
+            format!("{:.3} GBps ({:.3} Gbps)", mega / 1000.0, mega * 8.0 / 1000.0)
+        }
+        RequestedTest { precise: true, version: Version::V3_7, .. } => {
             format!("{mega:.9} GBps ({:.9} Gbps)", mega * 8.0)
         }
-        Asked { precise: true, .. } => format!("{mega:.9} MBps ({:.9} Mbps)", mega * 8.0),
+        RequestedTest { precise: true, .. } => format!("{mega:.9} MBps ({:.9} Mbps)", mega * 8.0),
         _ => format!("{mega:.3} MBps ({:.3} Mbps)", mega * 8.0),
     };
     format!(

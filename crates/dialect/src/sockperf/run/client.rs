@@ -5,13 +5,15 @@ use super::records::of_all;
 use super::{note, plan, say};
 use crate::Process;
 use crate::sockperf::output::banner::{self, Ended};
-use crate::sockperf::output::{Asked, Cut, End as AskedEnd, Mode, NoWindow, Record, Totals, Window, window};
+use crate::sockperf::output::{
+    Cut, End as AskedEnd, Mode, NoWindow, Record, RequestedTest, Totals, Window, window,
+};
 use crate::sockperf::output::{latency as latency_text, stream};
-use crate::sockperf::{Both, Client, Place, version_name};
+use crate::sockperf::{Both, Client, SocketSpec, version_name};
 use engine::session::connect::Security;
 use engine::session::foreign_tls::{ForeignTls, Suite};
 use engine::work::latency::raw::RawFile;
-use engine::work::latency::{self, Job};
+use engine::work::latency::{self, LatencyJob};
 use model::event::{Event, Outcome};
 use model::latency::{Counted, EgressResult, LatencyStarted};
 use model::playback::{self, Item};
@@ -22,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wire::echo::Stray;
 
 /// Runs the test.
-pub(super) fn run(both: &Both, client: &Client, places: &[Place], process: Process) -> Stepped<()> {
+pub(super) fn run(both: &Both, client: &Client, places: &[SocketSpec], process: Process) -> Stepped<()> {
     let items = match &client.playback {
         Some(file) => items(file)?,
         None => Vec::new(),
@@ -38,7 +40,7 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], process: Proce
     let keeps = client.asked.mode != Mode::Throughput;
     let trips = Arc::<Mutex<Vec<_>>>::default();
     let labels: Vec<String> = plan.egress_paths.iter().map(|egress| egress.label.clone()).collect();
-    let job = Job {
+    let job = LatencyJob {
         plan: &plan,
         security: &security,
         tls: tls.as_ref(),
@@ -47,12 +49,12 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], process: Proce
         raw: keeps.then(|| RawFile::Kept(trips.clone(), labels.clone().into())),
         interrupt: &interrupt,
     };
-    let (mut egress_paths, mut how, mut broken, mut said) = (Vec::new(), Ended::Timer, None, Ok(()));
+    let (mut egress_paths, mut how, mut broken, mut written) = (Vec::new(), Ended::Timer, None, Ok(()));
     let ran = latency::run(&job, &mut |event| match event {
-        Event::LatencyStarted(started) => said = say(&heading(both, client, started)),
+        Event::LatencyStarted(started) => written = say(&heading(both, client, started)),
         Event::Latency(result) => egress_paths.clone_from(&result.egress_paths),
         Event::Finished(finished) => how = ended(&client.asked, &finished.outcome),
-        Event::Warning(warning) if warning.id == WAY_ENDED => broken = Some(warning.text.clone()),
+        Event::Warning(warning) if warning.id == PATH_ENDED => broken = Some(warning.text.clone()),
         Event::Warning(warning) => note(&warning.text),
         _ => {}
     });
@@ -65,13 +67,13 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], process: Proce
         return Err(End::incorrect(Stray::Altered.to_string()));
     }
     let end = if broken.is_some() { String::new() } else { banner::ended(how) };
-    said.and(say(&(end + banner::TEST_ENDED)))?;
+    written.and(say(&(end + banner::TEST_ENDED)))?;
     let trips = std::mem::take(&mut *trips.lock().unwrap_or_else(PoisonError::into_inner));
-    let asked = |label: &String| {
+    let requested = |label: &String| {
         egress_paths.iter().find(|egress| egress.label == *label).map_or(0, |egress| egress.counted.asked)
     };
-    let asked: Vec<u64> = labels.iter().map(asked).collect();
-    let records = of_all(trips, &asked, client.asked.reply_every.into());
+    let requested: Vec<u64> = labels.iter().map(requested).collect();
+    let records = of_all(trips, &requested, client.asked.reply_every.into());
     result(client, &sum, &records, how, log.as_mut())?;
     remarks(&client.asked, &sum.counted)?;
     match (ran, broken) {
@@ -136,12 +138,12 @@ fn create(file: &std::path::Path) -> Stepped<File> {
 fn heading(both: &Both, client: &Client, started: &LatencyStarted) -> String {
     let tcp = started.plan.transport == model::plan::Transport::Tcp;
     let places: Vec<_> =
-        started.ends.iter().map(|ends| banner::Place { address: ends.remote, tcp }).collect();
+        started.ends.iter().map(|ends| banner::TestSocket { address: ends.remote, tcp }).collect();
     let warm_up = if both.warm_up { banner::WARM_UP } else { "" };
     banner::client(client.asked.mode, both.call, &places) + warm_up + banner::STARTING
 }
 
-fn ended(asked: &Asked, outcome: &Outcome) -> Ended {
+fn ended(asked: &RequestedTest, outcome: &Outcome) -> Ended {
     match (outcome, asked.mode, asked.end) {
         (Outcome::Interrupted, ..) => Ended::User,
         (_, Mode::Playback, _) => Ended::Played,
@@ -157,32 +159,32 @@ fn result(
     how: Ended,
     log: Option<&mut File>,
 ) -> Stepped<()> {
-    let asked = &client.asked;
+    let requested = &client.asked;
     let totals = Totals {
-        run_time: run_time(asked, direction, how),
+        run_time: run_time(requested, direction, how),
         warm_up_millis: banner::warm_up_millis(direction.sockets),
         sent: direction.counted.sent,
         received: direction.counted.received,
         skipped: 0,
     };
-    if asked.mode == Mode::Throughput {
-        return say(&stream::report(asked, &totals));
+    if requested.mode == Mode::Throughput {
+        return say(&stream::report(requested, &totals));
     }
-    let report = latency_text::report(asked, &totals, &[counted(asked, direction, records)], width());
+    let report = latency_text::report(requested, &totals, &[counted(requested, direction, records)], width());
     let shown = say(&report.screen);
     let written = log.map_or(Ok(()), |file| file.write_all(report.file.as_bytes()));
     shown.and(written.map_err(|error| End::fatal(format!("'--full-log' can't be written: {error}"))))
 }
 
 /// The time in which messages were sent: what follows until the last reply is none of it.
-fn run_time(asked: &Asked, direction: &Sum, how: Ended) -> Nanos {
+fn run_time(asked: &RequestedTest, direction: &Sum, how: Ended) -> Nanos {
     match (asked.end, how) {
         (AskedEnd::Seconds(seconds), Ended::Timer) => direction.elapsed.min(Nanos::from_secs(seconds.into())),
         _ => direction.elapsed,
     }
 }
 
-fn counted(asked: &Asked, direction: &Sum, records: &[Record]) -> Result<Window, NoWindow> {
+fn counted(asked: &RequestedTest, direction: &Sum, records: &[Record]) -> Result<Window, NoWindow> {
     let cut = match (asked.mode, asked.end) {
         (Mode::Playback, _) => Cut::Nothing,
         (_, AskedEnd::Observations(count)) => Cut::Number(count),
@@ -192,7 +194,7 @@ fn counted(asked: &Asked, direction: &Sum, records: &[Record]) -> Result<Window,
 }
 
 /// Prints remarks that sockperf's text has no place for.
-fn remarks(asked: &Asked, counted: &Counted) -> Stepped<()> {
+fn remarks(asked: &RequestedTest, counted: &Counted) -> Stepped<()> {
     if asked.rate.is_some() && counted.behind * 2 > counted.sent {
         say(banner::TOO_FAST)?;
     }
@@ -213,4 +215,4 @@ fn width() -> Option<u16> {
 }
 
 /// The engine's warning that the path to the server has ended before the test.
-const WAY_ENDED: &str = "way-ended";
+const PATH_ENDED: &str = "way-ended";

@@ -3,8 +3,8 @@
 use super::end::{End, Stepped};
 use super::note;
 use crate::sockperf::output::window::{COOL_DOWN_MESSAGES, WARM_UP_MESSAGES};
-use crate::sockperf::output::{Asked, End as AskedEnd, Mode};
-use crate::sockperf::{Both, Client, Place};
+use crate::sockperf::output::{End as AskedEnd, Mode, RequestedTest};
+use crate::sockperf::{Both, Client, SocketSpec};
 use engine::host::address::{Family, lookup};
 use model::latency::{
     EgressPath, LatencyMode, LatencyPlan, LatencyProtocol, SizeRange, SocketSetup, WaitMode,
@@ -13,7 +13,12 @@ use model::plan::{End as Ending, Target, Transport};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 /// The plan of a client; a playback has so many messages.
-pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize) -> Stepped<LatencyPlan> {
+pub(super) fn plan(
+    both: &Both,
+    client: &Client,
+    places: &[SocketSpec],
+    played: usize,
+) -> Stepped<LatencyPlan> {
     check(both, client, places)?;
     let place = places.first().ok_or_else(|| End::bad("there is no socket"))?;
     let egress_paths = places
@@ -23,24 +28,24 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize
         .collect::<Stepped<Vec<_>>>()?;
     // All sockets together keep the rate.
     let share = |rate: u32| PacketRate((u64::from(rate) / egress_paths.len() as u64).max(1));
-    let asked = &client.asked;
+    let requested = &client.asked;
     let transport = if place.tcp { Transport::Tcp } else { Transport::Udp };
     Ok(LatencyPlan {
         protocol: LatencyProtocol::Sockperf,
-        mode: match asked.mode {
+        mode: match requested.mode {
             Mode::PingPong => LatencyMode::PingPong,
             Mode::UnderLoad => LatencyMode::UnderLoad,
             Mode::Throughput => LatencyMode::Throughput,
             Mode::Playback => LatencyMode::Playback,
         },
         transport,
-        size: asked.size,
+        size: requested.size,
         sizes: sizes(client),
-        burst: asked.burst,
+        burst: requested.burst,
         compare: client.integrity,
-        rate: asked.rate.map(share),
-        reply_every: asked.reply_every,
-        end: ending(asked, played, egress_paths.len() as u64),
+        rate: requested.rate.map(share),
+        reply_every: requested.reply_every,
+        end: ending(requested, played, egress_paths.len() as u64),
         egress_paths,
         warm_up: Some(Nanos::ZERO),
         timeout: Some(TIMEOUT),
@@ -61,7 +66,7 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize
 
 /// Like sockperf: uniform in the range that `-m` and `-r` allow.
 fn sizes(client: &Client) -> Option<SizeRange> {
-    let Asked { size, range, .. } = client.asked;
+    let RequestedTest { size, range, .. } = client.asked;
     let least = size.saturating_sub(range).max(SHORTEST);
     let most = size.saturating_add(range).min(client.largest);
     (range > 0).then_some(SizeRange { least, most })
@@ -82,7 +87,7 @@ fn socket(both: &Both) -> Stepped<SocketSetup> {
 }
 
 /// When the test is over. Several sockets send their share of a number of messages each.
-fn ending(asked: &Asked, played: usize, directions: u64) -> Ending {
+fn ending(asked: &RequestedTest, played: usize, directions: u64) -> Ending {
     match asked.end {
         _ if asked.mode == Mode::Playback => Ending::Blocks(played as u64),
         AskedEnd::Seconds(seconds) => Ending::Time(Nanos::from_secs(seconds.into())),
@@ -94,7 +99,7 @@ fn ending(asked: &Asked, played: usize, directions: u64) -> Ending {
     }
 }
 
-fn egress_path(client: &Client, place: &Place, number: usize) -> Stepped<EgressPath> {
+fn egress_path(client: &Client, place: &SocketSpec, number: usize) -> Stepped<EgressPath> {
     let (bind, port) = &client.bind;
     let bind = bind.as_deref().map(|host| address(host, 0)).transpose()?.map(|address| address.ip());
     let host = place.host.clone().unwrap_or_else(|| "localhost".into());
@@ -116,11 +121,11 @@ pub(super) fn address(host: &str, port: u16) -> Stepped<std::net::SocketAddr> {
 }
 
 /// Checks for options that the engine does not support: they are refused where they would change the figures, else noted.
-fn check(both: &Both, client: &Client, places: &[Place]) -> Stepped<()> {
-    let asked = &client.asked;
+fn check(both: &Both, client: &Client, places: &[SocketSpec]) -> Stepped<()> {
+    let requested = &client.asked;
     let several = places.len() > 1;
     let mixed = places.windows(2).any(|pair| pair[0].tcp != pair[1].tcp);
-    let played = asked.mode == Mode::Playback;
+    let played = requested.mode == Mode::Playback;
     for (wanted, what) in [
         (several && mixed, "a feed file of both UDP and TCP (measure them one by one)"),
         (several && played, "a feed file of several sockets and playback"),
@@ -146,4 +151,4 @@ fn check(both: &Both, client: &Client, places: &[Place]) -> Stepped<()> {
 /// The shortest message, bytes.
 const SHORTEST: u32 = 14;
 /// A reply that takes longer is lost: the test goes on. Sockperf waits for ever.
-const TIMEOUT: Nanos = Nanos(1_000_000_000);
+const TIMEOUT: Nanos = Nanos::from_secs(1);

@@ -13,10 +13,10 @@ pub(super) fn of_all(trips: Vec<RoundTrip>, asked: &[u64], every: u64) -> Vec<Re
             egress.push(trip);
         }
     }
-    let one = |(socket, (trips, asked)): (usize, (Vec<RoundTrip>, &u64))| {
+    let of_socket = |(socket, (trips, asked)): (usize, (Vec<RoundTrip>, &u64))| {
         records(trips, *asked, every).into_iter().map(move |record| Record { socket, ..record })
     };
-    let mut all: Vec<Record> = apart.into_iter().zip(asked).enumerate().flat_map(one).collect();
+    let mut all: Vec<Record> = apart.into_iter().zip(asked).enumerate().flat_map(of_socket).collect();
     all.sort_by_key(|record| (record.sent, record.sequence, record.socket));
     (1..)
         .zip(&mut all)

@@ -7,7 +7,7 @@ use crate::Process;
 use crate::sockperf::output::Version;
 use crate::sockperf::output::banner::{self, Ended};
 use crate::sockperf::output::server::{self, Session};
-use crate::sockperf::{Activity, Both, Place, Server, version_name};
+use crate::sockperf::{Activity, Both, Server, SocketSpec, version_name};
 use engine::error::{Failure, Result};
 use engine::session::foreign_tls::{ForeignTls, Suite};
 use engine::work::echo::server::{Note, Servers, join};
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wire::sockperf::{Observation, Responder};
 
 /// Serves until the interrupt.
-pub(super) fn run(both: &Both, server: &Server, places: &[Place], process: Process) -> Stepped<()> {
+pub(super) fn run(both: &Both, server: &Server, places: &[SocketSpec], process: Process) -> Stepped<()> {
     check(both, server, places)?;
     say(&banner::version(&version_name(both.version)))?;
     pin(server)?;
@@ -44,7 +44,7 @@ pub(super) fn run(both: &Both, server: &Server, places: &[Place], process: Proce
     let mut servers = Servers::new(rights);
     let mut listed = Vec::new();
     for (address, socket) in opened {
-        listed.push(banner::Place { address, tcp: matches!(socket, Opened::Tcp(..)) });
+        listed.push(banner::TestSocket { address, tcp: matches!(socket, Opened::Tcp(..)) });
         serve(&mut servers, socket, (both, &responder, &reported))
             .map_err(|error| cannot_bind(address, &error))?;
     }
@@ -85,7 +85,7 @@ fn cannot_bind(address: SocketAddr, error: &dyn std::fmt::Display) -> End {
 }
 
 /// Opens a socket.
-fn open(both: &Both, place: &Place) -> Stepped<(SocketAddr, Opened)> {
+fn open(both: &Both, place: &SocketSpec) -> Stepped<(SocketAddr, Opened)> {
     let address = match &place.host {
         Some(host) => address(host, place.port)?,
         None => SocketAddr::new(anywhere(both.version), place.port),
@@ -123,7 +123,7 @@ fn datagram_socket(both: &Both, address: SocketAddr) -> Result<std::net::UdpSock
     if group {
         let interface = both.multicast.receive.as_deref().map(|text| {
             text.parse().map_err(|_| {
-                Failure::usage(format!("{text} is no address of an interface"), "give its IP address")
+                Failure::usage(format!("{text} is not an address of an interface"), "give its IP address")
             })
         });
         let interface = interface.transpose()?;
@@ -162,7 +162,7 @@ fn pin(server: &Server) -> Stepped<()> {
 }
 
 /// Checks for options that the server does not support: they are refused where they would change what clients see, else noted.
-fn check(both: &Both, server: &Server, places: &[Place]) -> Stepped<()> {
+fn check(both: &Both, server: &Server, places: &[SocketSpec]) -> Stepped<()> {
     if both.multicast.source.is_some() || places.iter().any(|place| place.source.is_some()) {
         return Err(End::bad("a multicast source filter is not served by pathmeter"));
     }
@@ -226,9 +226,9 @@ impl Watched {
         if self.sessions.len() >= MOST_SESSIONS {
             return String::new();
         }
-        let (session, said) = Session::new(from, sequence, warm_up);
+        let (session, line) = Session::new(from, sequence, warm_up);
         self.sessions.insert(from, session);
-        said
+        line
     }
 
     fn sign_of_life(&mut self, now: MonoTime) -> String {

@@ -88,21 +88,21 @@ impl Facts {
             wmem_max: bytes("/proc/sys/net/core/wmem_max"),
             udp_gso: probe_udp(false),
             udp_gro: probe_udp(true),
-            io_uring: said(privilege::try_io_uring()),
-            capture: said(linux::capture::try_capture()),
+            io_uring: with_text(privilege::try_io_uring()),
+            capture: with_text(linux::capture::try_capture()),
             clock_source: linux::clock::clock_source().ok(),
-            clock_sources: words("/sys/devices/system/clocksource/clocksource0/available_clocksource"),
+            clock_sources: settings("/sys/devices/system/clocksource/clocksource0/available_clocksource"),
             usable_cpus: cpu::count(),
             online_cpus: online,
             governor: cpu::affinity().ok().and_then(|cpus| cpu::governor(*cpus.first()?)),
             deepest_sleep: cpu::affinity().ok().and_then(|cpus| cpu::deepest_sleep(*cpus.first()?)),
             congestion: options::default_congestion().ok(),
             congestions: options::available_congestion_controls().unwrap_or_default(),
-            user_namespace: said(namespace::try_user_namespace()),
+            user_namespace: with_text(namespace::try_user_namespace()),
             nf_tables: probe_nf_tables(rights),
-            ipv6: said(UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).map(drop)),
+            ipv6: with_text(UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).map(drop)),
             has_ipv6_route: Nic::toward(SOMEWHERE_V6).is_ok(),
-            nic: said(Nic::toward(SOMEWHERE_V4).or_else(|_| Nic::toward(SOMEWHERE_V6))),
+            nic: with_text(Nic::toward(SOMEWHERE_V4).or_else(|_| Nic::toward(SOMEWHERE_V6))),
         }
     }
 
@@ -156,11 +156,11 @@ fn bytes(path: &str) -> Option<Bytes> {
     privilege::setting(path)?.parse().ok().map(Bytes)
 }
 
-fn words(path: &str) -> Vec<String> {
+fn settings(path: &str) -> Vec<String> {
     privilege::setting(path).unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
-fn said<T, E: ToString>(result: Result<T, E>) -> Result<T, String> {
+fn with_text<T, E: ToString>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }
 

@@ -76,5 +76,5 @@ fn hardware(facts: &Facts) -> Option<&Nic> {
 }
 
 /// Much more than a round trip in the same room.
-const LONG_COALESCING: Nanos = Nanos(10_000);
-const DEEP_SLEEP: Nanos = Nanos(20_000);
+const LONG_COALESCING: Nanos = Nanos::from_micros(10);
+const DEEP_SLEEP: Nanos = Nanos::from_micros(20);

@@ -21,7 +21,7 @@ fn healthy() -> Facts {
         usable_cpus: 4,
         online_cpus: 8,
         governor: Some("performance".into()),
-        deepest_sleep: Some(Nanos(2000)),
+        deepest_sleep: Some(Nanos::from_micros(2)),
         congestion: Some("cubic".into()),
         congestions: vec!["cubic".into(), "bbr".into()],
         user_namespace: Ok(()),
@@ -36,7 +36,7 @@ fn healthy() -> Facts {
             speed: None,
             offloads: vec![Offload::Tso, Offload::Gso, Offload::Gro],
             packet_clock: PacketClock::InterfaceOn,
-            coalescing: Some(Nanos(0)),
+            coalescing: Some(Nanos::ZERO),
             is_virtual: false,
         }),
     }
@@ -46,7 +46,7 @@ fn healthy() -> Facts {
 fn ailing() -> Facts {
     let mut nic = healthy().nic.expect("the healthy host has one");
     nic.offloads = vec![Offload::Gso];
-    (nic.packet_clock, nic.coalescing) = (PacketClock::InterfaceOff, Some(Nanos(50_000)));
+    (nic.packet_clock, nic.coalescing) = (PacketClock::InterfaceOff, Some(Nanos::from_micros(50)));
     Facts {
         program: Some("/home/a user/pathmeter".into()),
         is_root: false,
@@ -62,7 +62,7 @@ fn ailing() -> Facts {
         usable_cpus: 1,
         online_cpus: 8,
         governor: Some("powersave".into()),
-        deepest_sleep: Some(Nanos(133_000)),
+        deepest_sleep: Some(Nanos::from_micros(133)),
         congestion: Some("cubic".into()),
         congestions: vec!["cubic".into()],
         user_namespace: Err("Operation not permitted".into()),

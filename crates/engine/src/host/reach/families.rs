@@ -140,7 +140,7 @@ fn is_private(address: IpAddr) -> bool {
 
 const MOST_ADDRESSES: usize = 2;
 /// The kernel gives up a neighbour after three seconds, and then reports it.
-const TIMEOUT: Nanos = Nanos(4_000_000_000);
+const TIMEOUT: Nanos = Nanos::from_secs(4);
 
 #[cfg(test)]
 mod tests {

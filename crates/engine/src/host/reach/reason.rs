@@ -166,7 +166,7 @@ fn question(hop: IpAddr) -> &'static str {
 }
 
 /// A courtesy to somebody who waits for an error.
-const SHORT_TIMEOUT: Nanos = Nanos(1_000_000_000);
+const SHORT_TIMEOUT: Nanos = Nanos::from_secs(1);
 
 #[cfg(test)]
 mod tests {

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Where a neighbour is: number of the interface, and its address.
-pub(super) type Place = (u32, IpAddr);
-pub(super) type States = BTreeMap<Place, NeighbourState>;
+pub(super) type NeighbourKey = (u32, IpAddr);
+pub(super) type States = BTreeMap<NeighbourKey, NeighbourState>;
 
 /// All that has changed since the begin of the run.
 #[derive(Debug)]
 pub(super) struct Record {
     last: States,
-    changes: Vec<(Place, NeighbourChange)>,
+    changes: Vec<(NeighbourKey, NeighbourChange)>,
 }
 
 impl Record {
@@ -46,11 +46,11 @@ impl Record {
     }
 
     /// The changes of one neighbour.
-    pub(super) fn of(&self, place: Place) -> Vec<NeighbourChange> {
+    pub(super) fn changes_of(&self, place: NeighbourKey) -> Vec<NeighbourChange> {
         self.changes.iter().filter(|(at, _)| *at == place).map(|(_, change)| *change).collect()
     }
 
-    fn add(&mut self, place: Place, change: NeighbourChange) {
+    fn add(&mut self, place: NeighbourKey, change: NeighbourChange) {
         if self.changes.len() < MOST_CHANGES {
             self.changes.push((place, change));
         }
@@ -62,7 +62,7 @@ pub(super) fn states(neighbours: &[Neighbour]) -> States {
     neighbours.iter().map(entry).collect()
 }
 
-fn entry(neighbour: &Neighbour) -> (Place, NeighbourState) {
+fn entry(neighbour: &Neighbour) -> (NeighbourKey, NeighbourState) {
     ((neighbour.link, neighbour.address), neighbour.state)
 }
 
@@ -81,7 +81,7 @@ mod tests {
 
     fn judged(record: &Record, length: Nanos) -> NextHop {
         let hop = (ADDRESS.into(), "eth0".to_owned(), true);
-        NextHop::judge(hop, (Reachable, Failed), &record.of(PLACE), length)
+        NextHop::judge(hop, (Reachable, Failed), &record.changes_of(PLACE), length)
     }
 
     #[test]
@@ -107,5 +107,5 @@ mod tests {
     }
 
     const ADDRESS: [u8; 4] = [10, 0, 0, 2];
-    const PLACE: Place = (2, IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)));
+    const PLACE: NeighbourKey = (2, IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)));
 }

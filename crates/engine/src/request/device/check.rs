@@ -152,7 +152,7 @@ fn reset(asked: &Device) -> Result<(), Failure> {
     let wanted = asked.tests.contains(&Test::Reset);
     match &asked.reset_command {
         None if wanted && asked.lab.is_empty() => Err(Failure::usage(
-            "no option gives the way to reset the device",
+            "no option gives the command that resets the device",
             "give the command that does it, as in --reset-command 'ssh router reboot'; a lab's device resets by itself",
         )),
         Some(_) if !wanted && !asked.tests.is_empty() => Err(Failure::usage(

@@ -95,9 +95,9 @@ fn goals(asked: &Device, defaults: &[NamedGoal]) -> Vec<NamedGoal> {
         (named, _) => named,
     };
     let mut goals: Vec<NamedGoal> = Vec::new();
-    let asked =
+    let named_goal =
         |name: GoalName| NamedGoal { name: name.as_str().to_owned(), goal: goal(asked, name, defaults) };
-    for named in named.iter().copied().map(asked) {
+    for named in named.iter().copied().map(named_goal) {
         if !goals.iter().any(|known| known.name == named.name) {
             goals.push(named);
         }

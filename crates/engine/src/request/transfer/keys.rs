@@ -31,11 +31,12 @@ pub(super) fn find(profile: Option<&str>, var: &dyn Fn(&str) -> Option<String>) 
     {
         return Ok(Found { credentials: credentials(key, secret, var("AWS_SESSION_TOKEN")), region });
     }
-    let of = |setting: &str| read(&secrets, &name, setting).or_else(|| read(&config, &section, setting));
-    match (of("aws_access_key_id"), of("aws_secret_access_key")) {
+    let setting_of =
+        |setting: &str| read(&secrets, &name, setting).or_else(|| read(&config, &section, setting));
+    match (setting_of("aws_access_key_id"), setting_of("aws_secret_access_key")) {
         (Some(key), Some(secret)) => {
             let region = region.or_else(|| read(&secrets, &name, "region"));
-            Ok(Found { credentials: credentials(key, secret, of("aws_session_token")), region })
+            Ok(Found { credentials: credentials(key, secret, setting_of("aws_session_token")), region })
         }
         _ => Err(Failure::usage(
             format!("S3 needs keys, and there is no profile `{name}` with any in {}", secrets.display()),

@@ -70,27 +70,27 @@ mod tests {
     }
 
     #[test]
-    fn frames_above_the_mtu_are_left_out_and_told() {
+    fn frames_above_the_mtu_are_left_out_and_reported() {
         let streams = Stream::of_sizes(Network::V4, &[Bytes(64), Bytes(1518), Bytes(1519)], Directions::Up);
-        let asked = Setup::quick(&[Test::Mrr], streams);
-        let (sizes, link, nominal, notes) = fitted(&asked, [1500, 9000], [None, None]);
+        let setup = Setup::quick(&[Test::Mrr], streams);
+        let (sizes, link, nominal, notes) = fitted(&setup, [1500, 9000], [None, None]);
         assert_eq!((sizes, link, nominal), (vec![64, 1518], None, false));
         assert!(notes[0].contains("MTU of eth0 (1500 bytes) allows: IPv4 1519"), "{notes:?}");
-        assert_eq!(fitted(&asked, [9000, 9000], [None, None]).0, [64, 1518, 1519]);
+        assert_eq!(fitted(&setup, [9000, 9000], [None, None]).0, [64, 1518, 1519]);
     }
 
     #[test]
-    fn the_link_is_as_fast_as_the_slower_port_unless_said_otherwise() {
+    fn the_link_is_as_fast_as_the_slower_port_unless_given_otherwise() {
         let streams = Stream::of_sizes(Network::V4, &[Bytes(64)], Directions::Up);
-        let asked = Setup::quick(&[Test::Mrr], streams);
-        let of = |asked: &Setup, link| {
+        let setup = Setup::quick(&[Test::Mrr], streams);
+        let fit = |asked: &Setup, link| {
             let (_, link, nominal, _) = fitted(asked, [1500; 2], link);
             (link.map(|rate| rate.0), nominal)
         };
-        assert_eq!(of(&asked, [Some(10), Some(25)]), (Some(10), false));
-        assert_eq!(of(&asked, [Some(10), None]), (None, false));
-        let given = Setup { link: Some(BitRate(7)), ..asked };
-        assert_eq!(of(&given, [Some(10), Some(25)]), (Some(7), false));
-        assert_eq!(of(&given, [None, None]), (Some(7), true));
+        assert_eq!(fit(&setup, [Some(10), Some(25)]), (Some(10), false));
+        assert_eq!(fit(&setup, [Some(10), None]), (None, false));
+        let given = Setup { link: Some(BitRate(7)), ..setup };
+        assert_eq!(fit(&given, [Some(10), Some(25)]), (Some(7), false));
+        assert_eq!(fit(&given, [None, None]), (Some(7), true));
     }
 }

@@ -3,7 +3,7 @@
 use super::DevicePlan;
 use crate::error::{Error, Failure, Result};
 use crate::host::journal::{self, ANOTHER};
-use model::dut::{Observation, Order, Setup};
+use model::dut::{BenchRequest, Observation, Setup};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(super) struct Entry {
     /// The device.
     pub(super) device: String,
     /// The order.
-    pub(super) order: Order,
+    pub(super) order: BenchRequest,
     /// The observation, or why the order was left out.
     pub(super) came: Came,
     /// Trials of it that the host spoilt.
@@ -69,13 +69,13 @@ impl Journal {
     ///
     /// # Errors
     /// `Kind::Usage`: another order was carried out at this place.
-    pub(super) fn recall(&mut self, device: &str, order: &Order) -> Result<Option<Entry>> {
+    pub(super) fn recall(&mut self, device: &str, order: &BenchRequest) -> Result<Option<Entry>> {
         let Some(next) = self.0.recall() else { return Ok(None) };
         if next.device == device && next.order == *order {
             return Ok(Some(next));
         }
         let what = format!(
-            "{} says that {} was at {}, {} here, and now it is {device} at {}, {}",
+            "{} states that {} was at {}, {} here, and now it is {device} at {}, {}",
             self.0.path().display(),
             next.device,
             next.order.stream,

@@ -19,7 +19,7 @@ use super::reset::Reset;
 use super::testbed::Testbed;
 use crate::error::Result;
 use frames::Stop;
-use model::dut::{Action, DeviceReport, Observation, Order, Stream};
+use model::dut::{Action, BenchRequest, DeviceReport, Observation, Stream};
 use tester::Tester;
 
 /// A device between two ports, ready to be tested.
@@ -44,7 +44,7 @@ impl Bench {
     /// for an interface or CPU that is not there, or a network that carries other traffic; `Kind::Unreachable` for a host
     /// that cannot be reached.
     pub fn open(options: &BenchOptions, stop: &Stop) -> Result<Bench> {
-        let places = options.cpus.on_this_host(&options.device, options.both_ways)?;
+        let places = options.cpus.on_this_host(&options.device, options.both_directions)?;
         let (testbed, connected) = match &options.device {
             Device::Ports(specs) => (None, connect::ports(specs, options, &places, stop)?),
             Device::Lab(topology) => {
@@ -74,7 +74,7 @@ impl Bench {
     /// # Errors
     /// `Kind::Void` when the host disturbs it repeatedly, when the device cannot be reset, and when it was stopped;
     /// `Kind::Unreachable` when no frame comes through with any tool, or a port is lost.
-    pub fn execute(&mut self, order: &Order) -> Result<Observation> {
+    pub fn execute(&mut self, order: &BenchRequest) -> Result<Observation> {
         let before = self.hops.read(self.testbed.as_ref())?;
         let observation = self.tester.execute(order, &self.reset)?;
         self.hops.take(&before, self.testbed.as_ref(), order, &observation)?;
@@ -85,7 +85,7 @@ impl Bench {
     }
 
     /// Takes what came of an order in a run that was cut off.
-    pub(crate) fn recall(&mut self, order: &Order, observation: &Observation, voided: u64) {
+    pub(crate) fn recall(&mut self, order: &BenchRequest, observation: &Observation, voided: u64) {
         self.tester.recall(order, observation, voided);
     }
 
@@ -98,7 +98,7 @@ impl Bench {
         report.hops = self.hops.most_loaded();
         report.shares_cpu = self.testbed.as_ref().and_then(Testbed::shares_cpu).or(report.shares_cpu);
         for reset in report.rows.iter_mut().filter_map(|row| row.reset.as_mut()) {
-            reset.how = self.reset.words().to_owned();
+            reset.how = self.reset.description().to_owned();
         }
         let notes = self.testbed.iter().flat_map(Testbed::notes).chain(&self.notes);
         report.notes.extend(notes.cloned());

@@ -195,13 +195,13 @@ const TEACHING: Burst =
 /// 2000 frames at 20,000 a second.
 const SLOW: Burst = Burst { frames: 2000, interval_ps: 50_000_000, then: None, time: Nanos::from_secs(1) };
 /// The largest rate for a twentieth of a second.
-const FLOOD: Burst = Burst { frames: 1_000_000, interval_ps: 0, then: None, time: Nanos(50_000_000) };
+const FLOOD: Burst = Burst { frames: 1_000_000, interval_ps: 0, then: None, time: Nanos::from_millis(50) };
 /// RFC 2544 section 23 waits two seconds after learning frames; some devices ask again only then.
 const LEARNING: Nanos = Nanos::from_secs(3);
 /// Frames that a device holds longer than this at a low load are not waited for.
-const IN_FLIGHT: Nanos = Nanos(200_000_000);
+const IN_FLIGHT: Nanos = Nanos::from_millis(200);
 /// Between two looks whether all have come.
-const STEP: Nanos = Nanos(5_000_000);
+const STEP: Nanos = Nanos::from_millis(5);
 /// A share that is as good as all.
 const ALL: f64 = 0.999;
 /// Another source's share that is as good as the best. One that a driver does not take loses all or nearly all; some in a

@@ -92,7 +92,7 @@ fn settings(
     LocalOptions {
         name: Some(specs[side].clone()),
         cpu: Some(places.generators[side]),
-        addressing: asked(&options.sides[side]),
+        addressing: addressing_of(&options.sides[side]),
         fallback: fallback(u8::from(side == 1)),
         is_lab: false,
         stop: stop.clone(),
@@ -141,7 +141,7 @@ fn reaches(ports: &mut [Box<dyn Port>; 2]) -> bool {
 }
 
 /// The user names addresses without their networks: of IPv4 it is taken to have 24 bits, of IPv6 64.
-fn asked(side: &SideOptions) -> Addressing {
+fn addressing_of(side: &SideOptions) -> Addressing {
     let prefix = |address: &IpAddr| if address.is_ipv4() { 24 } else { 64 };
     // With a tunnel, the device has to find the port at the tunnel's end.
     let end = side.tunnel.map(|tunnel| IpAddr::from(tunnel.local));

@@ -30,7 +30,7 @@ impl Cpus {
     ///
     /// # Errors
     /// Those of [`Cpus::places`].
-    pub(crate) fn on_this_host(&self, device: &Device, both_ways: bool) -> Result<Places> {
+    pub(crate) fn on_this_host(&self, device: &Device, both_directions: bool) -> Result<Places> {
         let available: Vec<u32> = affinity()?.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect();
         let named = match device {
             Device::Ports(_) => None,
@@ -43,16 +43,16 @@ impl Cpus {
             }
         };
         let cpus = Cpus { device: self.device.or(named), ..self.clone() };
-        Ok(cpus.places(&available, both_ways)?)
+        Ok(cpus.places(&available, both_directions)?)
     }
 
-    /// Assigns these CPUs. Without `both_ways`, the two generators never run at the same time and take turns on one.
+    /// Assigns these CPUs. Without `both_directions`, the two generators never run at the same time and take turns on one.
     ///
     /// # Errors
     /// `Kind::Usage` when a requested CPU is not there.
-    pub(crate) fn places(&self, available: &[u32], both_ways: bool) -> Result<Places, Failure> {
-        let asked = self.generators.iter().chain(&self.device);
-        if let Some(missing) = asked.into_iter().find(|cpu| !available.contains(cpu)) {
+    pub(crate) fn places(&self, available: &[u32], both_directions: bool) -> Result<Places, Failure> {
+        let requested = self.generators.iter().chain(&self.device);
+        if let Some(missing) = requested.into_iter().find(|cpu| !available.contains(cpu)) {
             let there: Vec<String> = available.iter().map(u32::to_string).collect();
             return Err(Failure::usage(
                 format!("CPU {missing} is not there, or not open to this process"),
@@ -67,7 +67,7 @@ impl Cpus {
         let first = first.unwrap_or(0);
         let second = match self.generators.get(1) {
             Some(cpu) => *cpu,
-            None if both_ways && self.generators.is_empty() => {
+            None if both_directions && self.generators.is_empty() => {
                 let taken: Vec<u32> = self.device.into_iter().chain([first]).collect();
                 free(&taken).unwrap_or(first)
             }
@@ -110,8 +110,8 @@ mod tests {
     fn what_is_asked_for_is_done_or_refused() {
         assert_eq!(places(&[3], None, 4, true), ([3, 3], Some(0)));
         assert_eq!(places(&[3, 1], Some(1), 4, false), ([3, 1], None));
-        let asked = Cpus { generators: vec![0, 9], device: None };
-        let error = asked.places(&[0, 1], true).expect_err("there is no CPU 9");
+        let requested = Cpus { generators: vec![0, 9], device: None };
+        let error = requested.places(&[0, 1], true).expect_err("there is no CPU 9");
         assert_eq!(error.message, "CPU 9 is not there, or not open to this process");
         assert_eq!(error.advice.as_deref(), Some("--cpus takes of these: 0, 1"));
     }

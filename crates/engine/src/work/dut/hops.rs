@@ -7,7 +7,7 @@ use crate::error::Result;
 use lab::counters::{InterfaceCounters, Snapshot, Traffic};
 use linux::counters::Softnet;
 use linux::netlink::{LinkStatistics, Network};
-use model::dut::{Action, HopDrops, Observation, Order};
+use model::dut::{Action, BenchRequest, HopDrops, Observation};
 use model::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ impl Hops {
         &mut self,
         before: &Reading,
         testbed: Option<&Testbed>,
-        order: &Order,
+        order: &BenchRequest,
         observation: &Observation,
     ) -> Result<()> {
         let offered = offered(order, observation);
@@ -85,7 +85,7 @@ impl Hops {
 }
 
 /// Frames sent per second: in a flood one direction after the other, else all at once.
-fn offered(order: &Order, observation: &Observation) -> f64 {
+fn offered(order: &BenchRequest, observation: &Observation) -> f64 {
     let rates = observation
         .directions
         .iter()

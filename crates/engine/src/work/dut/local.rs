@@ -184,7 +184,7 @@ impl Port for LocalPort {
         if self.stop.is_raised() {
             return Err(fault(format!("{} was asked to stop", self.interface.name)));
         }
-        let job = sender::Job {
+        let job = sender::SenderJob {
             namespace: self.namespace.clone(),
             interface: self.interface.nic.link.index,
             cpu: self.cpu,

@@ -91,8 +91,9 @@ impl RemotePort {
     /// Asks, and waits for the answer: the machine of the dialogue has a deadline for each.
     fn ask(&self, ask: FramesAsk) -> Result<FramesReply> {
         let (answer, reply) = sync_channel(1);
-        let asked = self.questions.as_ref().is_some_and(|asked| asked.send(Question { ask, answer }).is_ok());
-        if !asked {
+        let is_sent =
+            self.questions.as_ref().is_some_and(|asked| asked.send(Question { ask, answer }).is_ok());
+        if !is_sent {
             return Err(self.lost());
         }
         self.waker.wake();
@@ -116,7 +117,7 @@ impl RemotePort {
     }
 
     fn other(&self, reply: &FramesReply) -> Error {
-        fault(format!("{}: {reply:?} is no answer to what was asked", self.name))
+        fault(format!("{}: {reply:?} is not an answer to what was asked", self.name))
     }
 }
 
@@ -197,7 +198,7 @@ impl Drop for RemotePort {
 
 fn target(spec: &PortSpec) -> Result<Target> {
     let Some(HostPort { host, port }) = &spec.host else {
-        return Err(fault(format!("{spec} is no port of another host")));
+        return Err(fault(format!("{spec} is not a port of another host")));
     };
     let address = lookup(host, port.unwrap_or(native::PORT), Family::Any)?;
     Ok(Target { host: host.clone(), address })

@@ -28,7 +28,7 @@ pub enum ResetMethod {
 #[derive(Debug)]
 pub(crate) struct Reset {
     act: Act,
-    words: String,
+    description: String,
 }
 
 #[derive(Debug)]
@@ -54,12 +54,12 @@ impl Reset {
     /// # Errors
     /// The kernel refuses the preparation. A missing method is no error here: [`Reset::act`] returns it.
     pub(crate) fn new(direction: &ResetMethod, testbed: Option<&Testbed>) -> Result<Reset> {
-        let none = |why: &str| Reset { act: Act::None(why.to_owned()), words: String::new() };
+        let none = |why: &str| Reset { act: Act::None(why.to_owned()), description: String::new() };
         match (direction, testbed) {
-            (ResetMethod::None, _) => Ok(none("no way to reset the device was given")),
+            (ResetMethod::None, _) => Ok(none("no command to reset the device was given")),
             (ResetMethod::Command(command), _) => {
-                let words = format!("`{command}` was run");
-                Ok(Reset { act: Act::Command(command.clone()), words })
+                let description = format!("`{command}` was run");
+                Ok(Reset { act: Act::Command(command.clone()), description })
             }
             (ResetMethod::Link, None) => Ok(none("the device is not made here")),
             (ResetMethod::Link, Some(testbed)) => match testbed.device() {
@@ -67,9 +67,10 @@ impl Reset {
                 Some((node, described, interface)) => match node.namespace() {
                     None => Ok(none("the device is a virtual machine")),
                     Some(namespace) => {
-                        let words = format!("{interface} of {} was taken down and up again", node.name());
+                        let description =
+                            format!("{interface} of {} was taken down and up again", node.name());
                         let link = LinkReset::new(namespace, described, interface)?;
-                        Ok(Reset { act: Act::Link(link), words })
+                        Ok(Reset { act: Act::Link(link), description })
                     }
                 },
             },
@@ -77,8 +78,8 @@ impl Reset {
     }
 
     /// The action as text; empty where there is none.
-    pub(crate) fn words(&self) -> &str {
-        &self.words
+    pub(crate) fn description(&self) -> &str {
+        &self.description
     }
 
     /// Why it cannot be done; `None` where it can.

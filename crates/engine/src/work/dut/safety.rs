@@ -141,9 +141,9 @@ mod tests {
     #[test]
     fn ports_that_lead_to_the_device_alone_are_fine() {
         let addresses = ["198.18.0.2", "10.0.0.1", "2001:2::2", "fd00::1"].map(|text| text.parse().unwrap());
-        let one = Exposure { addresses: addresses.to_vec(), ..port("eth1") };
+        let exposed = Exposure { addresses: addresses.to_vec(), ..port("eth1") };
         let two = port("red/eth1");
-        assert_eq!(check(&[&one, &two], &addresses, false).unwrap(), Vec::<String>::new());
+        assert_eq!(check(&[&exposed, &two], &addresses, false).unwrap(), Vec::<String>::new());
     }
 
     #[test]

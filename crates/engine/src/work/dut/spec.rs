@@ -102,7 +102,7 @@ fn path_of(name: &str) -> String {
 fn check_interface(name: &str) -> Result<(), String> {
     let what = match name.len() {
         0 => "names no interface",
-        1..=15 if name == "." || name == ".." => "is no name of an interface",
+        1..=15 if name == "." || name == ".." => "is not a name of an interface",
         1..=15 if !name.contains(|c: char| c == ':' || c.is_whitespace() || c.is_control()) => return Ok(()),
         1..=15 => "has a character that no interface's name has",
         _ => "is longer than the 15 bytes of an interface's name",
@@ -155,12 +155,12 @@ mod tests {
             ("an-interface-too-long", "longer than the 15 bytes"),
             ("eth1:5210", "a character that"),
             ("et h1", "a character that"),
-            ("..", "is no name"),
+            ("..", "is not a name"),
             ("../red/eth1", "neither the name of"),
             ("a/b/eth1", "neither the name of"),
             ("/eth1", "neither the name of"),
             ("eth1@", "expected a name or an address"),
-            ("eth1@far:0", "is no port"),
+            ("eth1@far:0", "is not a port"),
         ] {
             let error = text.parse::<PortSpec>().unwrap_err();
             assert!(

@@ -20,7 +20,7 @@ struct Meter {
 
 impl Meter {
     fn new(rate: PacketRate) -> Meter {
-        Meter { step: Nanos(1_000_000_000 / rate.0.max(1)), due: MonoTime(0) }
+        Meter { step: Nanos::from_nanos(1_000_000_000 / rate.0.max(1)), due: MonoTime(0) }
     }
 
     fn admits(&mut self, now: MonoTime) -> bool {

@@ -251,8 +251,8 @@ impl Drop for SpinPlace {
 /// Reflectors of this process that spin.
 static SPINNING: AtomicUsize = AtomicUsize::new(0);
 /// Longest wait for the message at hand: one whose reply finds no room is counted in the next report.
-const BUSY_LIMIT: Nanos = Nanos(10_000_000);
+const BUSY_LIMIT: Nanos = Nanos::from_millis(10);
 /// Time between two looks at the order to stop.
-const STOP_STEP: Nanos = Nanos(100_000_000);
+const STOP_STEP: Nanos = Nanos::from_millis(100);
 /// A client that does not take its replies for so long is given up.
-const WRITE_LIMIT: Nanos = Nanos(10_000_000_000);
+const WRITE_LIMIT: Nanos = Nanos::from_secs(10);

@@ -272,7 +272,7 @@ impl Streams {
 }
 
 /// Answers the messages of one connection until it ends, is silent for so long, or the interrupt is raised. `observed` receives
-/// every message once it is answered; `look` is called between them, and several times a second where none comes.
+/// every message once it is answered; `look` is called between them, and several times per second where none comes.
 ///
 /// # Errors
 /// The client sends something else, or the connection breaks.
@@ -314,16 +314,16 @@ pub fn join(socket: &UdpSocket, group: IpAddr, interface: Option<IpAddr>) -> io:
 
 /// Errors of a socket one after the other: a minute of them.
 const MOST_FAILURES: u32 = 600;
-const STOP_STEP: Nanos = Nanos(100_000_000);
+const STOP_STEP: Nanos = Nanos::from_millis(100);
 /// Longest time for a client to agree on keys.
 const HANDSHAKE: Nanos = Nanos::from_secs(10);
 /// A connection on which nothing comes for so long is closed.
-const SILENCE: Nanos = Nanos(60_000_000_000);
+const SILENCE: Nanos = Nanos::from_secs(60);
 /// Time between two words to the budget that something comes.
-const REPORT_STEP: Nanos = Nanos(500_000_000);
+const REPORT_STEP: Nanos = Nanos::from_millis(500);
 const BUFFER: Bytes = Bytes(4 << 20);
 /// The assumed error of this host's clock: a host with NTP in its own network is within it.
-pub(super) const STAMP_ERROR: Nanos = Nanos(10_000_000);
+pub(super) const STAMP_ERROR: Nanos = Nanos::from_millis(10);
 
 #[cfg(test)]
 mod tests;

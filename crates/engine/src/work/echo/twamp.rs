@@ -289,13 +289,13 @@ mod tests {
             thread: None,
             _held: budget.take(peer, 1, client_of(peer, false)).unwrap_or_else(|_| panic!("a place")),
         };
-        let asked = MonoTime(1);
+        let since = MonoTime(1);
         assert!(
-            !test.is_silent(asked + Nanos::from_secs(29)) && test.is_silent(asked + Nanos::from_secs(31))
+            !test.is_silent(since + Nanos::from_secs(29)) && test.is_silent(since + Nanos::from_secs(31))
         );
         test.socket = None;
         assert!(
-            !test.is_silent(asked + Nanos::from_secs(899)) && test.is_silent(asked + Nanos::from_secs(901))
+            !test.is_silent(since + Nanos::from_secs(899)) && test.is_silent(since + Nanos::from_secs(901))
         );
     }
 }

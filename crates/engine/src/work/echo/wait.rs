@@ -111,9 +111,9 @@ impl Waiter {
 /// Tries between two looks at the clock: about 2 µs.
 const TRIES: u32 = 8;
 /// A thread without a call for so long was held.
-const HICCUP: Nanos = Nanos(50_000);
+const HICCUP: Nanos = Nanos::from_micros(50);
 /// How long [`WaitMode::Hybrid`] spins.
-pub(crate) const SPIN: Nanos = Nanos(50_000);
+pub(crate) const SPIN: Nanos = Nanos::from_micros(50);
 
 #[cfg(test)]
 mod tests {
@@ -142,16 +142,19 @@ mod tests {
     fn being_held_is_noticed() {
         let start = mono_now();
         let mut waiter = Waiter::since(WaitMode::Spin, start);
-        waiter.running(start + Nanos(5));
-        waiter.look(start + Nanos(10_000));
+        waiter.running(start + Nanos::from_nanos(5));
+        waiter.look(start + Nanos::from_micros(10));
         assert_eq!(waiter.watch().noise().hiccups, 0);
-        waiter.look(start + Nanos(110_000));
+        waiter.look(start + Nanos::from_micros(110));
         let noise = waiter.watch().noise();
         assert_eq!(
             (noise.hiccups, noise.hiccup_total, noise.hiccup_worst),
-            (1, Nanos(100_000), Nanos(100_000))
+            (1, Nanos::from_micros(100), Nanos::from_micros(100))
         );
-        assert_eq!(waiter.watch().held(Nanos(60_000), Nanos(70_000)), Nanos(10_000));
+        assert_eq!(
+            waiter.watch().held(Nanos::from_micros(60), Nanos::from_micros(70)),
+            Nanos::from_micros(10)
+        );
         waiter.sleep(&mut [], mono_now()).unwrap();
         waiter.look(mono_now());
         assert_eq!(waiter.watch().noise().hiccups, 1, "sleeping is no hiccup");

@@ -2,7 +2,7 @@
 //! session, and so to no other address than the one that opened it and proved to receive there. The dialogue names the routers that ended them;
 //! this end counts which arrived, so that loss is that of this direction alone.
 
-use super::{Job, schedule};
+use super::{HopsJob, schedule};
 use crate::error::{Error, Result};
 use crate::work::probe::{Prober, Probes, TracedBack};
 use linux::clock::mono_now;
@@ -24,7 +24,7 @@ pub(super) struct Back {
 }
 
 /// Asks for round after round, as often and as long as this end traces.
-pub(super) fn trace(job: &Job<'_>) -> Back {
+pub(super) fn trace(job: &HopsJob<'_>) -> Back {
     let mut rounds = Rounds::default();
     let mut outcome;
     loop {
@@ -40,15 +40,15 @@ pub(super) fn trace(job: &Job<'_>) -> Back {
     Back { found: rounds.result(job), error }
 }
 
-fn ask(job: &Job<'_>, rounds: &mut Rounds) -> Result<()> {
+fn ask(job: &HopsJob<'_>, rounds: &mut Rounds) -> Result<()> {
     let plan = job.plan;
     let Some(port) = plan.back_port else { return Ok(()) };
     let mut target: Target = plan.target.clone();
     target.address.set_port(port);
     // Where nothing answers at all, this must not take longer than the trace.
     let trace = plan.interval.saturating_mul(plan.probes.into()).max(LEAST_CONNECT);
-    let asked = plan.local.connect_timeout.unwrap_or(trace);
-    let local = LocalOptions { connect_timeout: Some(asked.min(trace)), ..plan.local.clone() };
+    let timeout = plan.local.connect_timeout.unwrap_or(trace);
+    let local = LocalOptions { connect_timeout: Some(timeout.min(trace)), ..plan.local.clone() };
     let Some(mut prober) = Prober::open_if_there(&target, &local, job.security, job.interrupt)? else {
         return Ok(());
     };
@@ -106,25 +106,25 @@ impl Rounds {
             self.kept.pop_front();
         }
         for reported in expired {
-            let of = self
+            let own_round = self
                 .kept
                 .iter_mut()
                 .rev()
                 .find(|round| round.id == reported.id && reported.hops <= round.hops);
-            if let Some(round) = of {
+            if let Some(round) = own_round {
                 round.expired.entry(reported.hops).or_insert(reported);
             }
         }
     }
 
     /// The result of all rounds; `None`: none was carried out.
-    fn result(self, job: &Job<'_>) -> Option<HopsResult> {
+    fn result(self, job: &HopsJob<'_>) -> Option<HopsResult> {
         let (flow, first) = (self.flow?, self.kept.front()?.began);
         let packets = self.kept.iter().map(|round| u64::from(round.hops)).sum();
         let here = flow.flow?.to.ip().to_canonical();
         let probes = self.kept.iter().flat_map(|round| (1..=round.hops).map(|ttl| round.probed(ttl, here)));
-        let asked = schedule(job.plan);
-        let schedule = model::hops::Schedule { protocol: HopProtocol::Udp, ..asked };
+        let requested = schedule(job.plan);
+        let schedule = model::hops::Schedule { protocol: HopProtocol::Udp, ..requested };
         let mut found = Tracer::carried_out(schedule, probes.collect()).result();
         let timeless: BTreeSet<u8> = self.kept.iter().flat_map(Round::timeless).collect();
         for hop in found.hops.iter_mut().filter(|hop| hop.far_end || timeless.contains(&hop.ttl)) {

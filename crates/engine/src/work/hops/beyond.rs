@@ -1,7 +1,7 @@
 //! Whether something on the path answers SYNs for the far end: datagrams whose TTL ends where the SYNs were answered go on past
 //! it. Every flow has to agree, since single flows may take a longer leg.
 
-use super::{CLOSED_PORT, Channel, Datagrams, Heard, Job, Probe};
+use super::{CLOSED_PORT, Channel, Datagrams, Heard, HopsJob, Probe};
 use crate::error::Result;
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Asks with datagrams; adds the packets it sent. Absent: nothing of the kind, or not known.
-pub(super) fn look(job: &Job<'_>, found: &mut HopsResult) -> Option<Beyond> {
+pub(super) fn look(job: &HopsJob<'_>, found: &mut HopsResult) -> Option<Beyond> {
     let furthest = found.flows.iter().filter_map(|flow| flow.reached_at).max()?;
     let wanted = found.protocol == HopProtocol::Tcp
         && found.end == HopsEnd::Reached
@@ -21,7 +21,7 @@ pub(super) fn look(job: &Job<'_>, found: &mut HopsResult) -> Option<Beyond> {
     if wanted { ask(job, furthest, &mut found.packets).ok().flatten() } else { None }
 }
 
-fn ask(job: &Job<'_>, ttl: u8, packets: &mut u64) -> Result<Option<Beyond>> {
+fn ask(job: &HopsJob<'_>, ttl: u8, packets: &mut u64) -> Result<Option<Beyond>> {
     let plan = job.plan;
     let mut target = plan.target.address;
     target.set_port(CLOSED_PORT);
@@ -55,7 +55,7 @@ fn ask(job: &Job<'_>, ttl: u8, packets: &mut u64) -> Result<Option<Beyond>> {
 
 /// A datagram of each flow to one hop, and the last answer to each.
 fn one_round(
-    job: &Job<'_>,
+    job: &HopsJob<'_>,
     datagrams: &mut Datagrams,
     ttl: u8,
     number: &mut u32,

@@ -4,7 +4,7 @@
 use super::udp::kind;
 use super::{Channel, Heard, Probe};
 use crate::error::{Context, Failure, Result};
-use crate::work::probe::numbered::{is_pending, said};
+use crate::work::probe::numbered::{is_pending, probe_reply};
 use linux::clock::mono_now;
 use linux::errno::{EACCES, EPERM};
 use linux::error_queue::{self, QueueEntry};
@@ -90,11 +90,11 @@ impl Echoes {
             let (Some((number, _)), Some(from)) = (self.socket.quoted(quote), error.offender) else {
                 continue;
             };
-            let Some(said) = said(&error, self.to.ip()) else { continue };
+            let Some(reply) = probe_reply(&error, self.to.ip()) else { continue };
             let answer = Answer {
                 from: from.to_canonical(),
                 at: mono_now(),
-                kind: kind(said),
+                kind: kind(reply),
                 ttl: error.ttl,
                 labels: mpls_labels(quote, error.extensions, header::ip(self.to.is_ipv6())),
             };

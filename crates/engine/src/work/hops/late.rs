@@ -1,7 +1,7 @@
 //! Refusals that come late: a router that limits its ICMP errors spends them on the trace, and one that looks for a neighbour in vain
 //! reports it after three seconds.
 
-use super::{Channel, Heard, Job, Probe, is_own};
+use super::{Channel, Heard, HopsJob, Probe, is_own};
 use crate::error::Result;
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Where nothing behind the last hop answered, sends a few probes that no others precede, and listens for a router that refuses
 /// them.
-pub(super) fn listen(job: &Job<'_>, channel: &mut dyn Channel, found: &mut HopsResult) -> Result<()> {
+pub(super) fn listen(job: &HopsJob<'_>, channel: &mut dyn Channel, found: &mut HopsResult) -> Result<()> {
     if found.end != HopsEnd::Silent || found.hops.is_empty() || job.plan.watch {
         return Ok(());
     }

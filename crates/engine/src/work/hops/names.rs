@@ -1,6 +1,6 @@
 //! Facts about routers beside their addresses: names, and the AS that announces them.
 
-use super::Job;
+use super::HopsJob;
 use linux::clock::mono_now;
 use linux::names::name_of;
 use model::hops::HopsResult;
@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 
 /// Fills in names, as far as the resolver gives them in time, and the AS of each router.
-pub(super) fn fill(job: &Job<'_>, result: &mut HopsResult) {
+pub(super) fn fill(job: &HopsJob<'_>, result: &mut HopsResult) {
     let routers = || result.hops.iter().flat_map(|hop| &hop.routers);
     let addresses: BTreeSet<IpAddr> = routers().map(|router| router.address).collect();
     let names = if job.plan.names { names(addresses) } else { BTreeMap::new() };
@@ -27,8 +27,8 @@ fn names(addresses: BTreeSet<IpAddr>) -> BTreeMap<IpAddr, String> {
     for address in addresses.into_iter().take(MOST_NAMES) {
         let sender = sender.clone();
         // Without a thread there is no name.
-        let asked = thread::Builder::new().spawn(move || sender.send((address, name_of(address))));
-        drop(asked);
+        let lookup = thread::Builder::new().spawn(move || sender.send((address, name_of(address))));
+        drop(lookup);
     }
     drop(sender);
     let deadline = mono_now() + LONGEST_WAIT;

@@ -1,9 +1,9 @@
 //! Finds the hop that refuses packets of full size: some are sent, and each refusal gives the next size to try.
 
 use super::CLOSED_PORT;
-use super::Job;
+use super::HopsJob;
 use crate::error::Result;
-use crate::work::probe::numbered::{Numbered, Said, Sent, Word};
+use crate::work::probe::numbered::{Numbered, ProbeReply, Sent, Word};
 use linux::clock::mono_now;
 use linux::nic::Nic;
 use linux::options::MtuDiscovery;
@@ -14,7 +14,7 @@ use model::path::headers;
 use model::units::Nanos;
 
 /// Fills in the path MTU where the far end answers, and at each router that refused the MTU of the link behind it.
-pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> Result<()> {
+pub(super) fn look(job: &HopsJob<'_>, result: &mut HopsResult) -> Result<()> {
     let address = job.plan.target.address;
     let mut to = address;
     to.set_port(CLOSED_PORT);
@@ -34,14 +34,14 @@ pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> Result<()> {
         result.packets += u64::from(sent == Sent::Left);
         let timeout = if slowest > Nanos::ZERO { settled(slowest) } else { LEAST_WAIT };
         match ask(&mut socket, number, timeout)? {
-            Some(Word { said: Said::TooBig(mtu), from, .. }) if (least..size).contains(&mtu) => {
+            Some(Word { reply: ProbeReply::TooBig(mtu), from, .. }) if (least..size).contains(&mtu) => {
                 let routers = result.hops.iter_mut().flat_map(|hop| &mut hop.routers);
                 routers
                     .filter(|router| Some(router.address) == from)
                     .for_each(|router| router.next_mtu = Some(mtu));
                 size = mtu;
             }
-            Some(Word { said: Said::Answer | Said::Closed, .. }) => {
+            Some(Word { reply: ProbeReply::Answer | ProbeReply::Closed, .. }) => {
                 result.path_mtu = Some(size);
                 return Ok(());
             }

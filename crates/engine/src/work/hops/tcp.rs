@@ -4,7 +4,7 @@
 use super::udp::kind;
 use super::{Channel, Heard, Probe};
 use crate::error::Result;
-use crate::work::probe::numbered::said;
+use crate::work::probe::numbered::probe_reply;
 use linux::clock::mono_now;
 use linux::errno::ECONNREFUSED;
 use linux::error_queue::{self, QueueEntry};
@@ -159,13 +159,13 @@ impl Attempt {
         let ended = options::take_error(&self.stream)?;
         Ok(match entry {
             Some(QueueEntry::Error(error)) => {
-                let (Some(from), Some(said)) = (error.offender, said(&error, to.ip())) else {
+                let (Some(from), Some(reply)) = (error.offender, probe_reply(&error, to.ip())) else {
                     return Ok(None);
                 };
                 let quote = &quote[..error.quoted.min(QUOTED)];
                 let headers = header::ip(to.is_ipv6());
                 let labels = mpls_labels(quote, error.extensions, headers);
-                Some(Answer { from: from.to_canonical(), at, kind: kind(said), ttl: error.ttl, labels })
+                Some(Answer { from: from.to_canonical(), at, kind: kind(reply), ttl: error.ttl, labels })
             }
             // Accepted, or reset by the far end: it arrived.
             _ if ended.as_ref().is_none_or(|error| error.raw_os_error() == Some(ECONNREFUSED)) => {

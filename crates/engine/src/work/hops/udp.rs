@@ -4,7 +4,7 @@
 use super::quotes::{Listener, Quotes};
 use super::{Channel, Heard, Probe};
 use crate::error::{Error, Result};
-use crate::work::probe::numbered::{Numbered, Said, Sent, Word};
+use crate::work::probe::numbered::{Numbered, ProbeReply, Sent, Word};
 use linux::clock::mono_now;
 use linux::options::{self, MtuDiscovery};
 use model::hops::{Answer, AnswerKind, HopsPlan, TtlRewritten};
@@ -121,7 +121,7 @@ impl Datagrams {
                 Word {
                     number: Some(number),
                     from: message.from,
-                    said: meaning,
+                    reply: meaning,
                     ttl: message.ttl,
                     labels: Vec::new(),
                 },
@@ -134,8 +134,8 @@ impl Datagrams {
 }
 
 /// The meaning of an error that no socket was given.
-fn meaning(quote: &Quote<'_>, from: Option<IpAddr>, to: IpAddr) -> Said {
-    use Said::{Closed, Expired, Refused, TooBig};
+fn meaning(quote: &Quote<'_>, from: Option<IpAddr>, to: IpAddr) -> ProbeReply {
+    use ProbeReply::{Closed, Expired, Refused, TooBig};
     let is_ipv6 = to.is_ipv6();
     match (is_ipv6, quote.kind, quote.code) {
         (false, 3, 4) | (true, 2, _) => TooBig(quote.mtu),
@@ -153,9 +153,9 @@ impl Channel for Datagrams {
     fn take(&mut self, heard: &mut Vec<Heard>) -> Result<()> {
         heard.append(&mut self.sent);
         for stream in &mut self.flows {
-            let words = stream.socket.hear()?;
+            let replies = stream.socket.hear()?;
             let at = mono_now();
-            for word in words {
+            for word in replies {
                 match stream.number(&word) {
                     Some(number) => {
                         heard.extend(answer(word, at).map(|answer| Heard::Answer(number, answer)))
@@ -201,7 +201,7 @@ impl Stream {
 }
 
 fn answer(word: Word, at: MonoTime) -> Option<Answer> {
-    let kind = kind(word.said);
+    let kind = kind(word.reply);
     Some(Answer { from: word.from?.to_canonical(), at, kind, ttl: word.ttl, labels: word.labels })
 }
 
@@ -209,11 +209,11 @@ fn answer(word: Word, at: MonoTime) -> Option<Answer> {
 const KEPT: usize = 1024;
 
 /// The kind of answer of a message about a probe.
-pub(super) fn kind(said: Said) -> AnswerKind {
-    match said {
-        Said::Answer | Said::Closed => AnswerKind::Arrived,
-        Said::TooBig(mtu) => AnswerKind::TooBig(mtu),
-        Said::Expired => AnswerKind::Expired,
-        Said::Refused(kind, code) => AnswerKind::Refused(kind, code),
+pub(super) fn kind(reply: ProbeReply) -> AnswerKind {
+    match reply {
+        ProbeReply::Answer | ProbeReply::Closed => AnswerKind::Arrived,
+        ProbeReply::TooBig(mtu) => AnswerKind::TooBig(mtu),
+        ProbeReply::Expired => AnswerKind::Expired,
+        ProbeReply::Refused(kind, code) => AnswerKind::Refused(kind, code),
     }
 }

@@ -94,8 +94,8 @@ impl<'a> Connection<'a> {
     fn serve_request(&mut self, request: &Request) -> io::Result<bool> {
         let service = self.service;
         let Some(_slot) = service.slot(self.peer.ip()) else {
-            let words = "as many transfers as this server, or one address, may have at the same time: try again later\n";
-            self.answer(Answer::text(503, words).with("Retry-After", "5"), false, false)?;
+            let message = "as many transfers as this server, or one address, may have at the same time: try again later\n";
+            self.answer(Answer::text(503, message).with("Retry-After", "5"), false, false)?;
             return Ok(false);
         };
         if let Some(page) = &service.page {
@@ -107,8 +107,8 @@ impl<'a> Connection<'a> {
         let mut meter = Meter::new(&service.limits, service.pace, &service.stop);
         match self.swallow(&mut meter, request.body)? {
             Swallowed::Whole => {}
-            Swallowed::Bad(words) => {
-                self.answer(Answer::text(400, format!("{words}\n")), false, false)?;
+            Swallowed::Bad(message) => {
+                self.answer(Answer::text(400, format!("{message}\n")), false, false)?;
                 return Ok(false);
             }
         }
@@ -302,10 +302,10 @@ enum Swallowed {
 }
 
 /// Longest wait for the next request.
-const IDLE: Nanos = Nanos(60_000_000_000);
+const IDLE: Nanos = Nanos::from_secs(60);
 /// Longest time for a head, from its first byte.
-const SLOW_HEAD: Nanos = Nanos(10_000_000_000);
+const SLOW_HEAD: Nanos = Nanos::from_secs(10);
 /// How long an answer has to arrive before the connection is closed hard.
-const LINGER: Nanos = Nanos(2_000_000_000);
+const LINGER: Nanos = Nanos::from_secs(2);
 const MOST_LINE: usize = 1 << 10;
 const MOST_TRAILERS: usize = 32;

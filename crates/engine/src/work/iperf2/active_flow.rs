@@ -229,14 +229,14 @@ impl ActiveFlow {
     }
 
     /// Is it a connection of the client's, and none that its server has opened?
-    fn way_is_first(&self) -> bool {
+    fn direction_is_first(&self) -> bool {
         matches!(self.known, Known::Requested(_)) || self.direction == Direction::Up
     }
 
     /// The fact to report when its session learns of it.
     pub(super) fn fact(&self, test: &TestSpec) -> Option<Fact> {
         // A return flow that this server opens sends beside the data that it receives.
-        let up = test.directions.up() && self.way_is_first();
+        let up = test.directions.up() && self.direction_is_first();
         let stream = test.stream_numbers(if up { Direction::Up } else { Direction::Down }).start + self.index;
         match (&self.known, &self.socket) {
             (Known::Opened(took), FlowSocket::Tcp(_)) => Some(Fact::Connect {

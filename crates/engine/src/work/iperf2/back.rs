@@ -48,5 +48,5 @@ fn connect_patiently(
 }
 
 /// For the whole of it.
-const TIMEOUT: Nanos = Nanos(3_000_000_000);
-const PAUSE: Nanos = Nanos(50_000_000);
+const TIMEOUT: Nanos = Nanos::from_secs(3);
+const PAUSE: Nanos = Nanos::from_millis(50);

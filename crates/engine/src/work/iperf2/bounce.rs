@@ -134,6 +134,6 @@ impl Log {
 }
 
 /// The kernel would wake at once again.
-const PEEK_PAUSE: Nanos = Nanos(10_000_000);
+const PEEK_PAUSE: Nanos = Nanos::from_millis(10);
 /// A client that asks for nothing for so long has gone.
-const SILENCE: Nanos = Nanos(60_000_000_000);
+const SILENCE: Nanos = Nanos::from_secs(60);

@@ -90,11 +90,11 @@ pub(super) fn run(
 /// The request to the servers.
 fn request(plan: &Plan, extras: &Extras, clock: Clock) -> Request {
     let test = &plan.test;
-    let asked = Request::of_test(test);
+    let header = Request::of_test(test);
     let traffic = match (test.directions, extras.back) {
         (Directions::Both, Back::Dual) => Traffic::Dual,
         (Directions::Both, Back::Tradeoff) => Traffic::Tradeoff,
-        _ => asked.traffic,
+        _ => header.traffic,
     };
     let back = test.directions.down() && test.transport == Transport::Udp;
     let rate = match (extras.packet_rate, test.bitrate) {
@@ -119,7 +119,7 @@ fn request(plan: &Plan, extras: &Extras, clock: Clock) -> Request {
         congestion: test.congestion.clone(),
         prefetch: extras.unsent_limit.and_then(|limit| u32::try_from(limit.0).ok()),
         key: extras.key.clone(),
-        ..asked
+        ..header
     }
 }
 
@@ -228,4 +228,4 @@ const BACKLOG: u16 = 128;
 /// Between two tries to connect, unless another time is asked for.
 const RETRY_PAUSE: Nanos = Nanos::from_secs(1);
 /// Longest wait for a connection that only shows that this end is there.
-const PRESENCE: Nanos = Nanos(500_000_000);
+const PRESENCE: Nanos = Nanos::from_millis(500);

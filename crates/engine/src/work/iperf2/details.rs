@@ -32,7 +32,7 @@ struct TimedSum {
 impl Details {
     /// The details of the interval that has just ended.
     pub(super) fn interval(&mut self, running: &Running, clock: Clock) -> Vec<Detail> {
-        let of = |now: StreamDetails| {
+        let detail_of = |now: StreamDetails| {
             let reported = self.0.entry(now.stream).or_default();
             let mut detail = Detail {
                 stream: now.stream,
@@ -50,13 +50,13 @@ impl Details {
             }
             detail
         };
-        running.take_details().into_iter().map(of).collect()
+        running.take_details().into_iter().map(detail_of).collect()
     }
 
     /// The details of the whole test.
     pub(super) fn total(&mut self, running: &Running, clock: Clock) -> Vec<Detail> {
         self.interval(running, clock);
-        let of = |(stream, sum): (&u32, &Sum)| {
+        let detail_of = |(stream, sum): (&u32, &Sum)| {
             let mut detail = Detail {
                 stream: *stream,
                 calls: sum.calls,
@@ -69,7 +69,7 @@ impl Details {
             }
             detail
         };
-        self.0.iter().map(of).collect()
+        self.0.iter().map(detail_of).collect()
     }
 }
 

@@ -117,4 +117,4 @@ fn begins_with_a_record(
     Ok(false)
 }
 
-const PEEK_PAUSE: Nanos = Nanos(10_000_000);
+const PEEK_PAUSE: Nanos = Nanos::from_millis(10);

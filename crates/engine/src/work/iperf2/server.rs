@@ -188,9 +188,9 @@ impl Server {
         let now = mono_now();
         let mut clients = self.clients.lock();
         let is_it = |waiting: &Pending<ClientRequest, ActiveFlow>| {
-            let asked = &waiting.expected;
-            let is_soon = now.saturating_since(asked.since) < GATHERING;
-            waiting.has_room() && is_soon && asked.address == address && asked.request == request
+            let expected = &waiting.expected;
+            let is_soon = now.saturating_since(expected.since) < GATHERING;
+            waiting.has_room() && is_soon && expected.address == address && expected.request == request
         };
         if let Some(waiting) = clients.find(is_it) {
             // The first made the session.
@@ -331,4 +331,4 @@ fn flows() -> Limits {
 /// Most streams of one client.
 const MOST_STREAMS: u32 = 128;
 /// How long the flows of one client may come one after the other.
-const GATHERING: Nanos = Nanos(5_000_000_000);
+const GATHERING: Nanos = Nanos::from_secs(5);

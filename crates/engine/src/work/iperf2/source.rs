@@ -162,4 +162,4 @@ impl Source {
 }
 
 /// How long a client waits for the return path once the forward path is over.
-const TIMEOUT: Nanos = Nanos(5_000_000_000);
+const TIMEOUT: Nanos = Nanos::from_secs(5);

@@ -148,13 +148,13 @@ mod tests {
             Numbered { clock: clock(), wide: true }.write(stamp, &mut datagram);
             sender.send_to(&datagram, address).expect("loopback takes it");
         }
-        let mut asked = 0;
+        let mut decisions = 0;
         let new = listener.take(|_, _| {
-            asked += 1;
+            decisions += 1;
             true
         });
         let [flow] = new.as_slice() else { panic!("one flow comes in, not {}", new.len()) };
-        assert_eq!((asked, flow.early.len()), (1, 11), "the first, and ten more");
+        assert_eq!((decisions, flow.early.len()), (1, 11), "the first, and ten more");
         assert!(flow.early.iter().all(|kept| kept.len() == LENGTH));
     }
 

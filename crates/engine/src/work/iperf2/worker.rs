@@ -141,7 +141,7 @@ impl<'a> Flows<'a> {
         self.active_flows.push(active_flow);
     }
 
-    fn order(&mut self, index: usize, order: FlowCommand, context: &mut WorkContext<'_>) {
+    fn command(&mut self, index: usize, order: FlowCommand, context: &mut WorkContext<'_>) {
         match order {
             FlowCommand::Send(bytes) => self.send(index, &bytes, context),
             FlowCommand::Start(run) => self.ready.push((index, run)),
@@ -242,7 +242,7 @@ impl<'a> Flows<'a> {
         let Some(hurry) = self.leaving else { return };
         if self.source.is_done(hurry) {
             self.leaving = None;
-            context.reply(Reply::Left(self.source.is_missed().then(|| NO_WAY_BACK.into())));
+            context.reply(Reply::Left(self.source.is_missed().then(|| NO_RETURN_CONNECTION.into())));
         }
     }
 
@@ -401,8 +401,8 @@ impl<'a> Flows<'a> {
         let (now, active_flow) = (mono_now(), &mut self.active_flows[index]);
         let since = *active_flow.refused.get_or_insert(now);
         let sends = active_flow.sends.is_some() && !active_flow.sender_done;
-        let asked = self.held.is_some() && matches!(active_flow.known, Known::Requested(_));
-        if asked || !sends || now.saturating_since(since) >= REFUSED_FOR {
+        let is_requested = self.held.is_some() && matches!(active_flow.known, Known::Requested(_));
+        if is_requested || !sends || now.saturating_since(since) >= REFUSED_FOR {
             say(context, index, FlowUpdate::Ended);
         }
     }
@@ -574,7 +574,7 @@ impl<'a> Flows<'a> {
 impl Worker for Flows<'_> {
     fn ask(&mut self, request: WorkRequest, context: &mut WorkContext<'_>, _control: Option<&TcpStream>) {
         match request {
-            WorkRequest::InBand(Request::Flow(index, order)) => self.order(index as usize, order, context),
+            WorkRequest::InBand(Request::Flow(index, order)) => self.command(index as usize, order, context),
             WorkRequest::InBand(Request::Leave { hurry }) => {
                 self.leaving = Some(hurry);
                 self.leave(context);
@@ -652,15 +652,15 @@ fn on_wall_clocks(row: &mut StreamResult, clock: Clock) {
 }
 
 const UNPROVED_NOW: &str = "the connection has gone that proved that the client is at its address";
-const NO_WAY_BACK: &str = "the server did not connect back: a firewall or NAT is in the way; measure both directions \
+const NO_RETURN_CONNECTION: &str = "the server did not connect back: a firewall or NAT is in between; measure both directions \
                            on one connection (--full-duplex), or the other alone (-R)";
 /// Longest time for the peer to take a header.
-const WRITE_LIMIT: Nanos = Nanos(10_000_000_000);
+const WRITE_LIMIT: Nanos = Nanos::from_secs(10);
 /// Datagrams of one flow read before looking at anything else.
 const DATAGRAMS_AT_ONCE: usize = 64;
 /// Datagrams that are kept for a flow whose data does not move yet.
 const MOST_EARLY: usize = 64;
 /// A port that is closed for so long stays closed.
-const REFUSED_FOR: Nanos = Nanos(500_000_000);
+const REFUSED_FOR: Nanos = Nanos::from_millis(500);
 /// Time between two reports of progress to the machines.
-const PROGRESS_STEP: Nanos = Nanos(500_000_000);
+const PROGRESS_STEP: Nanos = Nanos::from_millis(500);

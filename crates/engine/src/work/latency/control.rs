@@ -1,4 +1,4 @@
-//! The control connection beside a way's round trips, where its protocol has one.
+//! The control connection beside a path's round trips, where its protocol has one.
 
 use super::session::LatencySession;
 use super::twamp::TwampSession;
@@ -45,7 +45,7 @@ impl Control {
         }
     }
 
-    /// The same once it has seen so many messages, or no more of them come.
+    /// The same once it has received so many messages, or no more of them come.
     ///
     /// # Errors
     /// It does not answer.
@@ -56,7 +56,7 @@ impl Control {
         }
     }
 
-    /// Says goodbye.
+    /// Sends goodbye.
     pub(crate) fn close(self) {
         match self {
             Control::Native(session) => session.close(),

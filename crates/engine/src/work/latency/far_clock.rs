@@ -6,7 +6,7 @@ use model::stats::clock::Exchange;
 use model::time::MonoTime;
 use wire::echo::FarTimes;
 
-/// Collects the times of a way, in memory that does not grow.
+/// Collects the times of a path, in memory that does not grow.
 #[derive(Debug, Default)]
 pub(crate) struct FarClock {
     meter: OneWayMeter,

@@ -1,4 +1,4 @@
-//! How many messages the far end says it has answered, and so in which direction the others were lost.
+//! How many messages the far end reports it has answered, and so in which direction the others were lost.
 
 use wire::echo::Reply;
 
@@ -25,7 +25,7 @@ pub(crate) struct FarCount {
 }
 
 impl FarCounter {
-    /// A reply says how many came before it. `again`: its message was answered before.
+    /// A reply reports how many came before it. `again`: its message was answered before.
     pub(crate) fn take(&mut self, reply: &Reply, again: bool) {
         let Some(far) = reply.far_sequence else { return };
         self.proven |= far.proven;
@@ -67,13 +67,13 @@ impl FarCounter {
     pub(crate) fn counted(&self) -> Option<FarCount> {
         let latest = self.latest.filter(|_| self.proven)?;
         let answered = latest.answered.saturating_sub(self.doubled);
-        let (answered, of) = match self.settled {
+        let (answered, among) = match self.settled {
             // Those sent for the count alone that it covers came, as far as is known: all but the last had no reply.
             Some((last, _)) if latest.of > last => (answered.saturating_sub(latest.of - last), last),
             _ => (answered, latest.of),
         };
-        let of = of.checked_sub(self.before.of)?;
-        Some(FarCount { answered: answered.saturating_sub(self.before.answered).min(of), of })
+        let among = among.checked_sub(self.before.of)?;
+        Some(FarCount { answered: answered.saturating_sub(self.before.answered).min(among), of: among })
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
         counter.begin();
         assert_eq!(counter.counted(), None, "it may copy");
         (301..=310).for_each(|number| counter.take(&reply(number, number - 1, false), false));
-        // 311 is lost on its way there.
+        // 311 is lost on the forward path.
         counter.take(&reply(312, 310, true), false);
         assert_eq!(counter.counted(), Some(FarCount { answered: 11, of: 12 }));
     }

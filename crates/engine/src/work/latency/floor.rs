@@ -7,7 +7,7 @@ use crate::work::echo::reflector::{self, Hooks};
 use crate::work::echo::socket::Socket;
 use crate::work::echo::wait::Waiter;
 use linux::clock::mono_now;
-use model::latency::{Floor, LatencyPlan, WaitMode};
+use model::latency::{LatencyPlan, ToolBaseline, WaitMode};
 use model::plan::Transport;
 use model::units::Nanos;
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -17,7 +17,7 @@ use wire::sockperf::{Client, MAX_TCP_LEN, Responder};
 
 /// Measures it: a quarter of a second. `cpus`: those this process may use. `None`: there is no loopback to measure
 /// over, or no CPU for it.
-pub(crate) fn measure(plan: &LatencyPlan, cpus: &[usize]) -> Result<Option<Floor>> {
+pub(crate) fn measure(plan: &LatencyPlan, cpus: &[usize]) -> Result<Option<ToolBaseline>> {
     let Ok((near, far)) = pair(plan.transport) else { return Ok(None) };
     let wait = if plan.wait == WaitMode::Spin && cpus.len() < 2 { WaitMode::Block } else { plan.wait };
     let stop = AtomicBool::new(false);
@@ -40,7 +40,7 @@ pub(crate) fn measure(plan: &LatencyPlan, cpus: &[usize]) -> Result<Option<Floor
     })
 }
 
-fn ping(socket: Socket, size: usize, wait: WaitMode) -> Result<Option<Floor>> {
+fn ping(socket: Socket, size: usize, wait: WaitMode) -> Result<Option<ToolBaseline>> {
     let started = mono_now();
     let gather =
         Gather { started, room: 0, last_number: 0, warm_up: Some(WARM_UP), scheduled: false, raw: None };
@@ -50,7 +50,7 @@ fn ping(socket: Socket, size: usize, wait: WaitMode) -> Result<Option<Floor>> {
         flow.ping(Burst { count: 1, size, due: None }, TIMEOUT, &mut waiter);
     }
     let rtt = flow.tally.finish(waiter.watch(), false, Nanos::ZERO).rtt;
-    Ok(rtt.map(|rtt| Floor { rtt, wait: waiter.mode() }))
+    Ok(rtt.map(|rtt| ToolBaseline { rtt, wait: waiter.mode() }))
 }
 
 fn answer(far: &Socket, wait: WaitMode, stop: &AtomicBool) {
@@ -91,11 +91,11 @@ fn pair(transport: Transport) -> std::io::Result<(Socket, Socket)> {
     }
 }
 
-const TIME: Nanos = Nanos(250_000_000);
-const WARM_UP: Nanos = Nanos(50_000_000);
+const TIME: Nanos = Nanos::from_millis(250);
+const WARM_UP: Nanos = Nanos::from_millis(50);
 /// Round trips in that time that make a floor: two milliseconds each.
 const FEWEST: u64 = 100;
-const TIMEOUT: Nanos = Nanos(100_000_000);
+const TIMEOUT: Nanos = Nanos::from_millis(100);
 /// Above this the copying outweighs the waiting, and is the path's own.
 const LARGEST: usize = 1472;
 

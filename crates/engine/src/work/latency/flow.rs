@@ -1,4 +1,4 @@
-//! One way at work: its socket, its protocol, its messages on their way.
+//! One path at work: its socket, its protocol, its messages in flight.
 
 use super::far_clock::FarClock;
 use super::far_count::FarCounter;
@@ -14,7 +14,7 @@ use model::units::Nanos;
 use std::io::{self, ErrorKind};
 use wire::echo::{Exchange, Reply, Request, Stray};
 
-/// A way, with the client's half of its protocol.
+/// A path, with the client's half of its protocol.
 pub(crate) struct EgressFlow<E> {
     pub(crate) socket: Socket,
     exchange: E,
@@ -28,7 +28,7 @@ pub(crate) struct EgressFlow<E> {
     pub(crate) refused: bool,
     /// The kernel reports when it received a message.
     timed: bool,
-    /// Why this way is not measured any more.
+    /// Why this path is not measured any more.
     pub(crate) dead: Option<String>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum Ping {
 }
 
 impl<E: Exchange> EgressFlow<E> {
-    /// A way whose messages have at most `largest` bytes; its payload is `fill`ed once.
+    /// A path whose messages have at most `largest` bytes; its payload is `fill`ed once.
     pub(crate) fn new(socket: Socket, exchange: E, largest: usize, tally: Tally) -> EgressFlow<E> {
         let messages = MessageBuffer::new(largest.max(1 << 16));
         // A pattern no link compresses away, the same in every message.
@@ -121,8 +121,8 @@ impl<E: Exchange> EgressFlow<E> {
             self.exchange.skip();
         }
         for _ in 0..SETTLING_TRIES {
-            let asked = self.ping(Burst { count: 1, size, due: None }, timeout, waiter);
-            if asked == Ping::Dead || self.far_counter.covers() > last {
+            let sent = self.ping(Burst { count: 1, size, due: None }, timeout, waiter);
+            if sent == Ping::Dead || self.far_counter.covers() > last {
                 break;
             }
         }
@@ -191,7 +191,7 @@ impl<E: Exchange> EgressFlow<E> {
         Ok(came.map(|came| (came.at, came.held)))
     }
 
-    /// Sends a message whose packet is timed at both ends of its way through this host, and waits for the reply.
+    /// Sends a message whose packet is timed at both ends of its path through this host, and waits for the reply.
     /// Times have to be switched on ([`super::wire_times`]).
     pub(crate) fn timed_ping(
         &mut self,
@@ -223,7 +223,7 @@ impl<E: Exchange> EgressFlow<E> {
         }
     }
 
-    /// Sends a message; false when this way is dead.
+    /// Sends a message; false when this path is dead.
     pub(crate) fn send(
         &mut self,
         size: usize,
@@ -240,7 +240,7 @@ impl<E: Exchange> EgressFlow<E> {
                 Ok(true) => break,
                 // The socket is full: it empties by itself.
                 Ok(false) if mono_now() < deadline => {}
-                // Refused like a lost packet: nothing of it is on the way.
+                // Refused like a lost packet: nothing of it is in flight.
                 Ok(false) => break,
                 Err(e) if is_refusal(&e) => {
                     // An earlier message's; this one is not sent yet.
@@ -272,7 +272,7 @@ impl<E: Exchange> EgressFlow<E> {
         }
     }
 
-    /// Reads the messages received; says whether the one waited for was among them.
+    /// Reads the messages received; returns whether the one waited for was among them.
     fn take(
         &mut self,
         came: MonoTime,
@@ -354,7 +354,7 @@ fn is_refusal(error: &io::Error) -> bool {
     error.kind() == ErrorKind::ConnectionRefused
 }
 
-/// Why a way is not measured any more.
+/// Why a path is not measured any more.
 fn ended(error: &io::Error, doing: &str) -> String {
     match error.kind() {
         ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe => "the far end closed the connection".into(),

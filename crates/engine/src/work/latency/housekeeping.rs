@@ -23,7 +23,7 @@ pub(crate) struct Housekeeping<'a> {
     pub(crate) sink: &'a mut dyn FnMut(&Event),
     /// When messages at a rate begin to be due.
     pub(crate) paced_from: MonoTime,
-    /// Says when the run is over, instead of the plan.
+    /// Decides when the run is over, instead of the plan.
     pub(crate) over: Option<Arc<AtomicBool>>,
     /// When the next chore is due.
     due: MonoTime,
@@ -33,7 +33,7 @@ pub(crate) struct Housekeeping<'a> {
     phase: Option<usize>,
     /// How long ping-pong waits for a reply before its next message goes, for each path.
     pace: Vec<Nanos>,
-    /// When sending ended: what follows is the wait for replies on their way.
+    /// When sending ended: what follows is the wait for replies in flight.
     sent_until: Option<MonoTime>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Housekeeping<'a> {
         self.sent_until
     }
 
-    /// Until when replies on their way are waited for, sending having ended. A user who interrupts a run waits no longer than
+    /// Until when replies in flight are waited for, sending having ended. A user who interrupts a run waits no longer than
     /// replies take.
     pub(crate) fn last_wait<E: Exchange>(&self, flows: &[EgressFlow<E>], ended: MonoTime) -> MonoTime {
         let longest = flows.iter().map(|flow| flow.tally.round_trips().0).max().unwrap_or_default();
@@ -202,7 +202,7 @@ impl<'a> Housekeeping<'a> {
 }
 
 /// Time between two chores.
-const STEP: Nanos = Nanos(250_000_000);
+const STEP: Nanos = Nanos::from_millis(250);
 /// Ping-pong's wait for a reply before any round trip is known.
 const FIRST_PACE: Nanos = Nanos::from_secs(1);
 const LEAST_PACE: Nanos = Nanos::from_millis(10);
@@ -212,7 +212,7 @@ const SILENCE: Nanos = MOST_TIMEOUT;
 const LEAST_TIMEOUT: Nanos = Nanos::from_secs(3);
 /// … but no later than this.
 pub(crate) const MOST_TIMEOUT: Nanos = Nanos::from_secs(10);
-/// An interrupted run waits for replies on their way so long.
+/// An interrupted run waits for replies in flight so long.
 const LEAST_LAST_WAIT: Nanos = Nanos::from_millis(50);
 const MOST_LAST_WAIT: Nanos = Nanos::from_secs(3);
 

@@ -1,4 +1,4 @@
-//! Messages on their way: when each was sent and whether its reply has come, in memory that is bounded.
+//! Messages in flight: when each was sent and whether its reply has come, in memory that is bounded.
 
 use model::time::MonoTime;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ pub(crate) enum Answer {
 }
 
 impl InFlight {
-    /// Room for this many messages on their way; a power of two is made of it. Their numbers begin after `last`.
+    /// Room for this many messages in flight; a power of two is made of it. Their numbers begin after `last`.
     pub(crate) fn new(room: usize, last: u64) -> InFlight {
         let slots = vec![Flight::default(); room.clamp(1024, MOST).next_power_of_two()];
         InFlight {
@@ -85,7 +85,7 @@ impl InFlight {
         }
     }
 
-    /// A message is sent. Says how many older ones are forgotten and lost, having had to make room.
+    /// A message is sent. Returns how many older ones are forgotten and lost, having had to make room.
     pub(crate) fn send(&mut self, number: u64, due: MonoTime, sent: MonoTime, wants_reply: bool) -> u64 {
         self.asked += u64::from(wants_reply);
         let state = if wants_reply { State::Waiting } else { State::Done };
@@ -130,7 +130,7 @@ impl InFlight {
         Answer::First { flight, reordered, given_up: flight.state == State::GivenUp }
     }
 
-    /// Gives up the messages sent before this time that still wait; says how many.
+    /// Gives up the messages sent before this time that still wait; returns how many.
     pub(crate) fn expire(&mut self, sent_before: MonoTime) -> u64 {
         let mut given_up = 0;
         for (number, flight) in self.pushed_out.range_mut(self.pushed_settled + 1..) {
@@ -187,7 +187,7 @@ impl InFlight {
     }
 
     /// Messages so far that wanted a reply.
-    pub(crate) fn asked(&self) -> u64 {
+    pub(crate) fn requested(&self) -> u64 {
         self.asked
     }
 
@@ -261,7 +261,7 @@ mod tests {
         in_flight.send(2, MonoTime(2), MonoTime(2), true);
         assert_eq!(in_flight.answer(1), Answer::Duplicate);
         assert_eq!(in_flight.unanswered_from(1).map(Flight::number), Some(2));
-        assert_eq!((in_flight.expire(MonoTime(9)), in_flight.asked()), (1, 1));
+        assert_eq!((in_flight.expire(MonoTime(9)), in_flight.requested()), (1, 1));
     }
 
     #[test]
@@ -295,7 +295,7 @@ mod tests {
         let mut in_flight = in_flight();
         let lost: u64 = (1..=10).map(|n| in_flight.send(n, MonoTime(n), MonoTime(n), true)).sum();
         assert_eq!(lost, 0);
-        assert_eq!(in_flight.expire(MonoTime(0) + Nanos(6)), 5);
+        assert_eq!(in_flight.expire(MonoTime(0) + Nanos::from_nanos(6)), 5);
         assert_eq!(in_flight.waiting().next().map(Flight::number), Some(6));
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Link {
     rules: [Rule; 2],
     packets: [u64; 2],
     truth: Truth,
-    /// Packets under way by their time of arrival, and where they arrive: `true` at the server.
+    /// Packets in flight by their time of arrival, and where they arrive: `true` at the server.
     queue: BTreeMap<(u64, u64), (bool, Vec<u8>)>,
     queued: u64,
     now: MonoTime,

@@ -18,7 +18,7 @@ mod rpm;
 
 pub(crate) use phase_series::PhaseSeries;
 
-use super::Job;
+use super::LatencyJob;
 use super::flow::EgressFlow;
 use super::housekeeping::{Housekeeping, MOST_TIMEOUT};
 use super::schedule;
@@ -62,7 +62,7 @@ pub(crate) fn follow<E: Exchange>(plan: &LatencyPlan, flows: &mut [EgressFlow<E>
 
 /// Runs the phases after the idle one; reports [`Event::Load`], with what was measured until something broke.
 pub(crate) fn run<E: Exchange>(
-    job: &Job<'_>,
+    job: &LatencyJob<'_>,
     current_phase: CurrentPhase,
     flows: &mut [EgressFlow<E>],
     waiter: &mut Waiter,
@@ -79,7 +79,7 @@ pub(crate) fn run<E: Exchange>(
 }
 
 fn beside_load<E: Exchange>(
-    job: &Job<'_>,
+    job: &LatencyJob<'_>,
     current_phase: &CurrentPhase,
     flows: &mut [EgressFlow<E>],
     waiter: &mut Waiter,
@@ -116,7 +116,7 @@ fn beside_load<E: Exchange>(
     played
 }
 
-/// Says that the run is over, also when the conductor breaks.
+/// Reports that the run is over, also when the conductor breaks.
 struct Over(Arc<AtomicBool>);
 
 impl Drop for Over {

@@ -1,6 +1,6 @@
-//! Opening a way: its socket and, with our own protocol, the session with its server.
+//! Opening a path: its socket and, with our own protocol, the session with its server.
 
-use super::Job;
+use super::LatencyJob;
 use super::control::Control;
 use super::session::LatencySession;
 use super::twamp::TwampSession;
@@ -28,7 +28,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use wire::{stamp, twamp};
 
-/// An open way.
+/// An open path.
 pub(crate) struct Opened {
     pub(crate) socket: Socket,
     pub(crate) ends: EgressEnds,
@@ -37,8 +37,8 @@ pub(crate) struct Opened {
     pub(crate) most: Option<(PacketRate, BitRate)>,
 }
 
-/// Opens a way. `far_wait`: how its far end is to wait, where it can be asked.
-pub(crate) fn open(job: &Job<'_>, egress: &EgressPath, far_wait: WaitMode) -> Result<Opened> {
+/// Opens a path. `far_wait`: how its far end is to wait, where it can be asked.
+pub(crate) fn open(job: &LatencyJob<'_>, egress: &EgressPath, far_wait: WaitMode) -> Result<Opened> {
     let ((socket, mut session), most) = match job.plan.protocol {
         LatencyProtocol::Native => native(job, egress, far_wait)?,
         LatencyProtocol::Twamp => (twamp(job, egress)?, None),
@@ -89,7 +89,7 @@ pub(crate) fn configure(socket: &Socket, plan: &LatencyPlan) -> Vec<Warning> {
 /// The flow, its session, and the rate that the server allows where none was asked for.
 type Native = ((Socket, Option<Control>), Option<(PacketRate, BitRate)>);
 
-fn native(job: &Job<'_>, egress: &EgressPath, wait: WaitMode) -> Result<Native> {
+fn native(job: &LatencyJob<'_>, egress: &EgressPath, wait: WaitMode) -> Result<Native> {
     let plan = job.plan;
     let phases = |load: &Load| load.time.saturating_mul(load.phases.len() as u64);
     let time = match plan.end {
@@ -117,7 +117,7 @@ fn native(job: &Job<'_>, egress: &EgressPath, wait: WaitMode) -> Result<Native> 
 }
 
 /// Agrees with a TWAMP server on a test, whose packets go from the control connection's address.
-fn twamp(job: &Job<'_>, egress: &EgressPath) -> Result<(Socket, Option<Control>)> {
+fn twamp(job: &LatencyJob<'_>, egress: &EgressPath) -> Result<(Socket, Option<Control>)> {
     let plan = job.plan;
     let local = LocalOptions {
         bind: egress.bind,
@@ -150,7 +150,7 @@ fn twamp(job: &Job<'_>, egress: &EgressPath) -> Result<(Socket, Option<Control>)
     Ok((Socket::Udp(Arc::new(socket)), Some(Control::Twamp(Box::new(session)))))
 }
 
-fn foreign(job: &Job<'_>, egress: &EgressPath) -> Result<Socket> {
+fn foreign(job: &LatencyJob<'_>, egress: &EgressPath) -> Result<Socket> {
     let plan = job.plan;
     let remote = egress.target.address;
     if plan.transport == Transport::Tcp {
@@ -279,5 +279,5 @@ pub(crate) fn server_command(protocol: LatencyProtocol) -> &'static str {
 }
 
 const UDP_BUFFER: Bytes = Bytes(4 << 20);
-/// How long a TWAMP server is to answer after the end: packets on their way have been waited for already.
+/// How long a TWAMP server is to answer after the end: packets in flight have been waited for already.
 const TWAMP_TAIL: Nanos = Nanos::from_secs(1);

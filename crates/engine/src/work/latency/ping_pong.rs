@@ -12,7 +12,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use wire::echo::Exchange;
 
-/// Runs until the plan's end, or until every way is dead.
+/// Runs until the plan's end, or until every path is dead.
 pub(crate) fn run<E: Exchange>(
     flows: &mut [EgressFlow<E>],
     waiter: &mut Waiter,
@@ -34,7 +34,7 @@ pub(crate) fn run<E: Exchange>(
         let mut answered = true;
         let due = rhythm.due(now);
         for turn in 0..flows.len() as u64 {
-            // Another way begins each round, so that none is always the one after a pause.
+            // Another path begins each round, so that none is always the one after a pause.
             let index = ((rounds + turn) % flows.len() as u64) as usize;
             let message = Burst { count: burst, size, due };
             if flows[index].dead.is_none()
@@ -79,7 +79,7 @@ impl Rhythm {
         self.step.map(|_| if self.is_missed { now } else { self.due.min(now) })
     }
 
-    /// When the next round is due, and how many will not be sent. One that a late reply held up goes late and counts from when
+    /// When the next round is due, and how many will not be sent. One that a late reply delayed goes late and counts from when
     /// it was due. Where a round trip takes longer than the rate allows, or none came, the rounds that were missed are left
     /// out: they would wait for one another, and not for the path.
     fn next(&mut self, now: MonoTime, answered: bool, usual: Nanos) -> Option<(MonoTime, u64)> {
@@ -118,8 +118,8 @@ fn pause<E: Exchange>(
     }
 }
 
-/// An interrupt is heard, and the end seen, after this at the latest.
-const LONGEST_SLEEP: Nanos = Nanos(100_000_000);
+/// An interrupt is heard, and the end noticed, after this at the latest.
+const LONGEST_SLEEP: Nanos = Nanos::from_millis(100);
 
 #[cfg(test)]
 mod tests {

@@ -7,19 +7,19 @@ use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where the round trips go, shared by the ways of a run.
+/// Where the round trips go, shared by the paths of a run.
 #[derive(Clone, Debug)]
 pub enum RawFile {
     /// A file.
     Written(Arc<PathBuf>, Arc<Mutex<Written>>),
-    /// Memory, for a dialect whose figures need them all; and the labels of the ways.
+    /// Memory, for a dialect whose figures need them all; and the labels of the paths.
     Kept(Arc<Mutex<Vec<RoundTrip>>>, Arc<[String]>),
 }
 
 /// A round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// Its way: the place of the label among those given.
+    /// Its path: the place of the label among those given.
     pub egress: usize,
     /// The number of its message.
     pub message: u64,
@@ -70,7 +70,7 @@ impl RawFile {
             .with_context(|| format!("write the round trips to {}", path.display()))
     }
 
-    /// The lines of the way with this label.
+    /// The lines of the path with this label.
     pub(crate) fn log(&self, label: &str) -> RawLog {
         let egress = match self {
             RawFile::Written(..) => 0,

@@ -1,4 +1,4 @@
-//! The figures of a run, from what its ways gathered and what the host did meanwhile.
+//! The figures of a run, from what its paths gathered and what the host did meanwhile.
 
 use super::far_count::FarCount;
 use super::flow::EgressFlow;
@@ -59,12 +59,12 @@ impl HostBefore {
     }
 }
 
-/// The document of all ways.
+/// The document of all paths.
 pub(crate) fn whole_result(egress_paths: Vec<EgressResult>, host: HostFigures) -> LatencyResult {
     LatencyResult { egress_paths, floor: None, noise: host.noise, cpu_share: host.cpu_share }
 }
 
-/// In which direction messages were lost: by the count in the replies, or by what the far end says it received.
+/// In which direction messages were lost: by the count in the replies, or by what the far end reports it received.
 pub(super) fn split_loss(counted: &mut Counted, answered: Option<FarCount>, received: Option<u64>) {
     if let Some(FarCount { answered, of }) = answered {
         // In which direction messages were lost after the last count is not known.
@@ -75,7 +75,7 @@ pub(super) fn split_loss(counted: &mut Counted, answered: Option<FarCount>, rece
     if let Some(received) = received {
         counted.far_received = Some(received);
         let up = counted.sent.checked_sub(received);
-        // Messages on their way at the end are not lost.
+        // Messages in flight at the end are not lost.
         counted.lost_up = up.map(|up| if counted.asked > 0 { up.min(counted.lost) } else { up });
         let all_asked = counted.asked == counted.sent;
         counted.lost_down = counted.lost_up.filter(|_| all_asked).map(|up| counted.lost.saturating_sub(up));

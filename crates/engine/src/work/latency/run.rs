@@ -30,7 +30,7 @@ use wire::native::LatencyObservation;
 use wire::{iperf2, sockperf, stamp};
 
 /// The inputs of a run.
-pub struct Job<'a> {
+pub struct LatencyJob<'a> {
     /// The plan of the measurement.
     pub plan: &'a LatencyPlan,
     /// How the ends know each other.
@@ -47,7 +47,7 @@ pub struct Job<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-impl Job<'_> {
+impl LatencyJob<'_> {
     /// Bytes of the largest message.
     pub fn largest(&self) -> u32 {
         if self.plan.mode == LatencyMode::Playback {
@@ -61,9 +61,9 @@ impl Job<'_> {
 /// out.
 ///
 /// # Errors
-/// No way could be opened, or none gave a reply.
-pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
-    set_timer_slack(Nanos(1)).ok();
+/// No path could be opened, or none gave a reply.
+pub fn run(job: &LatencyJob<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
+    set_timer_slack(Nanos::from_nanos(1)).ok();
     let cpus = linux::cpu::affinity().unwrap_or_default();
     if let Some(cpu) = job.plan.cpu {
         pin_current_thread(cpu as usize)?;
@@ -72,7 +72,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
         sink(&Event::Floor(floor));
     }
     let (plan, opened) = open_all(job, sink)?;
-    let job = &Job { plan: &plan, raw: job.raw.clone(), ..*job };
+    let job = &LatencyJob { plan: &plan, raw: job.raw.clone(), ..*job };
     let largest = job.largest() as usize;
     match plan.protocol {
         LatencyProtocol::Native => measure(job, opened, |_| sockperf::Client::native(largest), sink),
@@ -91,20 +91,20 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     }
 }
 
-fn open_all(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<(LatencyPlan, Vec<Opened>)> {
+fn open_all(job: &LatencyJob<'_>, sink: &mut dyn FnMut(&Event)) -> Result<(LatencyPlan, Vec<Opened>)> {
     let (plan, opened) = open_waiting(job, job.plan.wait, sink)?;
     let mut waits = opened.iter().map(|egress| egress.ends.far_wait);
     let first = waits.next();
     if waits.all(|wait| Some(wait) == first) {
         return Ok((plan, opened));
     }
-    // Ways are compared: a far end that spins for one and sleeps for another would make a difference of its own.
+    // Paths are compared: a far end that spins for one and sleeps for another would make a difference of its own.
     opened.into_iter().filter_map(|egress| egress.session).for_each(Control::close);
     open_waiting(job, WaitMode::Hybrid, sink)
 }
 
 fn open_waiting(
-    job: &Job<'_>,
+    job: &LatencyJob<'_>,
     far_wait: WaitMode,
     sink: &mut dyn FnMut(&Event),
 ) -> Result<(LatencyPlan, Vec<Opened>)> {
@@ -118,7 +118,7 @@ fn open_waiting(
         }
         Err(e) => {
             if several {
-                let text = format!("{}: {}; measured without this way", egress.label, sentence(&e));
+                let text = format!("{}: {}; measured without this path", egress.label, sentence(&e));
                 sink(&Event::Warning(Warning::new("way-unreachable", text)));
             }
             failed.get_or_insert(e);
@@ -135,7 +135,7 @@ fn open_waiting(
     }
 }
 
-/// Says that the server's limit is the rate.
+/// Reports that the server's limit is the rate.
 fn limited(rate: PacketRate, limit: BitRate, size: u32) -> Warning {
     let text = format!(
         "The server allows a session {limit} in each direction (--max-rate): at most {rate} of {size}-byte messages were sent."
@@ -144,7 +144,7 @@ fn limited(rate: PacketRate, limit: BitRate, size: u32) -> Warning {
 }
 
 fn measure<E: Exchange>(
-    job: &Job<'_>,
+    job: &LatencyJob<'_>,
     opened: Vec<Opened>,
     mut exchange: impl FnMut(usize) -> E,
     sink: &mut dyn FnMut(&Event),
@@ -174,7 +174,7 @@ fn measure<E: Exchange>(
         wire_times.push(wire(plan, &mut flow, &mut waiter));
         flows.push(flow);
     }
-    let seen_before: Vec<u64> = sessions.iter_mut().map(received_before).collect();
+    let earlier: Vec<u64> = sessions.iter_mut().map(received_before).collect();
     let started = mono_now();
     flows.iter_mut().enumerate().for_each(|(egress, flow)| flow.begin(gather(job, egress, started)));
     let before = result::HostBefore::now();
@@ -198,9 +198,8 @@ fn measure<E: Exchange>(
     let silent = flows.iter().all(|flow| !flow.tally.heard()) && plan.mode != LatencyMode::Throughput;
     let broken = broken_off(plan, &flows).filter(|_| !silent && !job.interrupt.is_raised());
     let attribute = silent.then(|| silence(job, &flows)).or_else(|| broken.clone());
-    let reported = flows.into_iter().zip(ends).zip(sessions).zip(wire_times).zip(seen_before);
-    let done =
-        |((((flow, ends), session), wire), seen_before)| Done { flow, ends, session, wire, seen_before };
+    let reported = flows.into_iter().zip(ends).zip(sessions).zip(wire_times).zip(earlier);
+    let done = |((((flow, ends), session), wire), earlier)| Done { flow, ends, session, wire, earlier };
     let reported = reported.map(done).collect();
     let times =
         Times { counted: sent_until.saturating_since(started), elapsed: ended.saturating_since(started) };
@@ -212,27 +211,27 @@ fn measure<E: Exchange>(
 }
 
 fn conclude<E: Exchange>(
-    job: &Job<'_>,
+    job: &LatencyJob<'_>,
     done: Vec<Done<E>>,
     times: Times,
     noise: result::HostFigures,
     broken: Option<Failure>,
     sink: &mut dyn FnMut(&Event),
 ) -> Result<()> {
-    // Beside a load, the figures of the way are those of the idle phase.
+    // Beside a load, the figures of the path are those of the idle phase.
     let idle = loaded::idle(job.plan);
     let counted = idle.map_or(times.counted, |idle| idle.min(times.counted));
     let mut waiter = Waiter::new(job.plan.wait);
     let mut egress_paths = Vec::new();
-    for (index, Done { mut flow, ends, session, wire, seen_before }) in done.into_iter().enumerate() {
+    for (index, Done { mut flow, ends, session, wire, earlier }) in done.into_iter().enumerate() {
         if flow.dead.is_some() && idle.is_none() {
-            // Messages on their way are not waited for any more.
+            // Messages in flight are not waited for any more.
             flow.tally.expire(MonoTime(u64::MAX));
         }
         if flow.tally.lost() > 0 && idle.is_none() && !job.interrupt.is_raised() {
             flow.settle_count(true, job.plan.size as usize, &mut waiter);
         }
-        let sent = flow.tally.sent_so_far() + seen_before;
+        let sent = flow.tally.sent_so_far() + earlier;
         let observed = session.map(|mut session| {
             // The server's counts may be lost with it: then they are not reported.
             let observed =
@@ -242,7 +241,7 @@ fn conclude<E: Exchange>(
         });
         let egress = &job.plan.egress_paths[index];
         let since = |observed: LatencyObservation| LatencyObservation {
-            received: observed.received.saturating_sub(seen_before),
+            received: observed.received.saturating_sub(earlier),
             ..observed
         };
         let observed = observed.flatten().filter(|_| idle.is_none()).map(since);
@@ -305,21 +304,21 @@ fn wire<E: Exchange>(plan: &LatencyPlan, flow: &mut EgressFlow<E>, waiter: &mut 
     times
 }
 
-/// A way that is done.
+/// A path that is done.
 struct Done<E> {
     flow: EgressFlow<E>,
     ends: EgressEnds,
     session: Option<Control>,
     wire: Option<WireTimes>,
     /// Messages that the server had received before the counted ones.
-    seen_before: u64,
+    earlier: u64,
 }
 
 fn received_before(session: &mut Option<Control>) -> u64 {
     session.as_mut().and_then(|session| session.observed().ok()?).map_or(0, |observed| observed.received)
 }
 
-fn gather(job: &Job<'_>, egress: usize, started: MonoTime) -> Gather {
+fn gather(job: &LatencyJob<'_>, egress: usize, started: MonoTime) -> Gather {
     let plan = job.plan;
     let rate = match (plan.rate, plan.mode) {
         // One after the other, whatever the rate.
@@ -340,13 +339,13 @@ fn gather(job: &Job<'_>, egress: usize, started: MonoTime) -> Gather {
     }
 }
 
-fn stamp_options(job: &Job<'_>, clock: stamp::Clock, egress: usize) -> stamp::SenderOptions {
+fn stamp_options(job: &LatencyJob<'_>, clock: stamp::Clock, egress: usize) -> stamp::SenderOptions {
     let twamp = job.plan.protocol == LatencyProtocol::Twamp;
     stamp::SenderOptions {
         clock,
         format: stamp::Format::Ntp,
         synced: false,
-        error: Nanos(1_000_000),
+        error: Nanos::from_millis(1),
         // Any name that distinguishes the paths; 0 is none, as in TWAMP.
         ssid: if twamp { 0 } else { u16::try_from(egress + 1).unwrap_or(u16::MAX) },
         key: job.key.cloned(),
@@ -355,7 +354,7 @@ fn stamp_options(job: &Job<'_>, clock: stamp::Clock, egress: usize) -> stamp::Se
     }
 }
 
-/// Every way ended before its time: what was measured until then stands, and is not all that was asked for.
+/// Every path ended before its time: what was measured until then stands, and is not all that was asked for.
 fn broken_off<E>(plan: &LatencyPlan, flows: &[EgressFlow<E>]) -> Option<Failure> {
     let reported = |(flow, egress): (&EgressFlow<E>, &EgressPath)| {
         flow.dead.as_ref().map(|reason| format!("{}: {reason}", egress.target.address))
@@ -369,7 +368,7 @@ fn broken_off<E>(plan: &LatencyPlan, flows: &[EgressFlow<E>]) -> Option<Failure>
 }
 
 /// Nothing came back at all: never a zero, always a reason to look for.
-fn silence<E>(job: &Job<'_>, flows: &[EgressFlow<E>]) -> Failure {
+fn silence<E>(job: &LatencyJob<'_>, flows: &[EgressFlow<E>]) -> Failure {
     let plan = job.plan;
     let names: Vec<String> =
         plan.egress_paths.iter().map(|egress| egress.target.address.to_string()).collect();
@@ -424,5 +423,5 @@ fn stray<E>(flows: &[EgressFlow<E>]) -> String {
     }
 }
 
-/// Messages a second that are followed where they go as fast as they can.
+/// Messages per second that are followed where they go as fast as they can.
 const UNPACED: u64 = 100_000;

@@ -13,7 +13,7 @@ use model::units::{Nanos, PacketRate};
 use std::os::fd::AsFd;
 use wire::echo::Exchange;
 
-/// Sends until the plan's end, then waits for the replies on their way.
+/// Sends until the plan's end, then waits for the replies in flight.
 pub(crate) fn run<E: Exchange>(
     flows: &mut [EgressFlow<E>],
     playback: &[Item],
@@ -39,7 +39,7 @@ pub(crate) fn run<E: Exchange>(
     wait_for_the_last(flows, waiter, housekeeping);
 }
 
-/// Sending has ended: takes the replies that are still on their way, each for as long as its message may take.
+/// Sending has ended: takes the replies that are still in flight, each for as long as its message may take.
 pub(super) fn wait_for_the_last<E: Exchange>(
     flows: &mut [EgressFlow<E>],
     waiter: &mut Waiter,
@@ -182,8 +182,8 @@ impl<'a> Clockwork<'a> {
 }
 
 /// Time between two looks for replies to give up.
-const EXPIRY_STEP: Nanos = Nanos(5_000_000);
+const EXPIRY_STEP: Nanos = Nanos::from_millis(5);
 /// A message sent so much after it was due is counted as such.
-const BEHIND: Nanos = Nanos(100_000);
+const BEHIND: Nanos = Nanos::from_micros(100);
 /// Longest wait for room in a socket.
-const SEND_LIMIT: Nanos = Nanos(1_000_000_000);
+const SEND_LIMIT: Nanos = Nanos::from_secs(1);

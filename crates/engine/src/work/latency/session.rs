@@ -79,7 +79,7 @@ impl LatencySession {
     }
 
     /// The server's count once it has counted so many messages, or no more of them come: the last ones may still be
-    /// on their way, or wait at the server. After an interrupt too: what was measured is to be reported.
+    /// in flight, or wait at the server. After an interrupt too: what was measured is to be reported.
     pub(crate) fn observed_since(&mut self, sent: u64) -> Result<LatencyObservation> {
         self.dialogue.interrupt = Interrupt::default();
         let mut observed = self.observed()?;
@@ -96,7 +96,7 @@ impl LatencySession {
         Ok(observed)
     }
 
-    /// Says goodbye.
+    /// Sends goodbye.
     pub(crate) fn close(mut self) {
         self.dialogue.machine.finish(mono_now());
         // The server may have gone: nothing hangs on its answer.
@@ -106,10 +106,10 @@ impl LatencySession {
 }
 
 const MESSAGES: Messages = Messages { closed: "during the round trips", late: "about the latency session" };
-const OPEN_LIMIT: Nanos = Nanos(40_000_000_000);
+const OPEN_LIMIT: Nanos = Nanos::from_secs(40);
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(15);
 /// Between two questions for messages that are still coming, and for how long none may come.
-const LOOK: Nanos = Nanos(50_000_000);
-const QUIET: Nanos = Nanos(250_000_000);
-const TAIL_LIMIT: Nanos = Nanos(15_000_000_000);
-const GOODBYE: Nanos = Nanos(200_000_000);
+const LOOK: Nanos = Nanos::from_millis(50);
+const QUIET: Nanos = Nanos::from_millis(250);
+const TAIL_LIMIT: Nanos = Nanos::from_secs(15);
+const GOODBYE: Nanos = Nanos::from_millis(200);

@@ -25,7 +25,7 @@ pub(crate) struct Tally {
     in_flight: InFlight,
     counted: Counted,
     last_number: u64,
-    /// Leading time that is not counted, where the user said so.
+    /// Leading time that is not counted, where the user asked for that.
     fixed_warm_up: Option<Nanos>,
     skipped: u64,
     warm_up: WarmUp,
@@ -75,7 +75,7 @@ pub(crate) struct Totals {
 pub(crate) struct Gather {
     /// Time zero of the run.
     pub(crate) started: MonoTime,
-    /// Messages on their way at most, as a rule.
+    /// Messages in flight at most, as a rule.
     pub(crate) room: usize,
     /// Number of the last message before, sent for something else.
     pub(crate) last_number: u64,
@@ -210,9 +210,9 @@ impl Tally {
         outages
     }
 
-    /// The one that lasts to the end. Messages that may still be on their way do not make one.
+    /// The one that lasts to the end. Messages that may still be in flight do not make one.
     fn last_outage(&self, elapsed: Nanos) -> Option<Silence> {
-        let missing = (self.in_flight.asked() + 1).saturating_sub(self.gaps.next());
+        let missing = (self.in_flight.requested() + 1).saturating_sub(self.gaps.next());
         let first = self.in_flight.unanswered_from(self.highest + 1)?;
         let at = first.due.saturating_since(self.started);
         let length = elapsed.saturating_sub(at);
@@ -340,7 +340,7 @@ impl Tally {
         self.recent_lost += lost;
     }
 
-    /// Says whether it is one of those that the figures are made of.
+    /// Returns whether it is one of those that the figures are made of.
     fn round_trip(&mut self, flight: &Flight, came: MonoTime, held: Option<Nanos>) -> bool {
         let Flight { due, sent, .. } = *flight;
         let (rtt, service) = (came.saturating_since(due), came.saturating_since(sent));

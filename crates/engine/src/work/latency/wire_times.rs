@@ -78,8 +78,8 @@ impl Times {
 
 const SETTLE: std::time::Duration = std::time::Duration::from_millis(20);
 const MOST: u32 = 500;
-const LONGEST: Nanos = Nanos(400_000_000);
-const TIMEOUT: Nanos = Nanos(1_000_000_000);
+const LONGEST: Nanos = Nanos::from_millis(400);
+const TIMEOUT: Nanos = Nanos::from_secs(1);
 /// Replies missed before the rest is left.
 const MOST_MISSED: u32 = 2;
 /// Round trips that make a distribution.
@@ -106,10 +106,13 @@ mod tests {
         let mut times = Times::default();
         times.take(&ping(100, (1000, 1080), Some((5, 65))));
         let result = times.result().unwrap();
-        assert_eq!((result.rtt.max, result.application.max, result.hardware), (Nanos(60), Nanos(100), true));
+        assert_eq!(
+            (result.rtt.max, result.application.max, result.hardware),
+            (Nanos::from_nanos(60), Nanos::from_nanos(100), true)
+        );
         times.take(&ping(100, (1000, 1080), None));
         let result = times.result().unwrap();
-        assert_eq!((result.rtt.max, result.hardware), (Nanos(80), false));
+        assert_eq!((result.rtt.max, result.hardware), (Nanos::from_nanos(80), false));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) struct Received {
     total: AtomicU64,
     newest: AtomicU32,
     ttl: AtomicU32,
-    /// Transit of the first datagram: what is said of others is from there on, for the two clocks have nothing in common.
+    /// Transit of the first datagram: what is reported of others is from there on, for the two clocks have nothing in common.
     origin: OnceLock<i64>,
     stop: AtomicBool,
 }

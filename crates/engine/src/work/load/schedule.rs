@@ -124,8 +124,8 @@ impl Phase<'_> {
         // Where TCP lost packets by chance, a step that seems to be capped is sent once more.
         let mut is_sure = self.quest.lost <= SOME_LOSS;
         while times <= highest && self.left() > self.step_time(reached * times) {
-            let asked = self.allowed(reached * times);
-            let step = self.step(asked, self.quest.payload, self.step_time(asked));
+            let rate = self.allowed(reached * times);
+            let step = self.step(rate, self.quest.payload, self.step_time(rate));
             let outcome = self.path.run(&[step])?;
             let Some(last) = self.reading.take(Purpose::Ladder, step, outcome.first()) else {
                 return Ok(None);
@@ -147,14 +147,14 @@ impl Phase<'_> {
             }
             is_sure = self.quest.lost <= SOME_LOSS;
             // More was asked for, and hardly more was sent.
-            let is_slow = asked > most_asked * 1.05 && last.sent < most_sent * 1.1;
-            (most_asked, most_sent) = (asked.max(most_asked), last.sent.max(most_sent));
-            slow = if is_slow && last.sent < asked * SENT_AS_ASKED { slow + 1 } else { 0 };
-            if last.sent < asked * HARDLY_SENT || slow == MOST_SLOW {
+            let is_slow = rate > most_asked * 1.05 && last.sent < most_sent * 1.1;
+            (most_asked, most_sent) = (rate.max(most_asked), last.sent.max(most_sent));
+            slow = if is_slow && last.sent < rate * SENT_AS_ASKED { slow + 1 } else { 0 };
+            if last.sent < rate * HARDLY_SENT || slow == MOST_SLOW {
                 self.reading.note = Some("this host sends no faster".into());
                 return Ok(None);
             }
-            if asked < reached * times {
+            if rate < reached * times {
                 self.reading.note = Some("no higher rate is allowed".into());
                 return Ok(None);
             }
@@ -219,7 +219,7 @@ impl Phase<'_> {
         Ok(())
     }
 
-    /// Runs steps, and says which of them were delayed at their sender.
+    /// Runs steps, and returns which of them were delayed at their sender.
     fn take_all(
         &mut self,
         purposes: &[Purpose],

@@ -44,7 +44,7 @@ impl Sending {
 
     /// Sends until it is to stop.
     pub(super) fn run(&self, flows: &[Arc<UdpSocket>]) {
-        // Refused, it is delayed more often, and says so.
+        // Refused, it is delayed more often, and reports it.
         linux::cpu::set_nice(NICE).ok();
         let mut random = mono_now().0 | 1;
         while !self.stop.load(Ordering::Relaxed) {
@@ -152,7 +152,7 @@ impl<'a> Step<'a> {
             if count > 1 {
                 self.several(now, count)
             } else {
-                self.one(now)
+                self.send_one(now)
             }
             due += self.request.gap.saturating_mul(count.into());
         }
@@ -192,7 +192,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    fn one(&mut self, now: MonoTime) {
+    fn send_one(&mut self, now: MonoTime) {
         let late = self.index >= self.planned / 5 * 2;
         let size = self.bytes.len() / self.together as usize;
         let sparse = self.request.sparse > 0 && self.draw().is_multiple_of(u64::from(self.request.sparse));

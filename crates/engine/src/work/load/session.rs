@@ -70,14 +70,14 @@ impl LoadSession {
         LoadDirection { session: self, direction, far_dropped: far_dropped.unwrap_or(0) }
     }
 
-    /// Says goodbye.
+    /// Sends goodbye.
     pub(crate) fn close(mut self) {
         self.dialogue.machine.finish(mono_now());
         let deadline = mono_now() + Nanos::from_millis(200);
         self.dialogue.run_until(deadline, |_| false).ok();
     }
 
-    /// Lets time pass, at least as much as it takes to say what is to be said.
+    /// Lets time pass, at least as much as it takes to say what has to be sent.
     fn pause(&mut self, time: Nanos) -> Result<()> {
         let deadline = mono_now() + time;
         loop {
@@ -154,7 +154,7 @@ impl LoadPath for LoadDirection<'_> {
         let time = steps.iter().map(|step| step.time).fold(Nanos::ZERO, |sum, time| sum + time);
         self.session.send(self.direction, steps.to_vec())?;
         self.session.pause(time + Nanos(self.session.round_trip().0 / 2))?;
-        // The step behind the last has come: nothing of them is on its way any more.
+        // The step behind the last has come: none of them is in flight any more.
         let deadline = mono_now() + LONGEST_QUEUE + self.session.round_trip();
         while mono_now() < deadline && self.arrived()?.2 <= last.step {
             self.session.pause(LOOK)?;

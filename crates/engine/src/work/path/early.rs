@@ -1,7 +1,7 @@
 //! Sessions that are opened while the first one still opens: on a path whose round trips are long they would take most of the run one after
 //! the other.
 
-use super::Job;
+use super::PathJob;
 use super::tcp::Held;
 use crate::error::Result;
 use crate::host;
@@ -16,7 +16,7 @@ pub(super) type OpeningProber<'scope> = ScopedJoinHandle<'scope, Result<Prober>>
 /// Sessions that open beside the first one; none on a short path.
 pub(super) struct Early<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
-    job: Job<'env>,
+    job: PathJob<'env>,
     /// A round trip takes so long that sessions are opened early.
     pub(super) is_long: bool,
     /// For the return path.
@@ -38,8 +38,12 @@ impl Drop for Stopping {
 
 impl<'scope, 'env: 'scope> Early<'scope, 'env> {
     /// Nothing yet. `stop`: ends those that open early.
-    pub(super) fn new(scope: &'scope Scope<'scope, 'env>, job: &Job<'env>, stop: &'env Interrupt) -> Self {
-        let job = Job { interrupt: stop, ..*job };
+    pub(super) fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        job: &PathJob<'env>,
+        stop: &'env Interrupt,
+    ) -> Self {
+        let job = PathJob { interrupt: stop, ..*job };
         // A host's description takes a while the first time, as long as a round trip.
         let far = job.plan.target.address.ip();
         scope.spawn(move || drop(host::describe(Some(far))));
@@ -64,13 +68,13 @@ impl<'scope, 'env: 'scope> Early<'scope, 'env> {
     }
 
     fn open(&self) -> OpeningProber<'scope> {
-        let Job { plan, security, interrupt } = self.job;
+        let PathJob { plan, security, interrupt } = self.job;
         self.scope.spawn(move || Prober::open(&plan.target, &plan.local, security, interrupt))
     }
 }
 
 /// The session that was opened early, or one that is opened now.
-pub(super) fn prober(early: Option<OpeningProber<'_>>, job: &Job<'_>) -> Result<Prober> {
+pub(super) fn prober(early: Option<OpeningProber<'_>>, job: &PathJob<'_>) -> Result<Prober> {
     match early {
         Some(opening) => opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         None => Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt),

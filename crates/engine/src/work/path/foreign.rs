@@ -1,4 +1,4 @@
-//! A path to a host without a pathmeter: what its answers to ICMP echo, to datagrams for a closed port and to TCP tell.
+//! A path to a host without a pathmeter: what its answers to ICMP echo, to datagrams for a closed port and to TCP show.
 
 mod back;
 pub(super) mod bisect;
@@ -24,7 +24,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use tcp::Tcp;
 
-/// Asks the far end in each way that the plan allows, and puts together what they tell.
+/// Asks the far end by each method that the plan allows, and puts together what they show.
 ///
 /// # Errors
 /// A socket that this host refuses; a host that gives no answer of any kind.
@@ -42,7 +42,7 @@ pub(crate) fn run(
         // A filtered port takes seconds to be given up.
         let tcp = wants(PathMethod::Tcp).then(|| scope.spawn(|| tcp::look(plan)));
         sink(&Event::progress(format!("asking {host}")));
-        // So does one that says nothing.
+        // So does one without a value.
         let echo = wants(PathMethod::Icmp).then(|| scope.spawn(|| open_echo(plan, interrupt)));
         let mut methods =
             Methods { plan, facts, interrupt, began, port: None, echo: EchoState::NotPlanned, tcp: None };
@@ -81,7 +81,7 @@ struct Methods<'a> {
 /// A port taken for closed.
 struct Port<'a> {
     port: ClosedPort<'a>,
-    /// The far end says that it is.
+    /// The far end reports that it is.
     answers: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Further flows between the same two hosts: routers that share packets out over equal paths send each flow one way.
 
-use super::Job;
+use super::PathJob;
 use super::early::{FLOWS, OpeningProber, prober};
 use super::native::DirectionSearch;
 use crate::error::Result;
@@ -18,7 +18,7 @@ pub(super) struct Legs {
 
 /// Looks at some more flows, all at once, each with ports of its own. `known`: what the first one carries; `early`: sessions
 /// that have been opened.
-pub(super) fn look(job: &Job<'_>, early: Vec<OpeningProber<'_>>, known: &PathResult) -> Legs {
+pub(super) fn look(job: &PathJob<'_>, early: Vec<OpeningProber<'_>>, known: &PathResult) -> Legs {
     let mut early = early.into_iter();
     let found: Vec<Result<Leg>> = std::thread::scope(|scope| {
         let begin = |opening| scope.spawn(move || leg(job, opening, known));
@@ -63,7 +63,7 @@ struct Leg {
     packets: u64,
 }
 
-fn leg(job: &Job<'_>, early: Option<OpeningProber<'_>>, known: &PathResult) -> Result<Leg> {
+fn leg(job: &PathJob<'_>, early: Option<OpeningProber<'_>>, known: &PathResult) -> Result<Leg> {
     let mut prober = prober(early, job)?;
     let mut sizes = Vec::new();
     for direction in [Direction::Up, Direction::Down] {

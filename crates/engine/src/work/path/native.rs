@@ -1,4 +1,4 @@
-//! One direction of a path with a pathmeter at its far end, which says what arrives.
+//! One direction of a path with a pathmeter at its far end, which states what arrives.
 
 mod ahead;
 mod edge;
@@ -517,7 +517,7 @@ impl DirectionSearch<'_> {
                 direction,
                 what: "whether fragments out of order cross, and whether a box on the path reassembles them".into(),
                 why: format!(
-                    "packets made by hand need CAP_NET_RAW at {place}: run it as root there, or as `pathmeter doctor` says"
+                    "packets made by hand need CAP_NET_RAW at {place}: run it as root there, or as `pathmeter doctor` states"
                 ),
             });
         }

@@ -1,8 +1,8 @@
-//! Into how many fragments a datagram comes apart on its way.
+//! Into how many fragments a datagram is cut on the path.
 
 use packet::header;
 
-/// Pieces of a datagram, UDP's header included, that leaves in fragments of at most `own` bytes, whole packets, on a way
+/// Pieces of a datagram, UDP's header included, that leaves in fragments of at most `own` bytes, whole packets, on a path
 /// whose largest packet is `mtu`. Routers of IPv4 cut each fragment once more, those of IPv6 cut nothing.
 pub(super) fn pieces(ipv6: bool, datagram: u32, own: u32, mtu: u32) -> u32 {
     let own = room(ipv6, own);

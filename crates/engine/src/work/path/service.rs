@@ -1,7 +1,7 @@
 //! The largest datagram that a UDP service answers: a box that cannot be looked into, asked with one request in many
 //! sizes.
 //!
-//! Datagrams go as those of users' programs do: whoever has to may cut them. Every one has a socket of its own, so that
+//! Datagrams go as those of users' programs do: any router may fragment them. Every one has a socket of its own, so that
 //! a late answer is not taken for that of another size.
 
 mod ask;
@@ -18,7 +18,7 @@ use model::path::{PathPlan, ServiceLimit, ServicePlan, headers};
 /// Looks for it.
 ///
 /// # Errors
-/// A socket that this host refuses. A service that answers nothing is no error, and told in the result.
+/// A socket that this host refuses. A service that answers nothing is no error, and is reported in the result.
 pub(crate) fn service(
     plan: &PathPlan,
     service: &ServicePlan,
@@ -121,7 +121,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
-    /// A service that answers what `answers` says it does, by request length and number, while `work` asks it.
+    /// A service that answers what `answers` states it does, by request length and number, while `work` asks it.
     fn served(answers: impl Fn(usize, usize) -> bool + Sync, work: impl FnOnce(u16)) {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         server.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
@@ -144,7 +144,7 @@ mod tests {
         });
     }
 
-    fn asked(port: u16, payload: &[u8], reply: &[u8], largest: u32) -> ServiceLimit {
+    fn found_limit(port: u16, payload: &[u8], reply: &[u8], largest: u32) -> ServiceLimit {
         let target = Target { host: "here".into(), address: ([127, 0, 0, 1], 0).into() };
         let wanted = ServicePlan {
             port,
@@ -171,7 +171,7 @@ mod tests {
             served(
                 move |length, _| length <= limit,
                 |port| {
-                    let found = asked(port, b"", b"ok", 9000);
+                    let found = found_limit(port, b"", b"ok", 9000);
                     let limit = u32::try_from(limit).unwrap();
                     assert_eq!((found.payload, found.silent), (Some(limit), Some(limit + 1)));
                     assert!(
@@ -188,7 +188,7 @@ mod tests {
         served(
             |_, _| true,
             |port| {
-                let found = asked(port, b"hello", b"", LARGEST_UDP_PAYLOAD);
+                let found = found_limit(port, b"hello", b"", LARGEST_UDP_PAYLOAD);
                 assert_eq!(
                     (found.payload, found.silent, found.refused),
                     (Some(LARGEST_UDP_PAYLOAD), None, None)
@@ -203,7 +203,7 @@ mod tests {
         served(
             |length, number| length <= 700 && number % 5 != 0,
             |port| {
-                assert_eq!(asked(port, b"", b"ok", 1400).payload, Some(700));
+                assert_eq!(found_limit(port, b"", b"ok", 1400).payload, Some(700));
             },
         );
     }
@@ -213,7 +213,7 @@ mod tests {
         served(
             |_, _| true,
             |port| {
-                let found = asked(port, b"hello", b"no", 100);
+                let found = found_limit(port, b"hello", b"no", 100);
                 assert_eq!((found.payload, found.silent), (None, None));
                 assert!(found.sizes.iter().any(|probe| probe.sent > 0 && probe.received == 0));
             },
@@ -230,16 +230,16 @@ mod tests {
         served(
             move |length, _| slow(length),
             |port| {
-                assert_eq!(asked(port, b"", b"ok", 1001).payload, Some(1000));
+                assert_eq!(found_limit(port, b"", b"ok", 1001).payload, Some(1000));
             },
         );
     }
 
     #[test]
-    fn a_closed_port_is_told_at_once() {
+    fn a_closed_port_is_reported_at_once() {
         let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let found = asked(port, b"hello", b"", 1400);
+        let found = found_limit(port, b"hello", b"", 1400);
         assert_eq!(found.payload, None);
-        assert!(found.refused.unwrap().contains("nothing listens"), "it is told");
+        assert!(found.refused.unwrap().contains("nothing listens"), "it is reported");
     }
 }

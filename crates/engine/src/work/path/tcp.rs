@@ -4,7 +4,7 @@ mod held;
 
 pub(super) use held::Held;
 
-use super::Job;
+use super::PathJob;
 use super::native::DirectionSearch;
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
@@ -34,17 +34,17 @@ pub(crate) fn syns(prober: &mut Prober) -> Result<[TcpDirection; 2]> {
         mss_sent: here.announced_mss,
         mss_received: observed.and_then(|syn| syn.mss),
         syn: observed,
-        ..way_of(&here, control.as_ref())
+        ..tcp_direction(&here, control.as_ref())
     };
     let down = TcpDirection {
         mss_sent,
         mss_received: control.as_ref().and_then(|tcp| heard(tcp, mss_sent, ipv6)),
-        ..way_of(&there, control.as_ref())
+        ..tcp_direction(&there, control.as_ref())
     };
     Ok([up, down])
 }
 
-fn way_of(sender: &PathObservation, control: Option<&TcpInfo>) -> TcpDirection {
+fn tcp_direction(sender: &PathObservation, control: Option<&TcpInfo>) -> TcpDirection {
     let timestamps = control.is_some_and(|tcp| tcp.options.timestamps);
     TcpDirection { timestamps, mtu_probing: sender.mtu_probing, ..TcpDirection::default() }
 }
@@ -70,15 +70,15 @@ pub(super) struct Segments {
 /// server's kernel a smaller path MTU that its routers report: that is known to work, and the kernel is to be left as it
 /// was.
 /// `held`: tests that have been opened, and that wait for leave to start.
-pub(super) fn segments(job: &Job<'_>, held: Vec<Held<'_>>, known: &PathResult) -> Segments {
-    let (wanted, unknown) = ways_to_try(known);
+pub(super) fn segments(job: &PathJob<'_>, held: Vec<Held<'_>>, known: &PathResult) -> Segments {
+    let (wanted, unknown) = directions_to_try(known);
     let found = if held.is_empty() { at_once(job, &wanted) } else { held::start(job, held, &wanted) };
     Segments { wanted, unknown, found }
 }
 
 impl Segments {
     /// Adds what was found, and looks again where TCP did worse than the probes before it.
-    pub(super) fn add_to(self, job: &Job<'_>, prober: &mut Prober, result: &mut PathResult) {
+    pub(super) fn add_to(self, job: &PathJob<'_>, prober: &mut Prober, result: &mut PathResult) {
         result.unknown.extend(self.unknown);
         for (direction, exchanged) in self.found {
             let Some(exchanged) = exchanged else { continue };
@@ -96,8 +96,8 @@ impl Segments {
     }
 }
 
-/// The directions in which TCP teaches no kernel; says why not of the others.
-fn ways_to_try(result: &PathResult) -> (Vec<Direction>, Vec<Unknown>) {
+/// The directions in which TCP teaches no kernel; states why not of the others.
+fn directions_to_try(result: &PathResult) -> (Vec<Direction>, Vec<Unknown>) {
     let directions = [result.up.as_ref(), result.down.as_ref()];
     let talk = |one_way: &PathDirection| {
         one_way.crosses() >= Some(one_way.headers() + TCP_BESIDE_UDP + CONTROL_SEGMENT)
@@ -128,7 +128,7 @@ fn ways_to_try(result: &PathResult) -> (Vec<Direction>, Vec<Unknown>) {
 }
 
 /// Both directions side by side; one after the other where the server grants one test at a time.
-fn at_once(job: &Job<'_>, wanted: &[Direction]) -> Vec<(Direction, Option<Exchanged>)> {
+fn at_once(job: &PathJob<'_>, wanted: &[Direction]) -> Vec<(Direction, Option<Exchanged>)> {
     let begun: Vec<(Direction, Result<Exchanged, Refused>)> = std::thread::scope(|scope| {
         let threads: Vec<_> = wanted
             .iter()
@@ -143,7 +143,11 @@ fn at_once(job: &Job<'_>, wanted: &[Direction]) -> Vec<(Direction, Option<Exchan
 }
 
 /// The outcome; of a server that granted no place beside the other direction, that of another attempt.
-fn or_alone(job: &Job<'_>, direction: Direction, outcome: Result<Exchanged, Refused>) -> Option<Exchanged> {
+fn or_alone(
+    job: &PathJob<'_>,
+    direction: Direction,
+    outcome: Result<Exchanged, Refused>,
+) -> Option<Exchanged> {
     match outcome {
         Err(Refused::ForNow) => exchange(job, direction, None, &Gate::open()).ok(),
         other => other.ok(),
@@ -152,7 +156,12 @@ fn or_alone(job: &Job<'_>, direction: Direction, outcome: Result<Exchanged, Refu
 
 /// Where TCP does worse than the probes did before it, the path may have changed meanwhile: the first flow is looked at
 /// again. If it is as it was, smaller segments show whether it is their size.
-fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut PathResult) -> Result<()> {
+fn doubt(
+    job: &PathJob<'_>,
+    prober: &mut Prober,
+    direction: Direction,
+    result: &mut PathResult,
+) -> Result<()> {
     let Some(one_way) = result.in_direction(direction) else { return Ok(()) };
     let (mtu, Some(tcp)) = (one_way.crosses(), &one_way.tcp) else { return Ok(()) };
     let stalled = tcp.stalled && one_way.black_hole.is_none();
@@ -200,12 +209,12 @@ fn would_learn(direction: &PathDirection, mss: Option<u32>) -> bool {
 
 /// Sends [`AMOUNT`] one way, in segments of this size at most, once the gate is open.
 fn exchange(
-    job: &Job<'_>,
+    job: &PathJob<'_>,
     direction: Direction,
     mss: Option<u32>,
     gate: &Gate,
 ) -> Result<Exchanged, Refused> {
-    let Job { plan, security, interrupt } = *job;
+    let PathJob { plan, security, interrupt } = *job;
     let directions = if direction == Direction::Up { Directions::Up } else { Directions::Down };
     let test = Plan {
         target: plan.target.clone(),
@@ -237,7 +246,7 @@ fn exchange(
                 std::thread::sleep(STEP);
             }
         });
-        // How it ended is in the events; an error without any leaves nothing to tell.
+        // How it ended is in the events; an error without any leaves nothing to report.
         let mut sink = |event: &Event| events.push(event.clone());
         let outcome =
             client::run_guarded(&test, security, &given_up, &mut sink, |session| gate.guard(session));

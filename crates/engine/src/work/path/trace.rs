@@ -1,4 +1,4 @@
-//! The hop behind which large packets end, where no router says so: probes of `hops` in two sizes whose TTL ends at each hop.
+//! The hop behind which large packets end, where no router reports it: probes of `hops` in two sizes whose TTL ends at each hop.
 
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
@@ -24,11 +24,11 @@ pub(crate) struct Sizes {
 /// The messages of the hops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traced {
-    /// The hop that passes small packets on and not large ones; absent where the hops do not tell.
+    /// The hop that passes small packets on and not large ones; absent where the hops do not show it.
     pub(crate) limit: Option<LimitingHop>,
     /// The routers that answered, nearest first.
     pub(crate) hops: Vec<TracedHop>,
-    /// A large packet reached the far end, which said so.
+    /// A large packet reached the far end, which reported it.
     pub(crate) arrived: bool,
     /// A router sets the TTL of packets, for certain: behind it no hop is known.
     pub(crate) ttl_rewritten: bool,
@@ -78,7 +78,7 @@ pub(crate) fn trace(
     Ok(Traced { limit, hops: routers(&observed), arrived, ttl_rewritten })
 }
 
-/// Whether the far end seems to be right behind the hop that limits, and is not: the TTL is set on the way, or the far end's answers
+/// Whether the far end seems to be right behind the hop that limits, and is not: the TTL is set on the path, or the far end's answers
 /// came back over more hops where those of the hop before it did not.
 fn is_hidden(hops: &[Hop], limit: &LimitingHop, ttl_rewritten: bool) -> bool {
     let Some(ttl) = limit.ttl.filter(|ttl| *ttl > 0 && limit.found_by == HopSource::Trace) else {
@@ -119,7 +119,7 @@ struct Hop {
     large: SentProbe,
     small: SentProbe,
     /// Rounds in which the small packet was answered and the large one not.
-    blamed: u32,
+    large_lost: u32,
 }
 
 /// One probe size at one hop.
@@ -145,7 +145,7 @@ enum Answer {
     Arrived,
     /// Too big for the link behind this router.
     TooBig(Option<IpAddr>),
-    /// Refused on the way for another reason than its size.
+    /// Refused on the path for another reason than its size.
     Refused,
     /// Too long for this host's own interface.
     NotSent,
@@ -156,7 +156,7 @@ enum Answer {
 struct Observation {
     large: Answer,
     small: Answer,
-    blamed: u32,
+    large_lost: u32,
 }
 
 impl Batch {
@@ -167,7 +167,7 @@ impl Batch {
             ttl: u8::try_from(at + 1).unwrap_or(u8::MAX),
             large: probe(flow),
             small: probe(flow + 1),
-            blamed: 0,
+            large_lost: 0,
         };
         let hops: Vec<Hop> = (from..(from + BATCH).min(HOPS)).zip((0..).step_by(2)).map(hop).collect();
         Ok(Batch { prober: Datagrams::toward(remote, local, FLOWS, LONGEST_WAIT)?, hops })
@@ -232,11 +232,11 @@ impl Batch {
 
 impl Hop {
     fn observed(&self) -> Observation {
-        Observation { large: self.large.answer, small: self.small.answer, blamed: self.blamed }
+        Observation { large: self.large.answer, small: self.small.answer, large_lost: self.large_lost }
     }
 
     fn attribute(&mut self) {
-        self.blamed += u32::from(self.small.answered && self.large.answer == Answer::Silence);
+        self.large_lost += u32::from(self.small.answered && self.large.answer == Answer::Silence);
     }
 }
 
@@ -269,7 +269,7 @@ impl SentProbe {
     }
 }
 
-/// Whether more hops can tell more: not once the far end was reached, or nothing answered for long.
+/// Whether more hops can show more: not once the far end was reached, or nothing answered for long.
 fn is_over(hops: &[Hop]) -> bool {
     let reported = |hop: &Hop| matches!(hop.small.answer, Answer::Router(_));
     let ended = |hop: &Hop| {
@@ -301,7 +301,7 @@ fn judge(hops: &[Observation]) -> Option<LimitingHop> {
     }
     // Were the one right behind it silent to both, it might be that one which limits.
     let behind = hops.get(last.map_or(0, |last| last + 1))?;
-    if behind.large != Answer::Silence || behind.blamed < ENOUGH {
+    if behind.large != Answer::Silence || behind.large_lost < ENOUGH {
         return None;
     }
     let address = last.and_then(|last| match hops[last].large {
@@ -342,7 +342,11 @@ mod tests {
     fn found(hops: &[(Answer, Answer)]) -> Option<(Option<IpAddr>, u8, HopSource)> {
         let observed: Vec<Observation> = hops
             .iter()
-            .map(|&(large, small)| Observation { large, small, blamed: u32::from(small != Silence) * ENOUGH })
+            .map(|&(large, small)| Observation {
+                large,
+                small,
+                large_lost: u32::from(small != Silence) * ENOUGH,
+            })
             .collect();
         judge(&observed).map(|hop| (hop.address, hop.ttl.unwrap(), hop.found_by))
     }
@@ -359,20 +363,20 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not() {
-        let one = Router(ip(1));
+    fn what_cannot_be_known_is_not_claimed() {
+        let first = Router(ip(1));
         for hops in [
             &[][..],
             &[(Silence, Silence); 8],
-            &[(one, one), (Silence, Silence), (Silence, Silence)],
-            &[(one, one), (Silence, Silence), (Silence, Router(ip(3))), (Silence, Silence)],
-            &[(one, one), (Arrived, Arrived)],
-            &[(one, one), (Silence, one), (Arrived, Silence)],
-            &[(one, one), (Refused, Refused)],
+            &[(first, first), (Silence, Silence), (Silence, Silence)],
+            &[(first, first), (Silence, Silence), (Silence, Router(ip(3))), (Silence, Silence)],
+            &[(first, first), (Arrived, Arrived)],
+            &[(first, first), (Silence, first), (Arrived, Silence)],
+            &[(first, first), (Refused, Refused)],
         ] {
             assert_eq!(found(hops), None, "{hops:?}");
         }
-        let once = Observation { large: Silence, small: one, blamed: ENOUGH - 1 };
+        let once = Observation { large: Silence, small: first, large_lost: ENOUGH - 1 };
         assert_eq!(judge(&[once]), None, "it may have been chance");
     }
 

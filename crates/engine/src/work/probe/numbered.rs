@@ -45,7 +45,7 @@ pub(crate) struct Word {
     /// Its sender.
     pub(crate) from: Option<IpAddr>,
     /// Its content.
-    pub(crate) said: Said,
+    pub(crate) reply: ProbeReply,
     /// TTL that it arrived with.
     pub(crate) ttl: Option<u8>,
     /// The label stack that the probe bore at the router (RFC 4950).
@@ -54,7 +54,7 @@ pub(crate) struct Word {
 
 /// The content of a message about a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum ProbeReply {
     /// A datagram from the far port: it is open.
     Answer,
     /// The far end has nothing at this port: the probe arrived.
@@ -130,9 +130,9 @@ impl Numbered {
     /// Takes what is there, without waiting; at most [`TAKEN`] messages, lest a flood hold it.
     pub(crate) fn hear(&mut self) -> Result<Vec<Word>> {
         self.hear_errors()?;
-        let mut words = std::mem::take(&mut self.heard);
-        self.hear_datagrams(&mut words)?;
-        Ok(words)
+        let mut replies = std::mem::take(&mut self.heard);
+        self.hear_datagrams(&mut replies)?;
+        Ok(replies)
     }
 
     fn hear_datagrams(&self, words: &mut Vec<Word>) -> Result<()> {
@@ -142,7 +142,7 @@ impl Numbered {
                 Ok(received) => words.push(Word {
                     number: self.number(&bytes[..received.len]),
                     from: received.from.map(|from| from.ip()),
-                    said: Said::Answer,
+                    reply: ProbeReply::Answer,
                     ttl: received.ttl,
                     labels: Vec::new(),
                 }),
@@ -165,7 +165,7 @@ impl Numbered {
         Some(Word {
             number,
             from: error.offender,
-            said: said(error, self.remote.ip())?,
+            reply: probe_reply(error, self.remote.ip())?,
             ttl: error.ttl,
             labels,
         })
@@ -201,17 +201,17 @@ impl Numbered {
 }
 
 /// The content of an error-queue entry about a datagram to `remote`; `None` for errors of this host itself.
-pub(crate) fn said(error: &NetworkError, remote: IpAddr) -> Option<Said> {
+pub(crate) fn probe_reply(error: &NetworkError, remote: IpAddr) -> Option<ProbeReply> {
     let from_far_end = error.offender.map(|from| from.to_canonical()) == Some(remote.to_canonical());
-    let said = match (error.origin, error.icmp_type, error.icmp_code) {
-        (Origin::Icmp, 3, 4) | (Origin::Icmp6, 2, _) => Said::TooBig(error.info),
-        (Origin::Icmp, 11, 0) | (Origin::Icmp6, 3, 0) => Said::Expired,
+    let reply = match (error.origin, error.icmp_type, error.icmp_code) {
+        (Origin::Icmp, 3, 4) | (Origin::Icmp6, 2, _) => ProbeReply::TooBig(error.info),
+        (Origin::Icmp, 11, 0) | (Origin::Icmp6, 3, 0) => ProbeReply::Expired,
         // A firewall that sends this in place of the far end shows nothing about what arrives there.
-        (Origin::Icmp, 3, 3) | (Origin::Icmp6, 1, 4) if from_far_end => Said::Closed,
-        (Origin::Icmp | Origin::Icmp6, kind, code) => Said::Refused(kind, code),
+        (Origin::Icmp, 3, 3) | (Origin::Icmp6, 1, 4) if from_far_end => ProbeReply::Closed,
+        (Origin::Icmp | Origin::Icmp6, kind, code) => ProbeReply::Refused(kind, code),
         (Origin::Local | Origin::Other(_), ..) => return None,
     };
-    Some(said)
+    Some(reply)
 }
 
 /// The local address to bind towards `remote`.
@@ -260,18 +260,18 @@ mod tests {
         UdpSocket::bind((host, 0)).unwrap().local_addr().unwrap()
     }
 
-    fn word(number: Option<u32>, from: IpAddr, said: Said) -> Word {
-        Word { number, from: Some(from), said, ttl: Some(64), labels: Vec::new() }
+    fn word(number: Option<u32>, from: IpAddr, reply: ProbeReply) -> Word {
+        Word { number, from: Some(from), reply, ttl: Some(64), labels: Vec::new() }
     }
 
     fn heard(probe: &mut Numbered, count: usize) -> Vec<Word> {
-        let mut words = Vec::new();
+        let mut replies = Vec::new();
         let deadline = mono_now() + Nanos::from_secs(5);
-        while words.len() < count && mono_now() < deadline {
+        while replies.len() < count && mono_now() < deadline {
             wait(&mut [Interest::readable(probe.socket())], Some(deadline)).unwrap();
-            words.extend(probe.hear().unwrap());
+            replies.extend(probe.hear().unwrap());
         }
-        words
+        replies
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
             for number in [7, 8] {
                 assert_eq!(probe.send(number, 1400).unwrap(), Sent::Left);
             }
-            let expected = [7, 8].map(|number| word(Some(number), remote.ip(), Said::Closed));
+            let expected = [7, 8].map(|number| word(Some(number), remote.ip(), ProbeReply::Closed));
             assert_eq!(heard(&mut probe, 2), expected);
         }
     }
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(length, 65_507);
         server.send_to(&bytes[..12], from).unwrap();
         server.send_to(b"else", from).unwrap();
-        let answer = |number| word(number, remote.ip(), Said::Answer);
+        let answer = |number| word(number, remote.ip(), ProbeReply::Answer);
         assert_eq!(heard(&mut probe, 2), [answer(Some(2)), answer(None)]);
     }
 
@@ -318,12 +318,15 @@ mod tests {
             extensions: None,
             ttl: None,
         };
-        assert_eq!(said(&error(Origin::Icmp, 3, 3, "192.0.2.1"), far), Some(Said::Closed));
-        assert_eq!(said(&error(Origin::Icmp, 3, 3, "192.0.2.9"), far), Some(Said::Refused(3, 3)));
-        assert_eq!(said(&error(Origin::Icmp, 3, 4, "192.0.2.9"), far), Some(Said::TooBig(1400)));
-        assert_eq!(said(&error(Origin::Icmp6, 2, 0, "::9"), far), Some(Said::TooBig(1400)));
-        assert_eq!(said(&error(Origin::Icmp6, 3, 0, "::9"), far), Some(Said::Expired));
-        assert_eq!(said(&error(Origin::Local, 0, 0, "::9"), far), None);
+        assert_eq!(probe_reply(&error(Origin::Icmp, 3, 3, "192.0.2.1"), far), Some(ProbeReply::Closed));
+        assert_eq!(
+            probe_reply(&error(Origin::Icmp, 3, 3, "192.0.2.9"), far),
+            Some(ProbeReply::Refused(3, 3))
+        );
+        assert_eq!(probe_reply(&error(Origin::Icmp, 3, 4, "192.0.2.9"), far), Some(ProbeReply::TooBig(1400)));
+        assert_eq!(probe_reply(&error(Origin::Icmp6, 2, 0, "::9"), far), Some(ProbeReply::TooBig(1400)));
+        assert_eq!(probe_reply(&error(Origin::Icmp6, 3, 0, "::9"), far), Some(ProbeReply::Expired));
+        assert_eq!(probe_reply(&error(Origin::Local, 0, 0, "::9"), far), None);
     }
 
     #[test]
@@ -344,7 +347,7 @@ mod tests {
         };
         assert_eq!(probe.word(&error(500), &[0x41; 12]), None);
         let candidate = probe.word(&error(0), &[0; 12]).unwrap();
-        assert_eq!((candidate.number, candidate.said), (None, Said::TooBig(576)));
+        assert_eq!((candidate.number, candidate.reply), (None, ProbeReply::TooBig(576)));
         let ours = [&probe.secret[..], &[0, 0, 1, 2]].concat();
         assert_eq!(probe.word(&error(500), &ours).unwrap().number, Some(0x102));
     }

@@ -306,4 +306,4 @@ const RECEIVE_COPIED: u64 = 512 << 10;
 /// Most bytes that one receive drops.
 const RECEIVE_UNCOPIED: u64 = 1 << 20;
 /// Longest time between two looks at the orders.
-pub(crate) const POLL: Nanos = Nanos(50_000_000);
+pub(crate) const POLL: Nanos = Nanos::from_millis(50);

@@ -334,6 +334,6 @@ fn note_sender(sender: &GsoSender, how: &DatagramSender, counters: &Counters) {
 /// Most datagrams of one paced burst.
 const MAX_BURST: usize = 128;
 /// Length of a pause: at 100 Gbit/s 640 KB come in this time.
-const SHORT_SLEEP: Nanos = Nanos(50_000);
+const SHORT_SLEEP: Nanos = Nanos::from_micros(50);
 /// A receiver without data for this long blocks instead.
-const SPIN_LIMIT: Nanos = Nanos(20_000_000);
+const SPIN_LIMIT: Nanos = Nanos::from_millis(20);

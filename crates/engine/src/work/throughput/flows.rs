@@ -369,11 +369,11 @@ fn local_port(local: &LocalOptions, stream: u32) -> Result<Option<u16>> {
     Ok(Some(port?))
 }
 
-const OPEN_TIMEOUT: Nanos = Nanos(10_000_000_000);
+const OPEN_TIMEOUT: Nanos = Nanos::from_secs(10);
 /// Local ports from which a flow is tried, and how long each is tried before the next.
 const PORTS: usize = 4;
 const ALONE: Nanos = Nanos::from_millis(1_100);
-const IPERF3_RETRY: Nanos = Nanos(250_000_000);
+const IPERF3_RETRY: Nanos = Nanos::from_millis(250);
 const REFUSED_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 /// Receive buffer of UDP sockets: 4 % loss in the socket without it at 100 Gbit/s, none with it.
 const UDP_BUFFER: Bytes = Bytes(16 << 20);

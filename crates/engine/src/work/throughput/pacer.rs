@@ -38,7 +38,7 @@ impl Pacer {
             self.start += now - due;
             return now;
         }
-        let ahead = if self.spin { spin_ahead(due - now) } else { Nanos(0) };
+        let ahead = if self.spin { spin_ahead(due - now) } else { Nanos::ZERO };
         if due > now + ahead {
             sleep_until(MonoTime(due.0 - ahead.0));
             now = mono_now();
@@ -81,13 +81,13 @@ fn spin_ahead(wait: Nanos) -> Nanos {
 }
 
 /// A wait as short as this never sleeps; the time to wake after a sleep that is not long.
-const SHORT_WAIT: Nanos = Nanos(300_000);
+const SHORT_WAIT: Nanos = Nanos::from_micros(300);
 /// After a longer sleep than this a CPU is deeply idle.
-const LONG_WAIT: Nanos = Nanos(3_000_000);
+const LONG_WAIT: Nanos = Nanos::from_millis(3);
 /// Time to wake from it.
-const LONG_WAKE: Nanos = Nanos(1_000_000);
+const LONG_WAKE: Nanos = Nanos::from_millis(1);
 /// A sender this late has lost its schedule.
-const LAG_LIMIT: Nanos = Nanos(100_000_000);
+const LAG_LIMIT: Nanos = Nanos::from_millis(100);
 /// Shorter gaps than this, in nanoseconds, cannot be kept by single sends: one costs about 3 µs.
 const SINGLE_SEND_GAP: u128 = 4_000;
 /// Length of a burst when single sends do not do, nanoseconds.
@@ -104,7 +104,7 @@ mod tests {
         for _ in 0..1_000_000 {
             pacer.sent(100);
         }
-        assert_eq!(pacer.due(), MonoTime(1_000) + Nanos(100_000_000_000));
+        assert_eq!(pacer.due(), MonoTime(1_000) + Nanos::from_secs(100));
     }
 
     #[test]

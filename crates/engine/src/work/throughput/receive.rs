@@ -206,19 +206,19 @@ mod tests {
     #[test]
     fn delays_of_parts_are_those_of_the_whole() {
         let all = [1_700_000_000_000_000_005_i64, 1_700_000_000_000_000_009, 1_700_000_000_000_000_001];
-        let of = |transits: &[i64]| {
+        let delays_of = |transits: &[i64]| {
             let mut delays = Delays::default();
             transits.iter().for_each(|transit| delays.add(*transit, 2));
             delays
         };
-        let (whole, parts) = (of(&all), of(&all[..1]).with(of(&all[1..])));
+        let (whole, parts) = (delays_of(&all), delays_of(&all[..1]).with(delays_of(&all[1..])));
         for delays in [whole, parts] {
             assert_eq!((delays.count, delays.min, delays.max), (6, all[2], all[1]));
             assert!((delays.mean + (delays.origin - all[0]) as f64).abs() < 1e-9, "{delays:?}");
             assert!((delays.squares - 64.0).abs() < 1e-9, "{delays:?}");
         }
-        assert_eq!(of(&all).with(Delays::default()).count, 6);
-        assert_eq!(Delays::default().with(of(&all)).count, 6);
+        assert_eq!(delays_of(&all).with(Delays::default()).count, 6);
+        assert_eq!(Delays::default().with(delays_of(&all)).count, 6);
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl Running {
         Ok(Running {
             interval: local.interval,
             extremes: vec![Extremes::default(); streams.len()],
-            base: (plan.test.omit == Nanos(0)).then(|| (now, readings.clone())),
+            base: (plan.test.omit == Nanos::ZERO).then(|| (now, readings.clone())),
             previous: (now, readings),
             epoch: (sends || protocol.counts_from_start).then_some(now),
             protocol,
@@ -227,12 +227,12 @@ impl Running {
             _ => last.unwrap_or(from).max(*zero + self.planned(now)),
         };
         let left = end.saturating_since(from);
-        let is_left = if self.makes_the_whole() { left > Nanos(0) } else { left.0 > self.interval.0 / 20 };
+        let is_left = if self.makes_the_whole() { left > Nanos::ZERO } else { left.0 > self.interval.0 / 20 };
         if self.shown > 0 && !is_left {
             return None;
         }
         let finals = self.finals();
-        let sample = self.close_interval(if left > Nanos(0) { end } else { now }, finals.clone());
+        let sample = self.close_interval(if left > Nanos::ZERO { end } else { now }, finals.clone());
         if self.makes_the_whole() {
             self.closed = Some(finals);
         }
@@ -299,9 +299,9 @@ impl Running {
     /// Payload bytes received and sent by this end in the counted time, or until it begins.
     pub(crate) fn progress(&self) -> (u64, u64) {
         let sum = |role: Role| {
-            let of = self.streams.iter().enumerate().filter(|(_, s)| s.flow.info.role == role);
+            let with_role = self.streams.iter().enumerate().filter(|(_, s)| s.flow.info.role == role);
             let before = |index: usize| self.base.as_ref().map_or(0, |(_, readings)| readings[index].bytes());
-            of.map(|(i, s)| s.counters.bytes.load(Ordering::Relaxed).saturating_sub(before(i))).sum()
+            with_role.map(|(i, s)| s.counters.bytes.load(Ordering::Relaxed).saturating_sub(before(i))).sum()
         };
         (sum(Role::Receiver), sum(Role::Sender))
     }
@@ -348,7 +348,7 @@ impl Running {
 
     /// Intervals are closed as they pass.
     fn reports(&self) -> bool {
-        self.interval > Nanos(0) && self.mark.is_none() && self.drain.is_none()
+        self.interval > Nanos::ZERO && self.mark.is_none() && self.drain.is_none()
     }
 
     /// Whether the intervals make the whole: the last one has what comes until the end of the test.
@@ -382,7 +382,7 @@ impl Running {
     fn planned(&self, now: MonoTime) -> Nanos {
         match (self.plan.test.end, self.interrupted) {
             (End::Time(time), false) if now >= self.started + self.plan.test.omit + time => time,
-            _ => Nanos(0),
+            _ => Nanos::ZERO,
         }
     }
 
@@ -401,7 +401,7 @@ impl Running {
             streams,
         };
         self.shown += u64::from(self.base.is_some());
-        (self.interval > Nanos(0)).then_some(sample)
+        (self.interval > Nanos::ZERO).then_some(sample)
     }
 
     /// Time zero of an end that only receives is its first data, or, when none comes, the start.
@@ -421,7 +421,7 @@ impl Running {
     }
 
     fn timeout(&self) -> Nanos {
-        if self.interval > Nanos(0) { self.interval.min(FIRST_DATA_TIMEOUT) } else { FIRST_DATA_TIMEOUT }
+        if self.interval > Nanos::ZERO { self.interval.min(FIRST_DATA_TIMEOUT) } else { FIRST_DATA_TIMEOUT }
     }
 
     fn omit_end(&self, epoch: MonoTime) -> Option<MonoTime> {
@@ -487,8 +487,8 @@ impl Stream {
 }
 
 /// Longest wait for an exact amount to be acknowledged.
-const DELIVERY_LIMIT: Nanos = Nanos(5_000_000_000);
+const DELIVERY_LIMIT: Nanos = Nanos::from_secs(5);
 /// An end that only receives takes its start for time zero when nothing has come for this long.
-const FIRST_DATA_TIMEOUT: Nanos = Nanos(1_000_000_000);
+const FIRST_DATA_TIMEOUT: Nanos = Nanos::from_secs(1);
 /// Time between two looks during a drain.
-const DRAIN_STEP: Nanos = Nanos(2_000_000);
+const DRAIN_STEP: Nanos = Nanos::from_millis(2);

@@ -60,7 +60,7 @@ impl Stream {
 }
 
 /// Everything a stream thread needs.
-struct Job {
+struct StreamJob {
     pub plan: FlowPlan,
     flow: Arc<Flow>,
     counters: Arc<Counters>,
@@ -91,7 +91,7 @@ pub(crate) fn spawn(
 ) -> Result<Vec<Stream>> {
     let budget = |direction| {
         let bytes = budget_bytes(plan).filter(|_| !client_ends(plan, direction));
-        Arc::new(Budget::new(bytes, plan.test.omit > Nanos(0)))
+        Arc::new(Budget::new(bytes, plan.test.omit > Nanos::ZERO))
     };
     let budgets = [Direction::Up, Direction::Down].map(budget);
     let sends = |flow: &Flow| flow.info.role == Role::Sender;
@@ -111,7 +111,7 @@ pub(crate) fn spawn(
             None => (plan.clone(), budgets[usize::from(flow.info.direction == Direction::Down)].clone()),
         };
         let fits = plan.test.transport == Transport::Udp || payload_length(&plan) == shared.bytes.len();
-        let job = Job {
+        let job = StreamJob {
             counters: Arc::new(counters),
             budget,
             control: Arc::new(control),
@@ -153,7 +153,7 @@ fn offers_window_scaling() -> Option<bool> {
     Some(text.trim() != "0")
 }
 
-impl Job {
+impl StreamJob {
     fn start(self) -> Result<Stream> {
         let (flow, counters) = (self.flow.clone(), self.counters.clone());
         let (budget, control) = (self.budget.clone(), self.control.clone());
@@ -223,7 +223,7 @@ impl Job {
             pattern: test.repeating_payload || own.is_some(),
             head: own.and_then(|own| own.sending.as_ref()).map_or_else(Vec::new, |s| s.head.clone()),
         };
-        linux::clock::set_timer_slack(Nanos(1)).ok();
+        linux::clock::set_timer_slack(Nanos::from_nanos(1)).ok();
         if let Some(own) = own {
             return self.datagrams(own.numbered, &sender, socket);
         }
@@ -307,7 +307,7 @@ fn budget_bytes(plan: &FlowPlan) -> Option<u64> {
 /// Is it the client that ends what the server sends? The omitted time of the two ends is not over at the same moment, so a
 /// server of iPerf3 that stopped after the amount by its own count could leave the client waiting for the rest.
 fn client_ends(plan: &FlowPlan, direction: Direction) -> bool {
-    protocol(plan).counts_blocks && direction == Direction::Down && plan.test.omit > Nanos(0)
+    protocol(plan).counts_blocks && direction == Direction::Down && plan.test.omit > Nanos::ZERO
 }
 
 fn protocol(plan: &FlowPlan) -> &'static Tests {

@@ -188,7 +188,7 @@ impl Timed {
 
     /// Adds a burst, to be reported by itself.
     pub(crate) fn burst(&mut self, burst: Burst) {
-        // They are taken several times a second; the list here must not grow without end.
+        // They are taken several times per second; the list here must not grow without end.
         if self.bursts.len() < MOST_BURSTS {
             self.bursts.push(burst);
         }

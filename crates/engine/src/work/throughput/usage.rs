@@ -66,18 +66,18 @@ impl HostUsage {
             return KernelCounters::default();
         };
         let moved = now.since(before);
-        let of = |counter: Counter| moved.get(counter).unwrap_or(0);
+        let moved_by = |counter: Counter| moved.get(counter).unwrap_or(0);
         let softnet = softnet_since(&softnet().unwrap_or_default(), &self.softnet);
         KernelCounters {
-            udp_receive_buffer_errors: of(Counter::UdpRcvbufErrors),
-            udp_send_buffer_errors: of(Counter::UdpSndbufErrors),
-            fragments_received: of(Counter::ReasmReqds),
-            reassembled: of(Counter::ReasmOks),
-            reassembly_failures: of(Counter::ReasmFails),
-            fragments_created: of(Counter::FragCreates),
+            udp_receive_buffer_errors: moved_by(Counter::UdpRcvbufErrors),
+            udp_send_buffer_errors: moved_by(Counter::UdpSndbufErrors),
+            fragments_received: moved_by(Counter::ReasmReqds),
+            reassembled: moved_by(Counter::ReasmOks),
+            reassembly_failures: moved_by(Counter::ReasmFails),
+            fragments_created: moved_by(Counter::FragCreates),
             softnet_drops: softnet.iter().map(|s| s.dropped).sum(),
-            udp_checksum_errors: of(Counter::UdpInCsumErrors),
-            tcp_checksum_errors: of(Counter::TcpInCsumErrors),
+            udp_checksum_errors: moved_by(Counter::UdpInCsumErrors),
+            tcp_checksum_errors: moved_by(Counter::TcpInCsumErrors),
             conntrack_drops: conntrack_drops().saturating_sub(self.conntrack),
             reassembly_memory: reassembly_memory(),
         }
@@ -116,4 +116,4 @@ fn reassembly_memory() -> Option<u64> {
 }
 
 /// The kernel counts CPU time in ticks of up to 10 ms: shorter tests say nothing of the host.
-const SHORTEST: Nanos = Nanos(100_000_000);
+const SHORTEST: Nanos = Nanos::from_millis(100);

@@ -94,9 +94,9 @@ impl Courier<'_> {
         observed: &mut Option<Observation>,
     ) -> Result<Answer, Trouble> {
         let (host, port) = host_and_port(url)?;
-        let asked = mono_now();
+        let began = mono_now();
         let found = lookup(&host, port, self.family)?;
-        transfer.times.dns = host.parse::<IpAddr>().is_err().then(|| mono_now() - asked);
+        transfer.times.dns = host.parse::<IpAddr>().is_err().then(|| mono_now() - began);
         let address = pinned.unwrap_or(found);
         (transfer.remote, transfer.bytes) = (Some(address), Bytes(0));
         let probe = Probe::default();
@@ -212,7 +212,7 @@ fn take(response: &mut Response<Body>, url: &Url, mut count: Option<&mut Transfe
 fn refused(response: &mut Response<Body>, url: &Url, is_object: bool) -> Trouble {
     let mut body = Vec::new();
     // A part of the text that cannot be read is missing in the message, which is about the status.
-    response.body_mut().as_reader().take(MOST_SAID).read_to_end(&mut body).ok();
+    response.body_mut().as_reader().take(MOST_OF_A_REFUSAL).read_to_end(&mut body).ok();
     let status = response.status();
     let s3 = s3_error(&body).filter(|_| is_object || response.headers().contains_key("x-amz-request-id"));
     Trouble::Status {
@@ -243,4 +243,4 @@ fn config() -> ureq::config::Config {
 /// Bytes taken at once.
 const READ: usize = 128 << 10;
 /// Read of an error's text.
-const MOST_SAID: u64 = 8 << 10;
+const MOST_OF_A_REFUSAL: u64 = 8 << 10;

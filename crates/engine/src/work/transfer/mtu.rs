@@ -126,13 +126,13 @@ impl Sweep {
 
     /// Hardware may take its link down for seconds to change its MTU.
     fn until_up(&mut self, name: &str) -> Result<()> {
-        let asked = mono_now();
+        let began = mono_now();
         loop {
             let link = self.network.link(name)?;
             if link.is_up && matches!(link.state, OperState::Up | OperState::Unknown) {
                 return Ok(());
             }
-            if mono_now() - asked > LINK_COMES_BACK {
+            if mono_now() - began > LINK_COMES_BACK {
                 let message = format!("{name} is still down {LINK_COMES_BACK} after its MTU was set");
                 return Err(
                     Failure::unreachable(message, "`ip link` shows its state; MTUs are put back").into()
@@ -169,5 +169,5 @@ fn taken(route: &HostRoute, error: linux::OsError) -> Error {
     }
 }
 
-const LINK_COMES_BACK: Nanos = Nanos(15_000_000_000);
-const LINK_STEP: Nanos = Nanos(20_000_000);
+const LINK_COMES_BACK: Nanos = Nanos::from_secs(15);
+const LINK_STEP: Nanos = Nanos::from_millis(20);

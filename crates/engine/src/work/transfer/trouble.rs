@@ -86,7 +86,7 @@ pub(super) enum Trouble {
         redirects: String,
     },
     /// A redirect that leads nowhere.
-    #[error("HTTP {status} from {url} redirects to `{location}`, which is no http or https URL")]
+    #[error("HTTP {status} from {url} redirects to `{location}`, which is not an http or https URL")]
     Location {
         /// The number.
         status: u16,
@@ -171,10 +171,10 @@ impl Stall {
 pub(super) fn beginning(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let words: Vec<&str> = clean.split_whitespace().collect();
-    let words = words.join(" ");
-    let mut start: String = words.chars().take(MOST_SHOWN).collect();
-    if start.len() < words.len() {
+    let tokens: Vec<&str> = clean.split_whitespace().collect();
+    let tokens = tokens.join(" ");
+    let mut start: String = tokens.chars().take(MOST_SHOWN).collect();
+    if start.len() < tokens.len() {
         start.push('…');
     }
     if start.is_empty() { start } else { format!(": {start}") }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn s3_says_what_is_wrong() {
+    fn s3_states_what_is_wrong() {
         let xml =
             b"<?xml version=\"1.0\"?><Error><Code>NoSuchKey</Code><Message>Not there.</Message></Error>";
         assert_eq!(s3_error(xml).as_deref(), Some(": NoSuchKey, Not there. (S3)"));

@@ -178,7 +178,7 @@ impl Dial {
     ) -> Result<Stream, Trouble> {
         let begun = mono_now();
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| Trouble::Tls { host: host.into(), reason: "this is no host's name".into() })?;
+            .map_err(|_| Trouble::Tls { host: host.into(), reason: "this is not a host's name".into() })?;
         let reason = |e: &dyn std::fmt::Display| Trouble::Tls { host: host.into(), reason: e.to_string() };
         let mut tls = ClientConnection::new(config.clone(), name).map_err(|e| reason(&e))?;
         while tls.is_handshaking() {
@@ -361,4 +361,4 @@ impl Stream {
 /// Bytes of a request that fit every path, with headers (RFC 791: packets of 576 bytes).
 const SMALL_REQUEST: u64 = 500;
 /// How often a silent connection is looked at.
-const STEP: Nanos = Nanos(100_000_000);
+const STEP: Nanos = Nanos::from_millis(100);

@@ -2,7 +2,7 @@
 
 use super::{BUSY, Wanted, WorkContext, Worker};
 use crate::error::Result;
-use crate::work::dut::remote::station::{FramesObservation, Station};
+use crate::work::dut::remote::station::{FramesObservation, PortAgent};
 use crate::work::observer::SessionEvent;
 use model::time::MonoTime;
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use wire::work::frames::{PortAnswer, PortRequest};
 use wire::{ProtocolError, WorkRequest};
 
 pub(super) struct Frames {
-    station: Option<Station>,
+    station: Option<PortAgent>,
     /// Its summary, once the interface is given back.
     observed: Option<FramesObservation>,
 }
@@ -31,8 +31,8 @@ impl Frames {
     }
 }
 
-fn open(wish: FramesWish, context: &mut WorkContext<'_>) -> Result<Station, Refusal> {
-    let station = Station::start(&context.setting.offers, wish, &context.waker)?;
+fn open(wish: FramesWish, context: &mut WorkContext<'_>) -> Result<PortAgent, Refusal> {
+    let station = PortAgent::start(&context.setting.offers, wish, &context.waker)?;
     if context.admit_wanted(Wanted { streams: 0, probes: false, begins: true }) {
         return Ok(station);
     }
@@ -47,13 +47,13 @@ impl Worker for Frames {
     }
 
     fn tick(&mut self, _now: MonoTime, context: &mut WorkContext<'_>) {
-        while let Some(answer) = self.station.as_ref().and_then(Station::answer) {
+        while let Some(answer) = self.station.as_ref().and_then(PortAgent::answer) {
             context.reply(answer);
         }
     }
 
     fn let_go(&mut self) {
-        self.observed = self.station.take().map(Station::finish);
+        self.observed = self.station.take().map(PortAgent::finish);
     }
 
     fn finish(

@@ -144,4 +144,4 @@ fn report_sample(context: &mut WorkContext<'_>, sample: IntervalSample) {
 }
 
 /// Time between two reports of progress to the session.
-const PROGRESS_STEP: Nanos = Nanos(20_000_000);
+const PROGRESS_STEP: Nanos = Nanos::from_millis(20);

@@ -35,7 +35,7 @@ pub(super) fn of_different_figures() -> Run {
     let summary = &mut run.summary;
     (summary.up, summary.down) = (Some(direction(UP)), Some(direction(DOWN)));
     summary.path = Some(path());
-    // Those of a run of one way; the ways count here.
+    // Those of a run of one way; the paths count here.
     (summary.rtt, summary.lost) = (Some(distribution(201)), 1_001);
     (summary.late, summary.duplicates, summary.reordered) = (1_002, 1_003, 1_004);
     summary.tool_floor = Some(distribution(221));
@@ -176,7 +176,7 @@ fn egress_result(label: &str, at: u32) -> EgressResult {
             duplicates: count(at + 15),
             ..Counted::default()
         },
-        warm_up: Nanos(0),
+        warm_up: Nanos::ZERO,
         warm_up_count: 0,
         level: None,
         rtt: Some(distribution(at + 1)),
@@ -259,7 +259,7 @@ fn pairs() -> Pairs {
 
 /// One size.
 fn frames() -> FrameRow {
-    let asked = FrameAsked {
+    let frame_request = FrameAsked {
         frame: Bytes(512),
         network: Network::V4,
         protocol: Transport::Udp,
@@ -270,7 +270,7 @@ fn frames() -> FrameRow {
         goodput: megabits(294),
         packets_per_second: Some(kilopackets(295)),
         share: Some(share(296)),
-        ..asked.row()
+        ..frame_request.row()
     }
 }
 

@@ -27,9 +27,9 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
         }
         (Some(clean), None) => format!("it begins behind {}", named_at(found, clean)),
         (None, _) if is_limited(found) => {
-            "the hops answer too few probes to tell at which of them it begins".into()
+            "the hops answer too few probes to know at which of them it begins".into()
         }
-        (None, _) => "so few probes do not tell at which hop it begins, or it begins before the first".into(),
+        (None, _) => "so few probes do not show at which hop it begins, or it begins before the first".into(),
     };
     let what = match found.counted_on_arrival {
         true => "packets to this host",

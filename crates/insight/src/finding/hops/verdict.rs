@@ -91,7 +91,7 @@ fn far_end(run: &Run, found: &HopsResult, ttl: u8) -> String {
     };
     if found.ttl_rewritten.is_some_and(|what| what.ttl_quoted.is_some()) {
         return format!(
-            "Probes of {hops} reach the far end, which is further away: their TTL is set on the way{rtt}{lost}."
+            "Probes of {hops} reach the far end, which is further away: their TTL is set on the path{rtt}{lost}."
         );
     }
     match found.beyond {

@@ -13,15 +13,15 @@ pub(in super::super) fn bufferbloat(run: &Run) -> Vec<Finding> {
     let Some(loaded) = &run.summary.loaded else { return Vec::new() };
     let idle = loaded.phases.iter().find(|phase| phase.load.is_none()).and_then(|phase| phase.rtt);
     let Some(idle) = idle.filter(|rtt| rtt.count > 0) else { return Vec::new() };
-    let of = |both: bool| {
+    let findings_of = |both: bool| {
         let phases = loaded
             .phases
             .iter()
             .filter(move |phase| phase.load.is_some_and(|load| (load == Directions::Both) == both));
         phases.filter_map(|phase| bloat(&idle, phase)).collect::<Vec<_>>()
     };
-    let single = of(false);
-    if single.is_empty() { of(true) } else { single }
+    let single = findings_of(false);
+    if single.is_empty() { findings_of(true) } else { single }
 }
 
 fn bloat(idle: &Distribution, phase: &LoadPhase) -> Option<Finding> {
@@ -98,9 +98,9 @@ fn advice(direction: Option<Direction>) -> &'static str {
 }
 
 /// Less queue harms nothing that a person does.
-const QUEUE: Nanos = Nanos(5_000_000);
+const QUEUE: Nanos = Nanos::from_millis(5);
 /// From here on calls and games suffer (ITU-T G.114 gives a whole path 150 ms one way).
-const FELT: Nanos = Nanos(30_000_000);
+const FELT: Nanos = Nanos::from_millis(30);
 /// More than the idle path itself varies, in distances of its p90 from its median …
 const SPREADS: u64 = 3;
 /// A rise must also exceed a tenth of its median: a change of routes does as much.

@@ -43,14 +43,14 @@ impl Disturbance {
             egress_paths.iter().fold(0, |sum: u64, egress| sum.saturating_add(egress.counted.received));
         let median = egress_paths.iter().filter_map(|egress| egress.rtt).map(|rtt| rtt.p50).min()?;
         let each = |total: f64| if elapsed > 0.0 { total / elapsed } else { 0.0 };
-        let under_way = each(noise.hiccup_total.as_secs_f64() + noise.hiccups as f64 * median.as_secs_f64());
+        let in_flight = each(noise.hiccup_total.as_secs_f64() + noise.hiccups as f64 * median.as_secs_f64());
         let mean = noise.hiccup_total.0 / noise.hiccups.max(1);
         let outliers = || {
             egress_paths.iter().flat_map(|egress| &egress.outliers).filter(|one| one.rtt.0 / 2 >= median.0)
         };
         Some(Disturbance {
             noise,
-            hit: share(noise.hiccups, round_trips).min(under_way).min(1.0),
+            hit: share(noise.hiccups, round_trips).min(in_flight).min(1.0),
             held: each(noise.hiccup_total.as_secs_f64()).min(1.0),
             switches_per_second: each(noise.involuntary_switches as f64),
             spun: run.latency.as_ref().is_some_and(|plan| plan.wait == WaitMode::Spin),

@@ -41,8 +41,8 @@ fn round_trips(run: &Run, egress: &EgressResult) -> Option<Finding> {
         (Some(up), Some(down)) => format!("; with those of outages {up} up, {down} down"),
         _ => String::new(),
     };
-    let place = match silence::said(run) {
-        Some(said) => format!("{place}; {said}"),
+    let place = match silence::icmp_errors(run) {
+        Some(reported) => format!("{place}; {reported}"),
         None => place,
     };
     let title = format!(

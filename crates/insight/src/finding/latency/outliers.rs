@@ -225,14 +225,14 @@ fn advice(tail: &Tail) -> &'static str {
 const FAR: u64 = 2;
 /// … when it also exceeds it by a millisecond: below that, on a path of some microseconds, every host's interrupts and timers
 /// make one in some ten thousand round trips many times the median, which shows nothing about the path.
-const NOTICEABLE: Nanos = Nanos(1_000_000);
+const NOTICEABLE: Nanos = Nanos::from_millis(1);
 /// The carried percentile of a heavy tail, in medians …
 const HEAVY: u64 = 10;
 /// The excess over the median must be at least this: a wake-up of an idle CPU takes 50 µs.
-const HEAVY_EXCESS: Nanos = Nanos(100_000);
+const HEAVY_EXCESS: Nanos = Nanos::from_micros(100);
 /// An excess that no scheduler makes: Linux gives a waking thread its turn within some milliseconds.
-const LONG: Nanos = Nanos(10_000_000);
+const LONG: Nanos = Nanos::from_millis(10);
 /// A retransmission of TCP takes at least twice this.
-const VERY_LONG: Nanos = Nanos(100_000_000);
+const VERY_LONG: Nanos = Nanos::from_millis(100);
 /// One in a thousand is no accident.
 const MANY: f64 = 0.001;

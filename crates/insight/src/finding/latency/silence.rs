@@ -13,15 +13,15 @@ pub(in super::super) fn no_reply(run: &Run) -> Vec<Finding> {
 }
 
 /// Errors of routers, hosts and this host's kernel about the packets, as an import reads them.
-pub(super) fn said(run: &Run) -> Option<String> {
+pub(super) fn icmp_errors(run: &Run) -> Option<String> {
     let reported = run.summary.warnings.iter().find(|warning| warning.id == "icmp-errors")?;
     Some(reported.text.trim_end_matches('.').to_owned())
 }
 
 /// Ping has no server and no port.
 fn advice_of_ping(run: &Run, egress: &EgressResult) -> String {
-    let said = said(run).unwrap_or_default().to_ascii_lowercase();
-    let known = SAYINGS.iter().find(|(what, _)| what.iter().any(|what| said.contains(what)));
+    let reported = icmp_errors(run).unwrap_or_default().to_ascii_lowercase();
+    let known = SAYINGS.iter().find(|(what, _)| what.iter().any(|what| reported.contains(what)));
     match known {
         Some((_, advice)) => (*advice).to_owned(),
         None => {
@@ -47,9 +47,9 @@ fn finding(run: &Run, egress: &EgressResult) -> Finding {
     let name = name(run, egress);
     let title = match one_way(run) {
         true => format!("The far end received none of {} {name}", count(counted.sent, "message")),
-        false => match said(run) {
-            Some(said) => {
-                format!("No reply came to any of {} {name}: {said}", count(counted.asked, "message"))
+        false => match icmp_errors(run) {
+            Some(reported) => {
+                format!("No reply came to any of {} {name}: {reported}", count(counted.asked, "message"))
             }
             None => format!("No reply came to any of {} {name}", count(counted.asked, "message")),
         },
@@ -63,7 +63,7 @@ fn finding(run: &Run, egress: &EgressResult) -> Finding {
     let port = egress.ends.remote.port();
     let half = match (counted.lost_up, counted.lost_down) {
         (_, Some(down)) if down > 0 => {
-            " Messages reach the far end, its replies do not come back: look at the way down."
+            " Messages reach the far end, its replies do not come back: look at the return path."
         }
         _ => "",
     };

@@ -170,7 +170,7 @@ fn late_receive_window(one_way: &MeasuredDirection<'_>) -> f64 {
     counters.next().map_or(0.0, |tcp| tcp.receive_window_limited.0 as f64 / tcp.busy.0 as f64)
 }
 
-/// The kernel's own least round trip, which the intervals have; the smoothed one may never have seen an empty queue.
+/// The kernel's own least round trip, which the intervals have; the smoothed one may never have met an empty queue.
 fn shortest(one_way: &MeasuredDirection<'_>) -> Option<Nanos> {
     let rows = one_way.run.intervals.iter().flat_map(|interval| &interval.streams);
     let own = rows.filter(|row| row.direction == one_way.direction && row.role == Role::Sender);

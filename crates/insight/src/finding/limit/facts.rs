@@ -492,7 +492,7 @@ pub(super) fn wifi(limit: Limit, signs: &Signs<'_>) -> Limit {
     Limit { kind: LimitKind::Wifi, cause, ..limit }
 }
 
-/// What a queue or a drop of a host on the path says of a limit that the load met: a sentence, and its command.
+/// What a queue or a drop of a host on the path states of a limit that the load met: a sentence, and its command.
 pub(super) fn on_the_path(facts: &[HostFact], host: &str, signs: &Signs<'_>) -> Option<(String, String)> {
     FACTS.iter().find_map(|row| {
         let rate = |fact: &HostFact| {

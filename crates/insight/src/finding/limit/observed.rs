@@ -1,4 +1,4 @@
-//! Hosts between the ends that were observed: what each says of the limit that the load met.
+//! Hosts between the ends that were observed: what each reports of the limit that the load met.
 
 use super::facts;
 use super::signs::Signs;

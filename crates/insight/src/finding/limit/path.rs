@@ -48,7 +48,7 @@ pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
 
 /// The queue is as long in every hot step: a link whose own rate changes has one that is longer and shorter.
 fn is_full_queue(signs: &Signs<'_>, hot: &Hot) -> bool {
-    let steps = signs.load().into_iter().flat_map(|load| load.of(Purpose::Hot));
+    let steps = signs.load().into_iter().flat_map(|load| load.for_purpose(Purpose::Hot));
     let growths: Vec<f64> =
         steps.filter(|step| step.stalled < STALLED).map(|step| step.growth.0 as f64).collect();
     growths.iter().all(|growth| (growth - hot.queue).abs() < 0.1 * hot.queue)
@@ -61,7 +61,7 @@ fn least_of_less(signs: &Signs<'_>, hot: &Hot) -> Option<f64> {
         let less = (step.sent.0 as f64) < 0.85 * FLOOD * hot.rate && step.loss > 0.05;
         less && step.datagrams >= 60 && step.stalled < 0.02
     };
-    let lower = load.of(Purpose::Lower).chain(load.of(Purpose::Ladder)).filter(is_capped);
+    let lower = load.for_purpose(Purpose::Lower).chain(load.for_purpose(Purpose::Ladder)).filter(is_capped);
     lower.map(|step| step.delivered.0 as f64).reduce(f64::min)
 }
 
@@ -194,7 +194,7 @@ fn of_packets(signs: &Signs<'_>, hot: &Hot, packets: f64, confidence: Confidence
 pub(super) fn short_queue(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot.filter(Hot::is_queued)?;
     let load = signs.load()?;
-    let hot_steps = || load.of(Purpose::Hot).filter(|step| step.stalled < STALLED);
+    let hot_steps = || load.for_purpose(Purpose::Hot).filter(|step| step.stalled < STALLED);
     let is_marked = hot_steps().any(|step| step.marked >= 0.02);
     let others = hot_steps().filter_map(|step| Some((step.other_growth?.0 as f64, step.growth.0 as f64)));
     let is_fair = others.into_iter().any(|(other, own)| own > 5.0 * MILLI && other < 0.3 * own);
@@ -215,7 +215,7 @@ pub(super) fn short_queue(signs: &Signs<'_>) -> Option<Limit> {
 pub(super) fn controlled(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot.filter(Hot::is_queued)?;
     let load = signs.load()?;
-    let early = load.of(Purpose::Hot).filter(|step| step.loss > 0.05).any(|step| {
+    let early = load.for_purpose(Purpose::Hot).filter(|step| step.loss > 0.05).any(|step| {
         let (at, most) = (step.growth_at_loss, step.growth_max);
         at.is_some_and(|at| (at.0 as f64) < 0.6 * most.0 as f64) && most.0 as f64 > 20.0 * MILLI
     });
@@ -230,7 +230,7 @@ pub(super) fn controlled(signs: &Signs<'_>) -> Option<Limit> {
     (is_sure && (early || kept_short)).then(|| aqm(signs, &hot))
 }
 
-/// Whether TCP's losses may happen at any rate: so they do in a load below the limit, or too little was sent below it to tell.
+/// Whether TCP's losses may happen at any rate: so they do in a load below the limit, or too little was sent below it to know.
 fn may_be_random(signs: &Signs<'_>, hot: &Hot) -> bool {
     let steps = signs.load().into_iter().flat_map(|load| &load.steps);
     let below = steps.filter(|step| {
@@ -273,9 +273,9 @@ pub(super) fn policer(signs: &Signs<'_>) -> Option<Limit> {
     Some(policed(signs, &hot, sure(signs, &hot)))
 }
 
-/// Where small frames were not seen to pass, it may be a limit of packets as well.
+/// Where small frames were not observed to pass, it may be a limit of packets as well.
 fn sure(signs: &Signs<'_>, hot: &Hot) -> Confidence {
-    let passed = signs.load().into_iter().flat_map(|load| load.of(Purpose::Small)).any(|small| {
+    let passed = signs.load().into_iter().flat_map(|load| load.for_purpose(Purpose::Small)).any(|small| {
         let frames = SmallFrames::new(signs, hot, small);
         frames.delivered > 1.4 * frames.full
     });
@@ -335,7 +335,7 @@ fn per_flow(signs: &Signs<'_>, rate: f64) -> Option<bool> {
 
 /// UDP payload of a full frame of the load.
 fn frame_payload(signs: &Signs<'_>) -> u32 {
-    let full = signs.load().and_then(|load| load.of(Purpose::Hot).next());
+    let full = signs.load().and_then(|load| load.for_purpose(Purpose::Hot).next());
     full.map_or(0, |step| step.size).min(signs.evidence.frame)
 }
 

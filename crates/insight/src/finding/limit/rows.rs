@@ -8,17 +8,17 @@ use model::limit::{Confidence, Limit, LimitKind, LoadStep, Purpose};
 use model::units::{BitRate, Bytes};
 
 /// One row of the table.
-pub(super) struct Row {
+pub(super) struct LimitRow {
     /// The limit, where the signs of this row hold.
     pub(super) holds: fn(&Signs<'_>) -> Option<Limit>,
 }
 
-const fn row(holds: fn(&Signs<'_>) -> Option<Limit>) -> Row {
-    Row { holds }
+const fn row(holds: fn(&Signs<'_>) -> Option<Limit>) -> LimitRow {
+    LimitRow { holds }
 }
 
 /// Every row; the first that holds names the limit.
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[LimitRow] = &[
     row(application),
     row(line_rate),
     row(mtu),
@@ -54,10 +54,10 @@ pub(super) fn limit(kind: LimitKind, confidence: Confidence) -> Limit {
 }
 
 fn application(signs: &Signs<'_>) -> Option<Limit> {
-    let asked = signs.evidence.asked?;
-    let reached = signs.evidence.goodput.0 as f64 >= ASKED * asked.0 as f64
+    let requested = signs.evidence.asked?;
+    let reached = signs.evidence.goodput.0 as f64 >= ASKED * requested.0 as f64
         && (signs.tcp().is_some() || signs.lost() < FEW_LOST);
-    reached.then(|| Limit { rate: Some(asked), ..limit(LimitKind::Application, Confidence::High) })
+    reached.then(|| Limit { rate: Some(requested), ..limit(LimitKind::Application, Confidence::High) })
 }
 
 fn line_rate(signs: &Signs<'_>) -> Option<Limit> {
@@ -113,7 +113,7 @@ fn receiver_cpu(signs: &Signs<'_>) -> Option<Limit> {
     cpu(signs, LimitKind::ReceiverCpu, signs.evidence.host.receiver_full.as_ref())
 }
 
-/// A CPU is full, and the path was not seen to take no more.
+/// A CPU is full, and the path was not observed at its limit.
 fn cpu(signs: &Signs<'_>, kind: LimitKind, full: Option<&String>) -> Option<Limit> {
     let by_path = signs.hot.is_some_and(|hot| signs.rate >= BINDING * hot.rate);
     let confidence = if signs.passes() { Confidence::High } else { Confidence::Medium };
@@ -163,7 +163,7 @@ fn sender_buffer(signs: &Signs<'_>) -> Option<Limit> {
     // BBR keeps a window of twice what it wants in flight.
     let unused = if tcp.is_loss_based { UNUSED } else { UNUSED_OF_MODEL };
     let held = (may > 0.0 && in_flight < unused * may) || tcp.send_buffer >= MOSTLY;
-    // Without a load that passed, little in flight says nothing, unless the kernel says so itself.
+    // Without a load that passed, little in flight shows nothing, unless the kernel reports it itself.
     let is_shown = |confidence: &Confidence| *confidence == Confidence::High || tcp.send_buffer >= MOSTLY;
     let confidence = window_confidence(signs).filter(is_shown)?;
     let is_idle = signs.evidence.host.sender_full.is_none() && tcp.receive_window < 0.2;
@@ -192,12 +192,12 @@ fn window_confidence(signs: &Signs<'_>) -> Option<Confidence> {
     }
 }
 
-/// The round trip grows, the data's own way does not: the acknowledgements wait.
+/// The round trip grows, the data's own direction does not: the acknowledgements wait.
 fn ack_path(signs: &Signs<'_>) -> Option<Limit> {
     let growth = signs.rtt_growth().filter(|growth| *growth > 5.0 * MILLI)?;
     let flat = signs
         .load()?
-        .of(Purpose::Ladder)
+        .for_purpose(Purpose::Ladder)
         .filter(|step| step.loss < 0.03 && step.delivered.0 as f64 >= 1.15 * signs.rate);
     let largest = flat.map(|step| step.growth.0 as f64).reduce(f64::max)?;
     // The data's own queue is as long when it is full: TCP filled that one.
@@ -220,7 +220,7 @@ fn loss(signs: &Signs<'_>) -> Option<Limit> {
     let load = signs.load()?;
     // Steps that the path took: of one that was capped the losses are the cap's.
     let below = |step: &&LoadStep| signs.hot.is_none_or(|hot| (step.sent.0 as f64) < 0.9 * hot.rate);
-    let ladder: Vec<&LoadStep> = load.of(Purpose::Ladder).filter(below).collect();
+    let ladder: Vec<&LoadStep> = load.for_purpose(Purpose::Ladder).filter(below).collect();
     let sent: f64 = ladder.iter().map(|step| step.datagrams as f64).sum();
     let lost: f64 = ladder.iter().map(|step| step.loss * step.datagrams as f64).sum();
     let expected = sent * share;
@@ -242,7 +242,7 @@ fn loss_of_datagrams(signs: &Signs<'_>) -> Option<Limit> {
         return None;
     }
     let is_below = |step: &&LoadStep| (step.sent.0 as f64) < BELOW * signs.rate && step.stalled < STALLED;
-    let below: Vec<&LoadStep> = signs.load()?.of(Purpose::Ladder).filter(is_below).collect();
+    let below: Vec<&LoadStep> = signs.load()?.for_purpose(Purpose::Ladder).filter(is_below).collect();
     let sent: f64 = below.iter().map(|step| step.datagrams as f64).sum();
     let lost: f64 = below.iter().map(|step| step.loss * step.datagrams as f64).sum();
     let expected = sent * share;

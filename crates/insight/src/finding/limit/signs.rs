@@ -34,7 +34,7 @@ pub(super) struct Hot {
     pub(super) loss: f64,
     /// Time of one full frame.
     pub(super) packet: f64,
-    /// Growth that is seen on this path.
+    /// Growth that is observed on this path.
     pub(super) visible: f64,
     /// The wait that the idle path still has: the median above the least.
     pub(super) standing: f64,
@@ -122,13 +122,13 @@ impl<'a> Signs<'a> {
 
     /// The path took no more, and no step of that shows how much: this host was too busy to send steadily.
     pub(super) fn is_delayed(&self) -> bool {
-        let hot = self.load().is_some_and(|load| load.of(Purpose::Hot).next().is_some());
+        let hot = self.load().is_some_and(|load| load.for_purpose(Purpose::Hot).next().is_some());
         hot && self.hot.is_none() && !self.is_free
     }
 
     /// A step of one purpose.
     pub(super) fn step(&self, purpose: Purpose) -> Option<&'a LoadStep> {
-        self.load()?.of(purpose).find(|step| step.datagrams > 1 && step.stalled < STALLED)
+        self.load()?.for_purpose(purpose).find(|step| step.datagrams > 1 && step.stalled < STALLED)
     }
 
     /// High where all that section 5 of the method asks is there.
@@ -163,8 +163,10 @@ impl<'a> Signs<'a> {
 
 impl Hot {
     fn new(load: &LoadProbing, frame: u32) -> Option<Hot> {
-        let all: Vec<&LoadStep> =
-            load.of(Purpose::Hot).filter(|step| step.datagrams > 1 && step.delivered.0 > 0).collect();
+        let all: Vec<&LoadStep> = load
+            .for_purpose(Purpose::Hot)
+            .filter(|step| step.datagrams > 1 && step.delivered.0 > 0)
+            .collect();
         // While a sender was delayed, the path was not full.
         let steady: Vec<&LoadStep> = all.iter().copied().filter(|step| step.stalled < STALLED).collect();
         let is_steady = !steady.is_empty();
@@ -179,7 +181,7 @@ impl Hot {
         let rate = median(|step| step.delivered.0 as f64);
         let rates: Vec<f64> = steps.iter().map(|step| step.delivered.0 as f64).collect();
         let packet = f64::from(frame) * 8e9 / rate.max(1.0);
-        let idle = load.of(Purpose::Idle).find(|step| step.datagrams > 5);
+        let idle = load.for_purpose(Purpose::Idle).find(|step| step.datagrams > 5);
         let spread = idle.map_or(0.0, |idle| idle.spread.0 as f64);
         let visible = (MILLI).max((3.0 * spread).min(5.0 * MILLI)).max(1.3 * packet);
         Some(Hot {
@@ -214,7 +216,7 @@ impl Hot {
 
 /// Every hot step arrived nearly whole and waited for nothing: what seemed to cap the ladder was lost by chance.
 fn is_free(load: &LoadProbing) -> bool {
-    load.of(Purpose::Hot).filter(|step| step.datagrams > 1).all(|step| {
+    load.for_purpose(Purpose::Hot).filter(|step| step.datagrams > 1).all(|step| {
         let arrived = step.loss < FREE_LOSS && step.delivered.0 as f64 >= 0.9 * step.sent.0 as f64;
         arrived && step.stalled < STALLED && (step.growth.0 as f64) < MILLI
     })
@@ -236,7 +238,7 @@ fn still_full<'a>(all: &[&'a LoadStep]) -> Vec<&'a LoadStep> {
 /// The highest rate of the ladder that passed without a cap; one at which the path was capped did not.
 fn passed(load: &LoadProbing, capped: Option<f64>) -> f64 {
     let passes = |step: &&LoadStep| step.loss < 0.03 && step.delivered.0 as f64 >= 0.9 * step.sent.0 as f64;
-    let passed = load.of(Purpose::Ladder).filter(passes).map(|step| step.delivered.0 as f64);
+    let passed = load.for_purpose(Purpose::Ladder).filter(passes).map(|step| step.delivered.0 as f64);
     passed.filter(|rate| capped.is_none_or(|capped| *rate <= capped * 1.1)).fold(0.0, f64::max)
 }
 
@@ -265,7 +267,7 @@ const STOOD_STILL: f64 = 0.9;
 /// Lost by chance at most, in a step of few datagrams.
 const FREE_LOSS: f64 = 0.1;
 const PASSES: f64 = 1.15;
-/// Below this UDP says nothing about what TCP met.
+/// Below this UDP shows nothing about what TCP met.
 const EXCEEDED: f64 = 1.15;
 const AGREES: f64 = 0.85;
 const STEADY: f64 = 0.05;

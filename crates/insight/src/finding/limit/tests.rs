@@ -100,8 +100,8 @@ fn steps(evidence: &mut Evidence) -> &mut Vec<LoadStep> {
 
 #[test]
 fn what_was_asked_for_and_a_full_link_come_first() {
-    let asked = Evidence { asked: Some(BitRate(39 * MBIT)), ..capped(Nanos::from_millis(50)) };
-    assert_eq!(limit_of(&asked).kind, LimitKind::Application);
+    let limited = Evidence { asked: Some(BitRate(39 * MBIT)), ..capped(Nanos::from_millis(50)) };
+    assert_eq!(limit_of(&limited).kind, LimitKind::Application);
     let mut full = capped(Nanos::from_millis(50));
     full.host.line_share = Some(0.98);
     assert_eq!(limit_of(&full).kind, LimitKind::LineRate);
@@ -142,7 +142,7 @@ fn a_host_that_stood_still_names_nothing() {
 }
 
 #[test]
-fn other_traffic_is_seen_on_the_idle_path() {
+fn other_traffic_is_observed_on_the_idle_path() {
     let mut evidence = capped(Nanos::from_millis(50));
     evidence.rate = BitRate(20 * MBIT);
     steps(&mut evidence).last_mut().expect("idle").growth = Nanos::from_millis(12);
@@ -171,7 +171,7 @@ fn marks_and_short_queues_of_other_flows_make_an_aqm() {
 }
 
 #[test]
-fn udp_that_is_held_far_below_tcp_says_nothing_of_tcp() {
+fn udp_that_is_held_far_below_tcp_states_nothing_about_tcp() {
     let mut evidence = capped(Nanos::from_micros(1));
     evidence.rate = BitRate(80 * MBIT);
     let found = limit_of(&evidence);
@@ -283,7 +283,7 @@ fn a_short_queue_of_tcp_is_an_aqm_only_where_nothing_is_lost_at_random() {
     assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper);
     purpose(&mut evidence, Purpose::Small).datagrams = 100;
     purpose(&mut evidence, Purpose::Idle).datagrams = 20;
-    assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper, "too few to tell");
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper, "too few to know");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::finding::text::{grouped, percent};
 use model::limit::{Confidence, Limit, LimitKind, LimitPlace};
 
-/// The limit in a few words, for the answer: `a shaper of 50.0 Mbit/s, queue 100 ms`. Nothing is said of what is not known.
+/// The limit in a few words, for the answer: `a shaper of 50.0 Mbit/s, queue 100 ms`. Nothing is stated about what is not known.
 #[must_use]
 pub fn brief(limit: &Limit) -> Option<String> {
     let rate = || limit.rate.map(|rate| format!(" of {rate}")).unwrap_or_default();
@@ -48,7 +48,7 @@ pub fn brief(limit: &Limit) -> Option<String> {
     })
 }
 
-/// The limit in a few words with its place: `a shaper of 50.0 Mbit/s, queue 100 ms, between hop 1 and hop 2`. Nothing is said of what
+/// The limit in a few words with its place: `a shaper of 50.0 Mbit/s, queue 100 ms, between hop 1 and hop 2`. Nothing is stated about what
 /// is hardly sure.
 #[must_use]
 pub fn where_and_what(limit: &Limit) -> Option<String> {

@@ -201,7 +201,7 @@ fn cure(side: Side<'_>, hole: BlackHole) -> String {
         let own = side.one_way.interface_mtu.unwrap_or(hole.last);
         return format!(
             "Give the interface of {} the MTU of its network: `ip link set dev {device} mtu {own}` there. Or set {mtu} at the \
-             router before it, which then tells senders; until then keep to UDP payloads of {} (`-l {0}`).",
+             router before it, which then informs senders; until then keep to UDP payloads of {} (`-l {0}`).",
             side.receiver(),
             mtu.saturating_sub(side.one_way.headers())
         );

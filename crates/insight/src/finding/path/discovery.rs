@@ -102,6 +102,6 @@ fn remembered(side: Side<'_>, cached: u32, crosses: u32) -> Finding {
         .with("cached_mtu_bytes", cached)
         .with("path_mtu_bytes", crosses)
         .advise(format!(
-            "TCP and most UDP programs of {sender} use it for up to 10 minutes after the ICMP message that set it: `{flush}` there ends it (and `ip tcp_metrics flush`). If it comes back, a route has an `mtu` of its own (`ip route get`), or something keeps telling it."
+            "TCP and most UDP programs of {sender} use it for up to 10 minutes after the ICMP message that set it: `{flush}` there ends it (and `ip tcp_metrics flush`). If it comes back, a route has an `mtu` of its own (`ip route get`), or something keeps reporting it."
         ))
 }

@@ -30,7 +30,7 @@ pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
     each_egress(run, |side| {
         let mtu = side.one_way.path_mtu.filter(|_| side.one_way.changed)?;
         let title = format!(
-            "The path {} changed while it was looked at: what crossed no longer did, or the other way round; {mtu} bytes is the last answer",
+            "The path {} changed while it was looked at: what crossed no longer did, or the reverse; {mtu} bytes is the last answer",
             side.direction
         );
         let finding = Finding::new("path-changed", Severity::Warning, side.direction, title);

@@ -35,7 +35,7 @@ fn silent_above(limit: &ServiceLimit, payload: u32, silent: u32) -> Finding {
     } else if silent < cut {
         (
             format!(", though they are whole up to {}", cut.saturating_sub(1)),
-            "The datagrams still go in one piece: the path carries no larger packets (`pathmeter mtu` shows it), or it is the service's own limit.",
+            "The datagrams still go unfragmented: the path carries no larger packets (`pathmeter mtu` shows it), or it is the service's own limit.",
         )
     } else {
         (

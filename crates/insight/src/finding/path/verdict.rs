@@ -35,8 +35,8 @@ pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
 /// A finding in a sentence, with its twin of the other direction when that has the same figures.
 fn sentence(run: &Run, finding: &Finding) -> String {
     let figures = |finding: &Finding| {
-        let of_a_way = |name: &str| OF_A_WAY.contains(&name) || name.ends_with("_count");
-        let own = finding.evidence.iter().filter(|(name, _)| !of_a_way(name));
+        let of_a_direction = |name: &str| OF_A_DIRECTION.contains(&name) || name.ends_with("_count");
+        let own = finding.evidence.iter().filter(|(name, _)| !of_a_direction(name));
         own.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
     };
     let other = finding.direction.map(Direction::reversed);
@@ -55,7 +55,7 @@ fn sentence(run: &Run, finding: &Finding) -> String {
 /// Names the direction that a hop limits, where the other has another limit.
 fn of_direction(limit: &str, finding: &Finding, alone: bool) -> String {
     match finding.direction.filter(|_| alone) {
-        Some(direction) => limit.replacen(" limits it", &format!(" limits the way {direction}"), 1),
+        Some(direction) => limit.replacen(" limits it", &format!(" limits the direction {direction}"), 1),
         None => limit.to_owned(),
     }
 }
@@ -96,7 +96,7 @@ fn crosses(path: &PathResult) -> Option<String> {
 fn one_way(size: &Size, direction: Direction) -> String {
     let other = direction.reversed();
     format!(
-        "Packets of {} cross {direction} (UDP payloads of {}); the way {other} is not known.",
+        "Packets of {} cross {direction} (UDP payloads of {}); the direction {other} is not known.",
         size.packet, size.payload
     )
 }
@@ -176,7 +176,7 @@ fn nothing(run: &Run) -> String {
 const REDUCED: &str = "mtu-reduced";
 const FRAGMENTS: &str = "fragments-dropped";
 /// Each direction has its own hops, and the sizes that tests of fragments happen to have.
-const OF_A_WAY: [&str; 5] = [
+const OF_A_DIRECTION: [&str; 5] = [
     "hop_address",
     "distance_hops",
     "fragmented_payload_bytes",

@@ -76,7 +76,7 @@ fn alone(one: &Placed<'_>, checker: &mut Checker<'_>) {
     let (first, last) = range(*address, *prefix);
     let hosts = bits(*address) - prefix;
     if address.is_multicast() || address.is_unspecified() {
-        one.wrong(checker, format!("{address} is no address of one host"));
+        one.wrong(checker, format!("{address} is not an address of one host"));
     } else if hosts > 1 && number(*address) == first {
         one.wrong(checker, format!("{address}/{prefix} is the network itself: a host's address has more than zeros behind its first {prefix} bits"));
     } else if hosts > 1 && address.is_ipv4() && number(*address) == last {

@@ -263,7 +263,7 @@ fn wireguard(topology: &Topology, node: &Node, device: &Device, peer: &End, chec
                 ),
             );
         }
-        _ => checker.wrong(&path, format!("`{}:{}` is no WireGuard device", peer.node, peer.device)),
+        _ => checker.wrong(&path, format!("`{}:{}` is not a WireGuard device", peer.node, peer.device)),
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) fn check(topology: &Topology, checker: &mut Checker<'_>) {
             queue(side, &mut wrong);
             delay(&side.shape, &mut wrong);
             if side.mac.is_some_and(|mac| mac[0] & 1 != 0 || mac == [0; 6]) {
-                wrong("mac", "that is no address of one interface: the lowest bit of its first byte must be 0, such as 02:00:00:00:00:01".to_owned());
+                wrong("mac", "that is not an address of one interface: the lowest bit of its first byte must be 0, such as 02:00:00:00:00:01".to_owned());
             }
         }
         mac(link, number, checker);

@@ -98,8 +98,8 @@ pub(super) fn share(value: &Value<'_>) -> Option<f64> {
     let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     match number {
         Some(percent) if (0.0..=100.0).contains(&percent) => Some(percent / 100.0),
-        Some(percent) => value.wrong(format!("{percent} % is no share: it must be from 0% to 100%")),
-        None => value.wrong(format!("`{text}` is no share: write it in percent, such as \"0.5%\"")),
+        Some(percent) => value.wrong(format!("{percent} % is not a share: it must be from 0% to 100%")),
+        None => value.wrong(format!("`{text}` is not a share: write it in percent, such as \"0.5%\"")),
     }
 }
 
@@ -114,6 +114,6 @@ fn queue(value: &Value<'_>) -> Option<Queue> {
     let time = text.parse::<Nanos>().ok().map(Queue::Time);
     let found = time.or_else(|| text.parse::<Bytes>().ok().map(Queue::Bytes)).filter(|_| !bare);
     found.or_else(|| {
-        value.wrong(format!("`{text}` is no room: write a time, bytes or packets, such as \"50ms\", \"64KiB\" or \"100 packets\""))
+        value.wrong(format!("`{text}` is not a queue limit: write a time, bytes or packets, such as \"50ms\", \"64KiB\" or \"100 packets\""))
     })
 }

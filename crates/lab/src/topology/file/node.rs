@@ -83,7 +83,7 @@ fn gather(table: Table<'_>, before: &str, found: &mut Vec<(String, String)>) {
             }
         } else if !name.starts_with("net.") || name.contains('/') || name.contains("..") {
             value.wrong::<()>(format!(
-                "`{name}` is no setting of a network: write such as net.ipv4.tcp_mtu_probing = 1"
+                "`{name}` is not a setting of a network: write such as net.ipv4.tcp_mtu_probing = 1"
             ));
         } else if let Some(value) = value.setting() {
             found.push((name, value));
@@ -116,9 +116,9 @@ fn network(text: &str) -> Result<(IpAddr, u8), String> {
     let (address, length) = text.split_once('/').ok_or_else(|| {
         format!("`{text}` has no length of its network: write such as 192.0.2.2/24 or 2001:db8::2/64")
     })?;
-    let address = address
-        .parse::<IpAddr>()
-        .map_err(|_| format!("`{address}` is no address: write such as 192.0.2.2/24 or 2001:db8::2/64"))?;
+    let address = address.parse::<IpAddr>().map_err(|_| {
+        format!("`{address}` is not an address: write such as 192.0.2.2/24 or 2001:db8::2/64")
+    })?;
     let most = if address.is_ipv4() { 32 } else { 128 };
     let length = length.parse::<u8>().ok().filter(|length| (1..=most).contains(length));
     let length =
@@ -150,7 +150,7 @@ fn route(value: &Value<'_>) -> Option<Route> {
                 true
             }
             "mtu" => argument.parse().map(|mtu| route.mtu = Some(mtu)).is_ok(),
-            _ => return value.wrong(format!("`{word}` is no word of a route: {ROUTE}")),
+            _ => return value.wrong(format!("`{word}` is not a word of a route: {ROUTE}")),
         };
         if !known {
             return value.wrong(format!("`{word} {argument}` cannot be read: {ROUTE}"));

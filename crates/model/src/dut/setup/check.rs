@@ -131,8 +131,9 @@ impl Setup {
             return Err(SetupError::Time { what: "pause", span: times.pause });
         }
         let used = |tests: &[Test]| tests.is_empty() || tests.iter().any(|test| self.tests.contains(test));
-        if let Some((what, span, _)) =
-            spans.iter().find(|(_, span, tests)| used(tests) && !(Nanos(1)..=LONGEST).contains(span))
+        if let Some((what, span, _)) = spans
+            .iter()
+            .find(|(_, span, tests)| used(tests) && !(Nanos::from_nanos(1)..=LONGEST).contains(span))
         {
             return Err(SetupError::Time { what, span: *span });
         }

@@ -35,7 +35,7 @@ pub(super) fn read(setup: &Setup, row: &mut StreamReport, observation: &Observat
 /// The rate that the device forwarded of a flood in the direction in which it forwarded less; zero where that is not known.
 pub(super) fn forwarded(directions: &[DirectionObservation]) -> Load {
     let rate = |direction: &DirectionObservation| {
-        direction.result.distinct() as f64 / direction.time.max(Nanos(1)).as_secs_f64()
+        direction.result.distinct() as f64 / direction.time.max(Nanos::from_nanos(1)).as_secs_f64()
     };
     Load(directions.iter().map(rate).reduce(f64::min).unwrap_or(0.0))
 }

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn stretches_grow_and_are_few() {
-        assert_eq!((stretch_of(Nanos(0)), stretch_of(Nanos(999_999))), (0, 0));
+        assert_eq!((stretch_of(Nanos::ZERO), stretch_of(Nanos::from_nanos(999_999))), (0, 0));
         assert!(stretch_of(Nanos::MAX) < 200);
         let hour = stretch_of(Nanos::from_secs(3600)) - stretch_of(Nanos::from_secs(1));
         assert!(hour < 50, "{hour}");
@@ -104,8 +104,11 @@ mod tests {
                 .record(trip(index * 1_000_000, if index < 1000 { 900_000 + index } else { 10_000 + index }));
         }
         let kept = farthest.since(Nanos::from_secs(1));
-        assert_eq!((kept.len(), kept[0].rtt, kept[15].rtt), (16, Nanos(19_999), Nanos(19_984)));
-        assert_eq!(farthest.since(Nanos::ZERO)[0].rtt, Nanos(900_999));
+        assert_eq!(
+            (kept.len(), kept[0].rtt, kept[15].rtt),
+            (16, Nanos::from_nanos(19_999), Nanos::from_nanos(19_984))
+        );
+        assert_eq!(farthest.since(Nanos::ZERO)[0].rtt, Nanos::from_nanos(900_999));
         assert_eq!(Farthest::default().since(Nanos::ZERO), []);
     }
 

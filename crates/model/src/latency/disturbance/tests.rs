@@ -21,10 +21,10 @@ const USUAL: Nanos = Nanos::from_micros(10);
 fn a_hiccup_within_the_round_trip_is_the_hosts() {
     let host = watch(&[(1_005_000, 200_000), (9_000_000, 50_000)]);
     let outlier = host.attribute(&trip(1_000_000, 210_000, None), USUAL, true);
-    assert_eq!((outlier.cause, outlier.host), (Cause::Host, Nanos(200_000)));
-    assert_eq!((outlier.at, outlier.rtt), (Nanos(1_000_000), Nanos(210_000)));
+    assert_eq!((outlier.cause, outlier.host), (Cause::Host, Nanos::from_micros(200)));
+    assert_eq!((outlier.at, outlier.rtt), (Nanos::from_millis(1), Nanos::from_micros(210)));
     let elsewhere = host.attribute(&trip(2_000_000, 210_000, None), USUAL, true);
-    assert_eq!((elsewhere.cause, elsewhere.host), (Cause::Path, Nanos(0)));
+    assert_eq!((elsewhere.cause, elsewhere.host), (Cause::Path, Nanos::ZERO));
 }
 
 #[test]
@@ -33,7 +33,10 @@ fn half_of_the_excess_decides() {
     assert_eq!(watch(&[(0, 50_000)]).attribute(&excess_of_100, USUAL, true).cause, Cause::Host);
     assert_eq!(watch(&[(0, 49_999)]).attribute(&excess_of_100, USUAL, true).cause, Cause::Path);
     // Only the part within the round trip counts.
-    assert_eq!(watch(&[(100_000, 1_000_000)]).attribute(&excess_of_100, USUAL, true).host, Nanos(10_000));
+    assert_eq!(
+        watch(&[(100_000, 1_000_000)]).attribute(&excess_of_100, USUAL, true).host,
+        Nanos::from_micros(10)
+    );
     // Not far at all, and nothing held it.
     assert_eq!(watch(&[]).attribute(&trip(0, 10_000, None), USUAL, true).cause, Cause::Path);
 }
@@ -51,23 +54,23 @@ fn unwatched_trips_are_unknown_without_kernel_stamps() {
 #[test]
 fn overlapping_disturbances_count_once() {
     let host = watch(&[(100, 50), (120, 50), (110, 10), (400, 10)]);
-    assert_eq!(host.held(Nanos(0), Nanos(1000)), Nanos(80));
-    assert_eq!(host.held(Nanos(130), Nanos(405)), Nanos(45));
-    assert_eq!(host.held(Nanos(9), Nanos(3)), Nanos(0));
+    assert_eq!(host.held(Nanos::ZERO, Nanos::from_micros(1)), Nanos::from_nanos(80));
+    assert_eq!(host.held(Nanos::from_nanos(130), Nanos::from_nanos(405)), Nanos::from_nanos(45));
+    assert_eq!(host.held(Nanos::from_nanos(9), Nanos::from_nanos(3)), Nanos::ZERO);
 }
 
 #[test]
 fn sums_are_exact_and_memory_is_bounded() {
     let mut host = watch(&[(7, 1_000_000)]);
     for start in 0..100_000 {
-        host.record(Disturbance { start: Nanos(start * 1000), length: Nanos(3) });
+        host.record(Disturbance { start: Nanos(start * 1000), length: Nanos::from_nanos(3) });
     }
-    host.record(Disturbance { start: Nanos(0), length: Nanos(0) });
+    host.record(Disturbance { start: Nanos::ZERO, length: Nanos::ZERO });
     assert!(host.kept.len() <= MOST_KEPT);
     let noise = host.noise();
-    assert_eq!((noise.hiccups, noise.hiccup_worst), (100_001, Nanos(1_000_000)));
-    assert_eq!(noise.hiccup_total, Nanos(1_300_000));
-    assert!(host.held(Nanos(0), Nanos(2_000_000)) >= Nanos(1_000_000));
+    assert_eq!((noise.hiccups, noise.hiccup_worst), (100_001, Nanos::from_millis(1)));
+    assert_eq!(noise.hiccup_total, Nanos::from_micros(1_300));
+    assert!(host.held(Nanos::ZERO, Nanos::from_millis(2)) >= Nanos::from_millis(1));
 }
 
 proptest! {

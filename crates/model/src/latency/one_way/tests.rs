@@ -68,7 +68,7 @@ fn a_queue_in_the_up_direction_is_found_in_that_direction() {
         let result = world.meter(&delays).finish();
         let (up, error) = (result.up.unwrap(), result.error);
         assert_eq!((result.note, result.step, result.exchanges), (ClockNote::Trusted, None, 20_000));
-        assert!(error >= Nanos(50_000) && error < Nanos(60_000), "{error:?}");
+        assert!(error >= Nanos::from_micros(50) && error < Nanos::from_micros(60), "{error:?}");
         for (found, q) in [(up.p50, 0.5), (up.p90, 0.9), (up.p99, 0.99), (up.max, 1.0), (up.min, 0.0)] {
             let truth = quantile(delays.iter().map(|delay| delay.0), q);
             assert!(near(found, truth, error), "{q}: {found:?} for {truth}");
@@ -95,7 +95,10 @@ fn an_unequal_path_is_within_the_error_or_withheld() {
     assert!(result.error.0.abs_diff(50_000) < 100, "{:?}", result.error);
     let delays: Vec<_> = (0..1000).map(|i| (95_000 + i % 10 * 100_000, 5_000)).collect();
     let up = STEADY.meter(&delays).finish().up.unwrap();
-    assert!(near(up.max, 995_000, Nanos(50_000)) && near(up.min, 95_000, Nanos(50_000)), "{up:?}");
+    assert!(
+        near(up.max, 995_000, Nanos::from_micros(50)) && near(up.min, 95_000, Nanos::from_micros(50)),
+        "{up:?}"
+    );
 }
 
 #[test]

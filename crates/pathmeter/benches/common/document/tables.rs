@@ -102,12 +102,12 @@ pub(crate) fn best(records: &[&Record]) -> String {
 
 fn best_of(record: &Record, case: &Case) -> Option<Vec<String>> {
     let figure = record.figures.iter().find(|figure| is_shown(case, figure))?;
-    let of = |own: bool| {
+    let strongest_of = |own: bool| {
         let side =
             case.contenders.iter().filter(move |contender| is_peer(contender) != own && !is_plain(contender));
         strongest(side, &figure.key, figure.higher_is_better)
     };
-    let (ours, peer) = (of(true)?, of(false)?);
+    let (ours, peer) = (strongest_of(true)?, strongest_of(false)?);
     let turns = turn_by_turn(ours, peer, &figure.key, Measure::Ratio);
     let bounds = model::stats::compare::Group::from_values(&turns).median_bounds;
     Some(vec![

@@ -13,11 +13,11 @@ use std::io::Write;
 pub(crate) fn run(args: &LabDownArgs, _global: &Common) -> Result<Exit> {
     let directory = Directory::open().map_err(failed)?;
     let labs = directory.labs().map_err(failed)?;
-    let asked: Vec<&HeldLab> = match args.all {
+    let chosen: Vec<&HeldLab> = match args.all {
         true => labs.iter().collect(),
         false => args.names.iter().map(|name| find(&labs, name)).collect::<Result<_, _>>().map_err(failed)?,
     };
-    for lab in asked {
+    for lab in chosen {
         take_down(lab, &directory).map_err(failed)?;
         writeln!(std::io::stdout(), "{} is down", lab.name)?;
     }

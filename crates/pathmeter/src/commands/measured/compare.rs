@@ -36,7 +36,7 @@ fn kept(file: &Path) -> Result<Vec<EgressResult>> {
         let named = || format!("read {}, line {}", file.display(), number + 1);
         let run: Run = model::json::read(line.with_context(named)?.as_bytes()).map_err(|error| {
             let advice = "give --save another file, or take that line out of it";
-            Failure::usage(format!("{}: it is no result: {error}", named()), advice)
+            Failure::usage(format!("{}: it is not a result: {error}", named()), advice)
         })?;
         for egress in run.summary.egress_paths {
             match egress_paths.iter_mut().find(|other| other.label == egress.label) {

@@ -11,7 +11,7 @@ use crate::commands::output::deliver;
 use crate::commands::progress::{about, say};
 use crate::exit::Exit;
 use crate::signals;
-use asked::{asked, names, refused};
+use asked::{names, refused, request_of};
 use cli::{Common, MeshRunArgs};
 use engine::error::{Failure, Result};
 use engine::host::interrupt::Interrupt;
@@ -38,7 +38,7 @@ use std::collections::BTreeMap;
 use together::Pairs;
 
 pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
-    let (asked, expected) = asked(args)?;
+    let (asked, expected) = request_of(args)?;
     let metrics = metrics(args)?;
     let known = if args.together { Results::default() } else { name::known(args)? };
     let nats = connect(&args.nats, COORDINATOR)?;

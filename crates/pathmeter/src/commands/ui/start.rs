@@ -24,7 +24,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{Begun, Recorder};
-use web::{Asked, BegunTest, Kind, Refused, Sink, Update};
+use web::{BegunTest, Kind, Refused, Sink, TestRequest, Update};
 use wire::native::{PORT, Token};
 
 /// A far end that has a name in the configuration.
@@ -57,7 +57,7 @@ pub(super) fn named(targets: &[NamedTarget]) -> Vec<NamedFarEnd> {
 
 /// Begins a test in a thread of its own.
 pub(super) fn start(
-    asked: Asked,
+    asked: TestRequest,
     sink: Sink,
     store: &StoreArgs,
     targets: &[NamedFarEnd],
@@ -65,7 +65,7 @@ pub(super) fn start(
     begin(asked, sink, store, targets).map_err(|error| refused(&error))
 }
 
-fn begin(asked: Asked, mut sink: Sink, args: &StoreArgs, targets: &[NamedFarEnd]) -> Result<BegunTest> {
+fn begin(asked: TestRequest, mut sink: Sink, args: &StoreArgs, targets: &[NamedFarEnd]) -> Result<BegunTest> {
     let named = configured(&asked.host, targets);
     let (far, link) = far_end(&asked, named)?;
     let target = far.host.host.clone();
@@ -104,7 +104,7 @@ fn configured<'a>(wanted: &str, targets: &'a [NamedFarEnd]) -> Option<&'a NamedF
 }
 
 /// The far end and the speed of the link to it.
-fn far_end(asked: &Asked, named: Option<&NamedFarEnd>) -> Result<(FarEnd, Option<BitRate>)> {
+fn far_end(asked: &TestRequest, named: Option<&NamedFarEnd>) -> Result<(FarEnd, Option<BitRate>)> {
     let wrong =
         |why: String| Failure::usage(why, "a name or an address, such as far.example or 10.0.0.2:5210");
     let host = match named {
@@ -118,7 +118,7 @@ fn far_end(asked: &Asked, named: Option<&NamedFarEnd>) -> Result<(FarEnd, Option
 }
 
 /// The time that it takes, by the request; packet sizes and hops take as long as the path makes it.
-fn expected(asked: &Asked) -> Option<Duration> {
+fn expected(asked: &TestRequest) -> Option<Duration> {
     let given = |usual: u32| u64::from(asked.seconds.unwrap_or(usual));
     let seconds = match asked.kind {
         Kind::Measure if asked.quick => 8,
@@ -171,7 +171,7 @@ fn waiting() -> Option<PathBuf> {
 }
 
 /// Converts the form's request to the engine's.
-fn request(asked: &Asked, far: FarEnd, link: Option<BitRate>, secured: bool) -> Request {
+fn request(asked: &TestRequest, far: FarEnd, link: Option<BitRate>, secured: bool) -> Request {
     let time = asked.seconds.map(|seconds| Nanos::from_secs(seconds.into()));
     let transport = if asked.udp { Transport::Udp } else { Transport::Tcp };
     let bytes = |count: Option<u32>| count.map(|count| Bytes(count.into()));
@@ -214,7 +214,7 @@ fn request(asked: &Asked, far: FarEnd, link: Option<BitRate>, secured: bool) -> 
 }
 
 /// A chart of a short test needs more points than one each second.
-fn interval(asked: &Asked) -> Nanos {
+fn interval(asked: &TestRequest) -> Nanos {
     match (asked.interval_ms, asked.seconds) {
         (Some(interval), _) => Nanos::from_millis(interval.into()),
         (None, Some(seconds)) if seconds > 60 => Nanos::from_secs(1),

@@ -87,24 +87,24 @@ fn pairs_that_start_together_are_reported_once() {
     let (store, reported) = (scratch.file("runs.db", None), scratch.file("reported", None));
     let hook = format!("echo \"$PATHMETER_ALERT $PATHMETER_TARGET\" >> {reported}");
     let night = || {
-        let words = ["mesh", "run", "--together", "--pair", "ams:fra", "-t", "200ms", "--json"];
-        mesh.run(&[&words[..], &["--save", "--store", &store, "--alert", &hook]].concat())
+        let args = ["mesh", "run", "--together", "--pair", "ams:fra", "-t", "200ms", "--json"];
+        mesh.run(&[&args[..], &["--save", "--store", &store, "--alert", &hook]].concat())
     };
     let kept = || {
-        let words = ["history", "--target", "together ams:fra", "--store", &store, "--json"];
-        run(&words).code(0).json().as_array().unwrap().len()
+        let args = ["history", "--target", "together ams:fra", "--store", &store, "--json"];
+        run(&args).code(0).json().as_array().unwrap().len()
     };
     let _ams = mesh.agent("ams", &token);
     {
         let _fra = mesh.agent("fra", &wrong_token);
         mesh.wait_for(2);
-        night().code(4).says("ALERT together ams:fra");
+        night().code(4).prints("ALERT together ams:fra");
         assert_eq!(kept(), 2, "it was measured again before it was reported");
         assert!(!night().code(4).stderr.contains("ALERT"), "it is known");
         assert_eq!(kept(), 3, "what is known is not measured again");
     }
     let _fra = mesh.agent("fra", &token);
-    night().says("ALERT together ams:fra");
+    night().prints("ALERT together ams:fra");
     let lines = std::fs::read_to_string(&reported).unwrap();
     assert_eq!(lines, "unreachable together ams:fra\nreachable together ams:fra\n");
 }

@@ -70,14 +70,22 @@ fn a_wrong_clock_is_named_to_the_user() {
         scope.spawn(|| be_ahead(&nats, &file("ahead.jsonl"), &is_over));
         let _fra = mesh.agent("fra", &format!("{}/mesh.token", mesh.folder));
         mesh.wait_for(2);
-        let said = "ams: its clock is 2 h ahead of this host's";
+        let message = "ams: its clock is 2 h ahead of this host's";
         let shown = mesh.run(&["mesh", "show"]).code(0);
-        assert!(shown.stdout.contains(said) && !shown.stdout.contains("fra: its clock"), "{}", shown.stdout);
+        assert!(
+            shown.stdout.contains(message) && !shown.stdout.contains("fra: its clock"),
+            "{}",
+            shown.stdout
+        );
         let results = scratch.file("night.jsonl", None);
         let night = mesh.run(&["mesh", "run", "--test", "latency", "-t", "100ms", "--results", &results]);
-        let night = night.code(4).says(said);
+        let night = night.code(4).prints(message);
         // The run that it was to carry out has the reason, too, and so has the document.
-        assert!(night.stdout.contains("(clock of ams: ") && night.stdout.contains(said), "{}", night.stdout);
+        assert!(
+            night.stdout.contains("(clock of ams: ") && night.stdout.contains(message),
+            "{}",
+            night.stdout
+        );
         drop(over);
     });
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 /// Where a program that was started with `--metrics` shows them.
 fn address(running: &Running) -> SocketAddr {
     running.wait_for("metrics at http://");
-    address_of(&running.said())
+    address_of(&running.output_so_far())
 }
 
 #[test]

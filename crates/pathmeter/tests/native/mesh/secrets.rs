@@ -17,7 +17,7 @@ fn words_of_another_agent_are_harmless_in_the_log() {
     mesh.broker().put(Bucket::Leases, "name.ams", other, Expected::Absent, lifetime).unwrap();
     let agent = mesh.agent("ams", &format!("{}/mesh.token", mesh.folder));
     agent.wait_for("evil");
-    let log = agent.said();
+    let log = agent.output_so_far();
     let line = log.lines().find(|line| line.contains("evil")).unwrap();
     assert!(!log.contains('\u{1b}') && line.contains("line"), "{log:?}");
 }

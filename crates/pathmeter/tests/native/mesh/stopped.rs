@@ -66,9 +66,9 @@ fn ctrl_c_ends_the_runs_of_the_agents_and_the_same_command_measures_them_anew() 
 
 /// An agent that sleeps longer than its lease stops, and its result is void.
 #[test]
-fn an_agent_that_sleeps_loses_its_lease_and_says_so() {
+fn an_agent_that_sleeps_loses_its_lease_and_reports_it() {
     let scratch = Scratch::new("mesh-sleep");
-    let test = "an_agent_that_sleeps_loses_its_lease_and_says_so";
+    let test = "an_agent_that_sleeps_loses_its_lease_and_reports_it";
     let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
     let token = format!("{}/mesh.token", mesh.folder);
     let sleeper = mesh.agent_with("ams", &token, &["--lease", "3s"]);
@@ -144,7 +144,7 @@ fn two_coordinators_and_a_plan_that_goes_on() {
     dies.signal("KILL");
     dies.end();
     let resumed = mesh.run(&["plan", "run", &file, "-o", &out, "--json", "--resume"]).code(0);
-    resumed.says("1 runs were carried out before");
+    resumed.prints("1 runs were carried out before");
     let report: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
     let runs = report["rows"][0]["runs"].as_array().unwrap();
     assert!(
@@ -185,7 +185,7 @@ fn one_that_is_gone_is_expected(mesh: &Mesh, fra: Running, results: &str) {
     let shown = mesh.run(&["mesh", "show"]).code(0).stdout;
     assert!(shown.contains("mesh forget fra"), "{shown}");
     mesh.run(&["mesh", "forget", "fra"]).code(0);
-    mesh.run(&run).code(2).says("two agents");
+    mesh.run(&run).code(2).prints("two agents");
 }
 
 /// A far end with a token: the agent's own configuration has it, or the run names the missing entry.

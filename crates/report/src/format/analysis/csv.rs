@@ -1,4 +1,4 @@
-//! The CSV of an analysis: a row for each direction and way of each run.
+//! The CSV of an analysis: a row for each direction and path of each run.
 
 use crate::document::Csv;
 use insight::analysis::{Analysis, Flow, Trips};
@@ -128,11 +128,11 @@ fn trips(one: &Trips) -> (Of, Times) {
         rtt_p99_ns: rtt.p99,
         rtt_max_ns: rtt.max,
     };
-    let of = Of {
+    let line = Of {
         row: "round-trips",
         run: one.run.clone(),
         change_percent: one.change_percent,
         lost: Some(one.lost),
     };
-    (of, times)
+    (line, times)
 }

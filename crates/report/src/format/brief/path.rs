@@ -1,6 +1,6 @@
 //! The table of packet sizes, what to set, and what could not be found out.
 
-use super::super::text::path::{bound, delivery_word, is_whole, known_ways, service, setting, unknown};
+use super::super::text::path::{bound, delivery_word, is_whole, known_directions, service, setting, unknown};
 use crate::document::{Block, FigureRow, FigureTable, Part};
 use model::path::advice::{Advice, Setting};
 use model::path::{Discovery, FragmentDelivery, PathDirection, PathResult};
@@ -28,7 +28,7 @@ pub(super) fn body(run: &Run) -> (FigureTable, Vec<Vec<Part>>) {
 
 /// The figures that are numbers or a word.
 pub(in crate::format) fn table(found: &PathResult) -> FigureTable {
-    let directions = known_ways(found);
+    let directions = known_directions(found);
     let heads = directions.iter().map(ToString::to_string).collect();
     let mut table = FigureTable { heads, rows: Vec::new() };
     rows(found, &directions).into_iter().for_each(|row| table.push(row));
@@ -50,7 +50,7 @@ pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<FigureRo
         [] => String::new(),
         [(sent, received)] => format!("{received} of {sent} arrived"),
         [first, others @ ..] if others.iter().all(|other| other == first) => {
-            format!("{} of {} arrived each way", first.1, first.0)
+            format!("{} of {} arrived in each direction", first.1, first.0)
         }
         several => {
             let each = several.iter().map(|(sent, received)| format!("{received} of {sent}"));

@@ -66,7 +66,7 @@ fn interface(host: &Host) -> Option<String> {
     Some(format!("{}{speed} MTU {}", nic.name, nic.mtu))
 }
 
-/// How long all of it took; of one test the plan says that, where it was not stopped before.
+/// How long all of it took; of one test the plan states that, where it was not stopped before.
 fn took(run: &Run) -> Option<String> {
     let took = run.finished? - run.started?;
     let seconds = match took.0 {

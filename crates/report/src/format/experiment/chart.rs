@@ -4,16 +4,17 @@ use super::tables::primary;
 use crate::document::Chart;
 use crate::expect::axis_unit;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
-use model::experiment::{Row, RowFigure};
+use model::experiment::{ExperimentRow, RowFigure};
 
 /// The chart; absent where nothing was measured, or only one row.
-pub(super) fn draw_chart(test: &str, rows: &[&Row]) -> Option<Chart> {
+pub(super) fn draw_chart(test: &str, rows: &[&ExperimentRow]) -> Option<Chart> {
     let name = rows.iter().find_map(|row| primary(row)).map(|figure| figure.name.clone())?;
-    let figure =
-        |row: &Row| -> Option<RowFigure> { row.figures.iter().find(|one| one.name == name).cloned() };
+    let figure = |row: &ExperimentRow| -> Option<RowFigure> {
+        row.figures.iter().find(|one| one.name == name).cloned()
+    };
     let medians: Vec<f64> = rows.iter().filter_map(|row| figure(row)?.runs.median).collect();
     let (unit, scale) = axis_unit(&name, medians.iter().copied().fold(0.0, f64::max));
-    let row = |row: &&Row| {
+    let row = |row: &&ExperimentRow| {
         let bar = figure(row).and_then(|figure| {
             let whisker = figure.runs.median_bounds.map(|ends| ends.map(|end| end / scale));
             Some(Bar { value: figure.runs.median? / scale, whisker, mark: None })

@@ -3,10 +3,10 @@
 use super::tables::primary;
 use crate::document::Table;
 use crate::format::matrix::{self, MatrixCell};
-use model::experiment::{Row, Setting};
+use model::experiment::{ExperimentRow, Setting};
 
 /// A matrix for each combination of values, of the rows that lie between sites.
-pub(super) fn matrix_tables(rows: &[&Row]) -> Vec<Table> {
+pub(super) fn matrix_tables(rows: &[&ExperimentRow]) -> Vec<Table> {
     let mut combinations: Vec<(&[Setting], Option<u8>)> = Vec::new();
     for row in rows {
         let Some(sites) = &row.sites else { continue };
@@ -14,8 +14,8 @@ pub(super) fn matrix_tables(rows: &[&Row]) -> Vec<Table> {
             combinations.push((&row.settings, sites.family));
         }
     }
-    let own = |settings: &[Setting], family: Option<u8>| -> Vec<&Row> {
-        let is_own = |row: &&&Row| {
+    let own = |settings: &[Setting], family: Option<u8>| -> Vec<&ExperimentRow> {
+        let is_own = |row: &&&ExperimentRow| {
             row.settings == settings && row.sites.as_ref().is_some_and(|sites| sites.family == family)
         };
         rows.iter().filter(is_own).copied().collect()
@@ -25,12 +25,12 @@ pub(super) fn matrix_tables(rows: &[&Row]) -> Vec<Table> {
     tables.collect()
 }
 
-fn table<'a>(rows: &[&'a Row], settings: &[Setting], family: Option<u8>) -> Table {
-    let text = |row: &Row| match row.unavailable {
+fn table<'a>(rows: &[&'a ExperimentRow], settings: &[Setting], family: Option<u8>) -> Table {
+    let text = |row: &ExperimentRow| match row.unavailable {
         true => "cannot run".to_owned(),
         false => primary(row).map_or_else(|| "failed".into(), |figure| figure.text.clone()),
     };
-    let cell = |row: &&'a Row| -> Option<MatrixCell<'a>> {
+    let cell = |row: &&'a ExperimentRow| -> Option<MatrixCell<'a>> {
         let sites = row.sites.as_ref()?;
         Some(MatrixCell { source: &sites.source, target: &sites.target, text: text(row) })
     };

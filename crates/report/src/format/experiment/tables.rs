@@ -2,7 +2,7 @@
 
 use crate::document::{Block, Column, Csv, Table};
 use crate::format::analysis::sections;
-use model::experiment::{Experiment, Row, RowFigure};
+use model::experiment::{Experiment, ExperimentRow, RowFigure};
 use model::stats::compare::Judgement;
 use model::stats::distribution::Distribution;
 use model::units::{Nanos, grouped};
@@ -10,16 +10,17 @@ use std::cmp::Ordering;
 
 /// The rows of a test, the worst last: those that others are held against come first, and at the end stands what could not be
 /// measured.
-pub(super) fn sorted<'a>(report: &'a Experiment, test: &str) -> Vec<&'a Row> {
-    let mut rows: Vec<&Row> = report.rows.iter().filter(|row| row.test == test).collect();
-    let rank = |row: &Row| match row.judgement() {
+pub(super) fn sorted<'a>(report: &'a Experiment, test: &str) -> Vec<&'a ExperimentRow> {
+    let mut rows: Vec<&ExperimentRow> = report.rows.iter().filter(|row| row.test == test).collect();
+    let rank = |row: &ExperimentRow| match row.judgement() {
         _ if row.is_empty() => 3,
         _ if row.is_broken() => 2,
         Some(Judgement::Worse) => 1,
         _ => 0,
     };
-    let far =
-        |row: &Row| primary(row).and_then(|figure| Some(figure.comparison.as_ref()?.shift?.percent.abs()));
+    let far = |row: &ExperimentRow| {
+        primary(row).and_then(|figure| Some(figure.comparison.as_ref()?.shift?.percent.abs()))
+    };
     rows.sort_by(|one, other| {
         let by_distance = match rank(one) {
             1 | 2 => far(one).unwrap_or(0.0).total_cmp(&far(other).unwrap_or(0.0)),
@@ -31,24 +32,24 @@ pub(super) fn sorted<'a>(report: &'a Experiment, test: &str) -> Vec<&'a Row> {
 }
 
 /// The figure that stands for a row.
-pub(super) fn primary(row: &Row) -> Option<&RowFigure> {
+pub(super) fn primary(row: &ExperimentRow) -> Option<&RowFigure> {
     row.figures.first()
 }
 
 /// The names of variables of these rows.
-fn variables(rows: &[&Row]) -> Vec<String> {
+fn variables(rows: &[&ExperimentRow]) -> Vec<String> {
     rows.first().map(|row| row.settings.iter().map(|one| one.name.clone()).collect()).unwrap_or_default()
 }
 
 /// The medians of each row's foremost figures, and how the first compares.
-pub(super) fn medians(rows: &[&Row]) -> Table {
+pub(super) fn medians(rows: &[&ExperimentRow]) -> Table {
     let names = shown(rows);
     let mut columns = vec![Column::left("path")];
     columns.extend(variables(rows).into_iter().map(Column::right));
     columns.push(Column::right("runs"));
     columns.extend(names.iter().map(Column::right));
     columns.extend([Column::right("shift"), Column::right("at 95 %"), Column::left("verdict")]);
-    let row = |row: &&Row| {
+    let row = |row: &&ExperimentRow| {
         let mut cells = vec![row.path.clone()];
         cells.extend(row.settings.iter().map(|one| one.value.clone()));
         cells.push(row.counted().count().to_string());
@@ -67,7 +68,7 @@ pub(super) fn medians(rows: &[&Row]) -> Table {
 }
 
 /// The rows that these are compared with.
-fn against(rows: &[&Row]) -> String {
+fn against(rows: &[&ExperimentRow]) -> String {
     let mut names: Vec<&str> = rows.iter().filter_map(|row| row.against.as_deref()).collect();
     names.sort_unstable();
     names.dedup();
@@ -75,7 +76,7 @@ fn against(rows: &[&Row]) -> String {
 }
 
 /// The foremost figures of any row.
-fn shown(rows: &[&Row]) -> Vec<String> {
+fn shown(rows: &[&ExperimentRow]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for figure in rows.iter().flat_map(|row| &row.figures) {
         if !names.contains(&figure.name) {
@@ -86,13 +87,13 @@ fn shown(rows: &[&Row]) -> Vec<String> {
     names
 }
 
-fn median(row: &Row, name: &str) -> String {
+fn median(row: &ExperimentRow, name: &str) -> String {
     let figure = row.figures.iter().find(|figure| figure.name == name);
     figure.map_or_else(|| "-".into(), |figure| figure.text.clone())
 }
 
 /// The word for a row: the worst of its figures, with the figure where it is not the foremost.
-fn word(row: &Row) -> String {
+fn word(row: &ExperimentRow) -> String {
     if row.is_empty() {
         return if row.unavailable { "cannot run here" } else { "not measured" }.into();
     }
@@ -105,8 +106,9 @@ fn word(row: &Row) -> String {
         Judgement::Same => "same",
         Judgement::CannotTell { .. } | Judgement::TooFew { .. } | Judgement::NoPercentage => "cannot tell",
     };
-    let of = |figure: &&RowFigure| figure.comparison.as_ref().is_some_and(|one| one.judgement == judgement);
-    let first = row.figures.iter().find(of).map(|figure| figure.name.as_str());
+    let is_judged =
+        |figure: &&RowFigure| figure.comparison.as_ref().is_some_and(|one| one.judgement == judgement);
+    let first = row.figures.iter().find(is_judged).map(|figure| figure.name.as_str());
     let is_primary = first == primary(row).map(|figure| figure.name.as_str());
     let is_sure = matches!(judgement, Judgement::Better | Judgement::Worse);
     let named = first.filter(|_| !is_primary && is_sure).map(|name| format!(" in {name}"));
@@ -115,10 +117,10 @@ fn word(row: &Row) -> String {
 }
 
 /// The round trips of all runs of each row together.
-pub(super) fn round_trips(rows: &[&Row]) -> Option<Table> {
+pub(super) fn round_trips(rows: &[&ExperimentRow]) -> Option<Table> {
     let right = ["count", "least", "median", "90 %", "99 %", "99.9 %", "longest"].map(Column::right);
     let columns = std::iter::once(Column::left("all round trips")).chain(right);
-    let row = |row: &&Row| {
+    let row = |row: &&ExperimentRow| {
         let all = row.round_trips?;
         let known = |percent, of: fn(&Distribution) -> Nanos| all.known(percent, of);
         let far = [known(99.0, |all| all.p99), known(99.9, |all| all.p999)];
@@ -131,7 +133,7 @@ pub(super) fn round_trips(rows: &[&Row]) -> Option<Table> {
 }
 
 /// Every figure of every row, with its comparison in full.
-pub(super) fn figures(rows: &[&Row]) -> Vec<Block> {
+pub(super) fn figures(rows: &[&ExperimentRow]) -> Vec<Block> {
     let columns = [
         Column::left("row"),
         Column::left("figure"),
@@ -142,8 +144,8 @@ pub(super) fn figures(rows: &[&Row]) -> Vec<Block> {
         Column::right("at 95 %"),
         Column::left("verdict"),
     ];
-    let cells = |row: &&Row| -> Vec<Vec<String>> {
-        let of = |figure: &RowFigure| {
+    let cells = |row: &&ExperimentRow| -> Vec<Vec<String>> {
+        let row_cells = |figure: &RowFigure| {
             let comparison = figure.comparison.as_ref();
             vec![
                 row.name(),
@@ -156,7 +158,7 @@ pub(super) fn figures(rows: &[&Row]) -> Vec<Block> {
                 comparison.map(|one| one.judgement.to_string()).unwrap_or_default(),
             ]
         };
-        row.figures.iter().map(of).collect()
+        row.figures.iter().map(row_cells).collect()
     };
     vec![Block::Table(Table::new(columns.into(), rows.iter().flat_map(cells).collect()))]
 }
@@ -176,13 +178,14 @@ pub(super) fn csv(report: &Experiment) -> Csv {
             let at = run.started.map(|at| at.to_string()).unwrap_or_default();
             let (round, why) = (run.round.to_string(), run.error.clone().unwrap_or_default());
             let status = run.status.map(|status| status.word()).unwrap_or_default();
-            let of = |figure: &str, value: String| {
+            let figure_line = |figure: &str, value: String| {
                 line(round.clone(), &run.id, at.clone(), status, figure, value, &why)
             };
             if run.figures.is_empty() {
-                lines.push(of("", String::new()));
+                lines.push(figure_line("", String::new()));
             }
-            lines.extend(run.figures.iter().map(|figure| of(&figure.name, figure.value.to_string())));
+            lines
+                .extend(run.figures.iter().map(|figure| figure_line(&figure.name, figure.value.to_string())));
         }
         if let Some(why) = row.reason.as_ref().filter(|_| row.runs.is_empty()) {
             lines.push(line(String::new(), "", String::new(), "", "", String::new(), why));

@@ -1,4 +1,4 @@
-//! The hops as bars: the round trip to each, and below it the loss of the path there, on the way back too where it was traced.
+//! The hops as bars: the round trip to each, and below it the loss of the path there, on the return path too where it was traced.
 
 use super::{BACK, subject, title};
 use crate::document::{Block, Chart};
@@ -74,7 +74,7 @@ fn loss(hop: &Hop) -> BarRow {
     };
     let missing = match hop.missing {
         Missing::OwnAnswers => "limits its own answers",
-        Missing::Unclear => "too few probes to tell",
+        Missing::Unclear => "too few probes to know",
         _ => "no answer",
     };
     let bar = share.map(|share| Bar { value: share * 100.0, ..Bar::default() });

@@ -65,7 +65,7 @@ fn why_open(report: &LabReport) -> String {
     if reasons.is_empty() { "there is no percentage of nothing".into() } else { reasons.join("; ") }
 }
 
-/// One topology: its table, what became of the packets, and the reasons. `is_alone`: no table beside it has its sweeps.
+/// One topology: its table, the delivery of the packets, and the reasons. `is_alone`: no table beside it has its sweeps.
 fn topology(variant: &Variant, limit: &str, is_alone: bool) -> Vec<Part> {
     // Both families side by side, or one below the other on a narrow screen.
     let table = |families: &[Network]| Block::Figures(table(variant, limit, families));
@@ -82,27 +82,27 @@ fn topology(variant: &Variant, limit: &str, is_alone: bool) -> Vec<Part> {
 }
 
 /// A column: the family, and the direction of the data where any test has one.
-type Place = (Network, Option<Direction>);
+type LabColumn = (Network, Option<Direction>);
 
 fn table(variant: &Variant, limit: &str, families: &[Network]) -> FigureTable {
-    let has = |place: &Place| variant.series.iter().any(|one| (one.family, one.direction) == *place);
+    let has = |place: &LabColumn| variant.series.iter().any(|one| (one.family, one.direction) == *place);
     let family = |family| {
         let directions = Direction::BOTH.map(|one_way| (family, Some(one_way))).into_iter();
-        let directions: Vec<Place> = directions.filter(has).collect();
+        let directions: Vec<LabColumn> = directions.filter(has).collect();
         if directions.is_empty() {
             Some((family, None)).filter(has).into_iter().collect()
         } else {
             directions
         }
     };
-    let places: Vec<Place> = families.iter().copied().flat_map(family).collect();
-    let head = |place: &Place| match place.1 {
+    let places: Vec<LabColumn> = families.iter().copied().flat_map(family).collect();
+    let head = |place: &LabColumn| match place.1 {
         Some(one_way) => format!("{} {one_way}", place.0),
         None => place.0.to_string(),
     };
     let mut table = FigureTable { heads: places.iter().map(head).collect(), rows: Vec::new() };
     for (tool, test) in tests(variant) {
-        let of = |family, one_way| {
+        let series_of = |family, one_way| {
             let same = |one: &&Series| (one.tool.as_str(), one.test) == (tool, test);
             variant.series.iter().filter(same).find(|one| (one.family, one.direction) == (family, one_way))
         };
@@ -110,14 +110,14 @@ fn table(variant: &Variant, limit: &str, families: &[Network]) -> FigureTable {
         let directed = |cell: fn(&Series) -> Option<String>| {
             places
                 .iter()
-                .map(move |(family, one_way)| of(*family, *one_way).and_then(cell))
+                .map(move |(family, one_way)| series_of(*family, *one_way).and_then(cell))
                 .collect::<Vec<_>>()
         };
         // A round trip has no direction: it stands in the first column of its family.
         let trips = |cell: fn(&Series) -> Option<String>| {
             let first = |index: usize| index == 0 || places[index - 1].0 != places[index].0;
-            let value = |(index, place): (usize, &Place)| match first(index) {
-                true => of(place.0, None).and_then(cell),
+            let value = |(index, place): (usize, &LabColumn)| match first(index) {
+                true => series_of(place.0, None).and_then(cell),
                 false => Some(String::new()),
             };
             places.iter().enumerate().map(value).collect::<Vec<_>>()
@@ -185,12 +185,13 @@ fn dropped(variant: &Variant) -> Option<String> {
 /// Expectations that did not hold, or were not measured; of the others their number.
 fn expectations(variant: &Variant) -> Vec<Remark> {
     let judged = |one: &Expectation| super::expectation(variant, one).judgement;
-    let of = |judgement| variant.expectations.iter().filter(move |one| judged(one) == judgement);
-    let broken = of(Judgement::Broken).map(|one| {
+    let judged_as = |judgement| variant.expectations.iter().filter(move |one| judged(one) == judgement);
+    let broken = judged_as(Judgement::Broken).map(|one| {
         let text = format!("{}, expected: {}", one.found, one.expected);
         Remark::new((Paint::Problem, "broken"), &one.what, text)
     });
-    let open: Vec<&str> = of(Judgement::Open).map(|one| one.what.trim_start_matches("finding ")).collect();
+    let open: Vec<&str> =
+        judged_as(Judgement::Open).map(|one| one.what.trim_start_matches("finding ")).collect();
     let open = (!open.is_empty()).then(|| Remark::new((Paint::Dim, "open"), "not measured", open.join(", ")));
     broken.chain(open).collect()
 }

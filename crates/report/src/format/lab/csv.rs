@@ -9,7 +9,7 @@ use model::units::{BitRate, Nanos, PacketRate};
 use serde::Serialize;
 
 #[derive(Default, Serialize)]
-struct Row {
+struct CsvRow {
     topology: String,
     tool: String,
     family: String,
@@ -55,9 +55,9 @@ pub(super) fn rows(report: &LabReport) -> Csv {
     Csv::from_rows(rows)
 }
 
-fn row(variant: &Variant, series: &Series, run: &Repetition) -> Row {
+fn row(variant: &Variant, series: &Series, run: &Repetition) -> CsvRow {
     let packet = series.packet.as_ref();
-    Row {
+    CsvRow {
         topology: variant.name.clone(),
         tool: series.tool.clone(),
         family: series.family.to_string(),
@@ -85,14 +85,14 @@ fn row(variant: &Variant, series: &Series, run: &Repetition) -> Row {
         dropped_incoming: Some(run.drops.iter().map(|drops| drops.received).sum()),
         dropped_leaving: Some(run.drops.iter().map(|drops| drops.sent).sum()),
         error: run.error.clone(),
-        ..Row::default()
+        ..CsvRow::default()
     }
 }
 
 /// A row of a sweep.
-fn of_frames(variant: &Variant, sweep: &FrameSweep, row: &FrameRow) -> Row {
+fn of_frames(variant: &Variant, sweep: &FrameSweep, row: &FrameRow) -> CsvRow {
     let measured = row.skipped.is_none();
-    Row {
+    CsvRow {
         topology: variant.name.clone(),
         tool: "pathmeter".into(),
         family: sweep.family.to_string(),
@@ -107,7 +107,7 @@ fn of_frames(variant: &Variant, sweep: &FrameSweep, row: &FrameRow) -> Row {
         error: row.skipped.clone(),
         protocol: Some(row.protocol),
         line_rate_pps: row.line_rate_pps,
-        ..Row::default()
+        ..CsvRow::default()
     }
 }
 

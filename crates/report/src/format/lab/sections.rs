@@ -121,8 +121,8 @@ pub(super) fn compared(report: &LabReport) -> Vec<Table> {
     kinds(report)
         .iter()
         .filter_map(|kind| {
-            let rows: Vec<Row> =
-                report.variants.iter().map(|variant| Row::from_report(report, variant, kind)).collect();
+            let rows: Vec<KindRow> =
+                report.variants.iter().map(|variant| KindRow::from_report(report, variant, kind)).collect();
             Table::of_cells(&kind.title(), &COMPARED, &rows).map(|table| named(report, table))
         })
         .collect()
@@ -193,7 +193,7 @@ impl Kind {
 }
 
 /// One topology in a table of one kind.
-struct Row {
+struct KindRow {
     name: String,
     sides: [Side; 2],
 }
@@ -206,8 +206,8 @@ struct Side {
     change: Option<String>,
 }
 
-impl Row {
-    fn from_report(report: &LabReport, variant: &Variant, kind: &Kind) -> Row {
+impl KindRow {
+    fn from_report(report: &LabReport, variant: &Variant, kind: &Kind) -> KindRow {
         let sides = FAMILIES.map(|family| {
             let Some(series) = kind.series_of(variant, family) else { return Side::default() };
             let value = series.goodput.map(|of| mbits(of.median));
@@ -215,7 +215,7 @@ impl Row {
             let found = report.comparisons.iter().find(|one| is_of(one, variant, series));
             Side { value, limit: series.share_of_limit.map(percent), change: found.and_then(changed) }
         });
-        Row { name: variant.name.clone(), sides }
+        KindRow { name: variant.name.clone(), sides }
     }
 }
 
@@ -225,7 +225,7 @@ fn is_of(one: &Versus, variant: &Variant, series: &Series) -> bool {
             == (&series.tool, series.family, series.test, series.direction)
 }
 
-/// `−12.3 % worse`; a difference that may be chance says so.
+/// `−12.3 % worse`; a difference that may be chance reports it.
 fn changed(one: &Versus) -> Option<String> {
     let shift = one.comparison.shift?;
     let sure = match one.comparison.judgement {
@@ -236,7 +236,7 @@ fn changed(one: &Versus) -> Option<String> {
     Some(format!("{}{sure}", change(shift.percent)))
 }
 
-const COMPARED: [Cell<Row>; 7] = [
+const COMPARED: [Cell<KindRow>; 7] = [
     Cell("topology", false, |row| Some(row.name.clone())),
     Cell("IPv4", true, |row| row.sides[0].value.clone()),
     Cell(LIMIT, true, |row| row.sides[0].limit.clone()),

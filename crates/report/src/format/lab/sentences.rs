@@ -58,8 +58,9 @@ fn failures(variant: &Variant) -> Vec<String> {
         let mut reasons: Vec<&str> = series.runs.iter().filter_map(|run| run.error.as_deref()).collect();
         let failed = reasons.len();
         reasons.dedup();
-        let of = series.runs.len();
-        lines.extend(reasons.first().map(|why| format!("{} failed, {failed} of {of}: {why}", name(series))));
+        let runs = series.runs.len();
+        lines
+            .extend(reasons.first().map(|why| format!("{} failed, {failed} of {runs}: {why}", name(series))));
     }
     lines.dedup();
     lines

@@ -57,7 +57,7 @@ pub(super) fn not_run(report: &LabReport) -> Option<String> {
         (!skipped.is_empty()).then(|| format!("{} {}", panel.protocol, skipped.join(", ")))
     };
     let parts: Vec<String> = PANELS.iter().filter_map(sizes).collect();
-    (!parts.is_empty()).then(|| format!("Not run: {} bytes; -v says why.", parts.join("; ")))
+    (!parts.is_empty()).then(|| format!("Not run: {} bytes; -v shows why.", parts.join("; ")))
 }
 
 struct Panel {

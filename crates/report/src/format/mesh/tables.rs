@@ -91,7 +91,7 @@ fn title(group: &Group<'_>) -> String {
     group.figure().map_or_else(|| group.title(), |figure| format!("{}: {}", group.title(), measure(figure)))
 }
 
-/// The figure without its direction: the cell says that.
+/// The figure without its direction: the cell states that.
 fn measure(figure: &str) -> String {
     figure.split('.').filter(|part| !["up", "down"].contains(part)).collect::<Vec<_>>().join(".")
 }

@@ -13,7 +13,7 @@ use model::units::{Nanos, count, percent};
 pub(super) fn parts(report: &DutReport) -> Vec<Part> {
     let mut blocks: Vec<Block> = report.devices.iter().map(|device| conclusion(device, report)).collect();
     blocks.push(Block::Heading(sentences::title(report)));
-    blocks.push(Block::Sentences(vec![sentences::asked(report)]));
+    blocks.push(Block::Sentences(vec![sentences::setup_sentence(report)]));
     blocks.push(Block::list(report.notes.iter().cloned()));
     let mut parts: Vec<Part> = blocks.into_iter().map(Part::from).collect();
     parts.extend(report.devices.iter().flat_map(|one| device(one, report)));
@@ -29,8 +29,8 @@ fn device(device: &DeviceReport, report: &DutReport) -> Vec<Part> {
         true => Block::Heading(sentences::name(device)).into(),
         false => Part::gap(),
     };
-    let rows: Vec<Row<'_>> = device.rows.iter().map(|row| Row { device, row }).collect();
-    let rates = Table::of_cells("", &cells(), &rows).filter(|_| rows.iter().any(Row::has_figure));
+    let rows: Vec<SizeRow<'_>> = device.rows.iter().map(|row| SizeRow { device, row }).collect();
+    let rates = Table::of_cells("", &cells(), &rows).filter(|_| rows.iter().any(SizeRow::has_figure));
     let tables = [
         rates.map(|table| table.with_notes(notes(device))),
         short(bursts::back_to_back(device)),
@@ -46,18 +46,18 @@ fn device(device: &DeviceReport, report: &DutReport) -> Vec<Part> {
     [title].into_iter().chain(blocks.map(Part::from)).collect()
 }
 
-/// A table without what is said below it.
+/// A table without the notes below it.
 fn short(table: Option<Table>) -> Option<Table> {
     table.map(|table| table.with_notes(Vec::new()))
 }
 
 /// A row of results.
-struct Row<'a> {
+struct SizeRow<'a> {
     device: &'a DeviceReport,
     row: &'a StreamReport,
 }
 
-impl Row<'_> {
+impl SizeRow<'_> {
     fn has_figure(&self) -> bool {
         !self.row.rates.is_empty() || self.row.mrr.is_some() || !self.row.latency.is_empty()
     }
@@ -85,12 +85,12 @@ impl Row<'_> {
 }
 
 /// The cells of a row.
-fn cells<'a>() -> [Cell<Row<'a>>; 8] {
+fn cells<'a>() -> [Cell<SizeRow<'a>>; 8] {
     [
         Cell("Frame", true, |row| Head::from_row(row.device, row.row).frame()),
         Cell("", false, |row| Head::from_row(row.device, row.row).network()),
         Cell("No loss", true, |row| row.rate(&NO_LOSS)),
-        Cell("of line", true, Row::share),
+        Cell("of line", true, SizeRow::share),
         Cell("PDR", true, |row| row.rate(&["pdr"])),
         Cell("Most received", true, |row| {
             let mrr = row.row.mrr.as_ref()?;
@@ -139,9 +139,9 @@ fn distinct(notes: &[String]) -> Vec<String> {
     let is_number = |letter: char| letter.is_ascii_digit() || letter == '.' || letter == '\u{a0}';
     let key = |note: &str| -> Vec<String> {
         // Units belong to the numbers: 900 ms and 1.2 s are one note, too.
-        let words = note.split_whitespace().map(|word| word.trim_matches([',', ':', '(', ')']));
-        let words = words.filter(|word| !word.chars().any(is_number) && !UNITS.contains(word));
-        words.map(str::to_owned).collect()
+        let tokens = note.split_whitespace().map(|word| word.trim_matches([',', ':', '(', ')']));
+        let tokens = tokens.filter(|word| !word.chars().any(is_number) && !UNITS.contains(word));
+        tokens.map(str::to_owned).collect()
     };
     let mut groups: Vec<(&String, Vec<String>, u64)> = Vec::new();
     for note in notes {
@@ -166,7 +166,7 @@ fn left_out(device: &DeviceReport) -> Option<String> {
         (device.voided > 0).then(|| format!("{} repeated", count(device.voided, "trial"))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("{} (-v says why).", insight::finding::capital(&parts.join(", "))))
+    (!parts.is_empty()).then(|| format!("{} (-v shows why).", insight::finding::capital(&parts.join(", "))))
 }
 
 /// Units of times and rates in notes.

@@ -17,9 +17,9 @@ pub fn chart(report: &DutReport) -> LineChart {
     let mut panels: Vec<LinePanel> = rates(report).into_iter().collect();
     let tested: Vec<&DeviceReport> = report.devices.iter().filter(|device| !device.rows.is_empty()).collect();
     for device in tested.iter().take(MOST_DEVICES) {
-        let of = if report.devices.len() > 1 { format!(", {}", device.name) } else { String::new() };
-        panels.extend(losses(device, &of));
-        panels.extend(latencies(device, &of));
+        let device_name = if report.devices.len() > 1 { format!(", {}", device.name) } else { String::new() };
+        panels.extend(losses(device, &device_name));
+        panels.extend(latencies(device, &device_name));
     }
     LineChart {
         title: title(report),
@@ -104,7 +104,7 @@ fn line(
     name: &str,
     value: impl Fn(&StreamReport) -> Option<f64>,
 ) -> Vec<Line> {
-    let of = |network: Option<Network>| {
+    let series_of = |network: Option<Network>| {
         let row = |size: &String| {
             let own = |row: &&StreamReport| network.is_none_or(|network| row.stream.network == network);
             device.rows.iter().filter(own).find(|row| row.stream.frames.name == *size)
@@ -121,7 +121,7 @@ fn line(
     let both = device.rows.first().is_some_and(|row| network(device, &row.stream).is_some());
     let networks = if both { vec![Some(Network::V4), Some(Network::V6)] } else { vec![None] };
     let known = |line: &Line| line.values.iter().any(Option::is_some);
-    networks.into_iter().map(of).filter(known).collect()
+    networks.into_iter().map(series_of).filter(known).collect()
 }
 
 /// RFC 2544 section 26.3's graph.

@@ -9,7 +9,7 @@ use model::units::{change, difference};
 pub(super) fn table(comparison: &DeviceComparison) -> Option<Table> {
     let title = format!("{} compared with {}, Mpps", comparison.compared, comparison.reference);
     let networks = comparison.rows.iter().any(|row| row.stream.network != comparison.rows[0].stream.network);
-    let rows: Vec<Row> = comparison.rows.iter().map(|change| (change.clone(), networks)).collect();
+    let rows: Vec<ChangeRow> = comparison.rows.iter().map(|change| (change.clone(), networks)).collect();
     let table = Table::of_cells(&title, &CHANGES, &rows)?;
     let open = comparison.rows.iter().any(|row| row.reference_is_least || row.compared_is_least);
     let notes = open.then(|| {
@@ -19,9 +19,9 @@ pub(super) fn table(comparison: &DeviceComparison) -> Option<Table> {
 }
 
 /// A change, and whether the IP version differs among them.
-type Row = (RateChange, bool);
+type ChangeRow = (RateChange, bool);
 
-const CHANGES: [Cell<Row>; 9] = [
+const CHANGES: [Cell<ChangeRow>; 9] = [
     Cell("Frame", true, |(row, _)| Some(row.stream.frames.name.clone())),
     Cell("", false, |(row, networks)| networks.then(|| row.stream.network.to_string())),
     Cell("Figure", false, |(row, _)| Some(super::sentences::goal_name(&row.figure))),

@@ -10,7 +10,7 @@ use model::plan::Direction;
 use serde::Serialize;
 
 #[derive(Default, Serialize)]
-struct Row {
+struct CsvRow {
     device: String,
     network: String,
     frame: String,
@@ -52,9 +52,9 @@ pub(super) fn rows(report: &DutReport) -> Csv {
     Csv::from_rows(rows)
 }
 
-fn fields(device: &DeviceReport, stream: Option<&Stream>, figure: Figure) -> Row {
+fn fields(device: &DeviceReport, stream: Option<&Stream>, figure: Figure) -> CsvRow {
     let frame = figure.frame.or_else(|| stream.map(|stream| stream.frames.name.clone()));
-    Row {
+    CsvRow {
         device: device.name.clone(),
         network: stream.map(|stream| stream.network.to_string()).unwrap_or_default(),
         frame: frame.unwrap_or_default(),

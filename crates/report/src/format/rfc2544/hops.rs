@@ -4,7 +4,7 @@ use crate::document::{Cell, Table};
 use model::dut::{DeviceReport, HopDrops};
 use model::units::grouped;
 
-/// Every interface that was seen, in the order of the way.
+/// Every interface that was observed, in the order of the path.
 pub(super) fn drops(device: &DeviceReport) -> Option<Table> {
     let table = Table::of_cells("Frames at each hop, in the trial at the most load", &HOPS, &device.hops)?;
     let note = worst(device).unwrap_or_else(|| "No interface counted a drop.".into());

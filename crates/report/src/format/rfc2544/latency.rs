@@ -9,7 +9,7 @@ use model::search::Load;
 use model::stats::rfc8219::OverRuns;
 use model::units::{Nanos, grouped};
 
-/// A load of a stream, with what was seen in each direction.
+/// A load of a stream, with the observations of each direction.
 struct AtLoad {
     head: Head,
     report: LatencyReport,
@@ -113,12 +113,12 @@ pub(super) fn variation(device: &DeviceReport) -> Option<Table> {
         .iter()
         .filter_map(|row| Some((Head::from_row(device, row), row.delay_variation.as_ref()?)))
         .flat_map(|(head, report)| {
-            let of = move |direction: &DelayVariationDirection| Variation {
+            let of_direction = move |direction: &DelayVariationDirection| Variation {
                 head: head.clone(),
                 load: report.load,
                 direction: direction.clone(),
             };
-            report.directions.iter().map(of)
+            report.directions.iter().map(of_direction)
         })
         .collect();
     let table = Table::of_cells("Delay variation (RFC 8219 section 7.3)", &VARIATION, &rows)?;
@@ -162,7 +162,7 @@ fn signed(nanos: i64) -> String {
     format!("{sign}{}", Nanos(nanos.unsigned_abs()))
 }
 
-/// Said where there were fewer runs than RFC 8219 asks for.
+/// Stated where there were fewer runs than RFC 8219 asks for.
 fn few(mut runs: impl Iterator<Item = OverRuns>) -> Option<String> {
     let few = runs.find(|runs| runs.too_few)?;
     Some(format!(

@@ -59,7 +59,7 @@ fn notes(rows: &[&StreamReport]) -> Vec<String> {
         let has = |row: &&&StreamReport| row.loss.as_ref().is_some_and(|loss| loss.irregular.contains(&word));
         rows.iter().filter(has).map(|row| row.stream.frames.name.as_str()).collect()
     };
-    let said = [
+    let sentences = [
         (Irregular::NoLowerBound, "no two loads in a row went without loss"),
         (
             Irregular::GeneratorLimited,
@@ -69,7 +69,7 @@ fn notes(rows: &[&StreamReport]) -> Vec<String> {
         (Irregular::Unfinished, "not all loads were offered"),
     ];
     let notes =
-        said.into_iter().map(|(word, what)| (with(word), what)).filter(|(names, _)| !names.is_empty());
+        sentences.into_iter().map(|(word, what)| (with(word), what)).filter(|(names, _)| !names.is_empty());
     notes.map(|(names, what)| format!("{}: {what}.", names.join(", "))).collect()
 }
 

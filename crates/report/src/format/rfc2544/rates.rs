@@ -30,21 +30,21 @@ pub(super) fn throughput(device: &DeviceReport) -> Option<Table> {
 fn of_row(device: &DeviceReport, row: &StreamReport) -> Vec<Rate> {
     let Some(found) = row.rates.iter().find(|rate| rate.goal == "throughput") else { return Vec::new() };
     let count = row.stream.direction_count();
-    let one = of_rate(device, row, found);
+    let single = of_rate(device, row, found);
     if count == 1 {
-        return vec![one];
+        return vec![single];
     }
     let both = Rate {
         head: None,
         directions: Some("sum"),
-        line: one.line.map(|line| line * 2.0),
-        pps: one.pps.map(|pps| pps * 2.0),
-        least: one.least,
-        share: one.share,
-        bits: one.bits.map(|bits| bits.map(|bits| bits * 2.0)),
+        line: single.line.map(|line| line * 2.0),
+        pps: single.pps.map(|pps| pps * 2.0),
+        least: single.least,
+        share: single.share,
+        bits: single.bits.map(|bits| bits.map(|bits| bits * 2.0)),
         remark: String::new(),
     };
-    vec![Rate { directions: Some("each"), ..one }, both]
+    vec![Rate { directions: Some("each"), ..single }, both]
 }
 
 fn of_rate(device: &DeviceReport, row: &StreamReport, found: &RateReport) -> Rate {
@@ -189,6 +189,6 @@ pub(super) fn giga(bits: f64) -> String {
     significant(bits / 1e9)
 }
 
-const LAYERS: &str = "Rates are of each direction where nothing else is said. L2: frames with their FCS; L1: with preamble and gap too.";
+const LAYERS: &str = "Rates are of each direction unless stated otherwise. L2: frames with their FCS; L1: with preamble and gap too.";
 /// In the order of the columns; the throughput has a table of its own.
 const GOALS: [&str; 2] = ["ndr", "pdr"];

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// The text is not JSON.
-    #[error("read the report: it is no JSON ({0}); give the file that `pathmeter rfc2544 --json` wrote")]
+    #[error("read the report: it is not JSON ({0}); give the file that `pathmeter rfc2544 --json` wrote")]
     Json(serde_json::Error),
     /// The document is another one.
     #[error("read the report: its schema is {found}, not {SCHEMA}")]
@@ -16,15 +16,15 @@ pub enum ReadError {
         /// The schema it names, or `missing`.
         found: String,
     },
-    /// A part of it is not as the schema says.
-    #[error("read the report: it is no {SCHEMA}: {0}")]
+    /// A part of it is not as the schema requires.
+    #[error("read the report: it is not a {SCHEMA}: {0}")]
     Content(serde_json::Error),
 }
 
 /// Reads the document of `--json`, or the last line of `--format ndjson`.
 ///
 /// # Errors
-/// When it is no JSON, another document, or of another version.
+/// When it is not JSON, another document, or of another version.
 pub fn read(text: &str) -> Result<DutReport, ReadError> {
     let value = value(text)?;
     match value.get("schema") {

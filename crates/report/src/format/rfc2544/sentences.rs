@@ -14,11 +14,11 @@ pub(super) fn title(report: &DutReport) -> String {
 
 /// The request, the place and the time.
 pub(super) fn tested(report: &DutReport) -> Vec<String> {
-    [Some(asked(report)), host(report)].into_iter().flatten().collect()
+    [Some(setup_sentence(report)), host(report)].into_iter().flatten().collect()
 }
 
 /// The request.
-pub(super) fn asked(report: &DutReport) -> String {
+pub(super) fn setup_sentence(report: &DutReport) -> String {
     let setup = &report.setup;
     let tests: Vec<String> = setup.tests.iter().map(ToString::to_string).collect();
     let departs = match setup.departures.len() {

@@ -115,7 +115,7 @@ fn of_hops(run: &Run) -> Vec<Block> {
     all(hops::parts(run)).chain(charts).collect()
 }
 
-/// A latency run: the way or the table of ways, and the load.
+/// A latency run: the path or the table of paths, and the load.
 fn of_latency(run: &Run) -> Vec<Block> {
     let egress_paths = run.summary.egress_paths.as_slice();
     let mut blocks = match egress_paths {
@@ -175,7 +175,7 @@ fn sizes(found: &PathResult) -> Vec<Block> {
 
 /// How datagrams were cut, and what of them arrived in each direction that was looked at.
 fn fragments_table(found: &PathResult) -> Table {
-    let directions = path::known_ways(found).into_iter().map(phrases::direction_word);
+    let directions = path::known_directions(found).into_iter().map(phrases::direction_word);
     let columns: Vec<Column> = std::iter::once("Cut").chain(directions).map(Column::left).collect();
     let rows = if columns.len() < 2 { Vec::new() } else { path::fragment_rows(found) };
     Table::new(columns, rows)

@@ -23,7 +23,7 @@ use serde::Serialize;
 /// The whole run.
 pub(super) fn rows(run: &Run) -> Csv {
     let mut parts = Vec::new();
-    let whole = Place { source: Source::of_run(run), test: None };
+    let whole = CsvPart { source: Source::of_run(run), test: None };
     if run.subject() == Subject::Frames {
         parts.push(frames::rows(run, &whole));
     }
@@ -32,7 +32,7 @@ pub(super) fn rows(run: &Run) -> Csv {
     }
     let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests };
     for (number, test) in tests.iter().enumerate() {
-        parts.extend(of_test(test, &Place { test: Some(number), ..whole.clone() }));
+        parts.extend(of_test(test, &CsvPart { test: Some(number), ..whole.clone() }));
     }
     // A run that failed before it measured anything has a header all the same.
     parts.push(Csv::from_rows(Vec::<Start>::new()));
@@ -40,7 +40,7 @@ pub(super) fn rows(run: &Run) -> Csv {
 }
 
 /// Findings beside a test.
-fn around(test: &Run, place: &Place) -> Vec<Csv> {
+fn around(test: &Run, place: &CsvPart) -> Vec<Csv> {
     let known = [
         test.summary.path.as_ref().map(|path| path::rows(path, place)),
         test.summary.packets.as_ref().map(|packets| packets::rows(packets, place)),
@@ -49,7 +49,7 @@ fn around(test: &Run, place: &Place) -> Vec<Csv> {
     known.into_iter().flatten().collect()
 }
 
-fn of_test(test: &Run, place: &Place) -> Vec<Csv> {
+fn of_test(test: &Run, place: &CsvPart) -> Vec<Csv> {
     let mut parts = Vec::new();
     let has_streams = test.summary.up.is_some() || test.summary.down.is_some();
     if has_streams || !test.intervals.is_empty() || (test.plan.is_some() && test.subject() != Subject::Frames)
@@ -67,24 +67,24 @@ fn of_test(test: &Run, place: &Place) -> Vec<Csv> {
 
 /// The run and the part of it that rows are of.
 #[derive(Clone, Debug)]
-struct Place {
+struct CsvPart {
     source: Source,
     /// The number of the part; absent: the whole run.
     test: Option<usize>,
 }
 
-impl Place {
+impl CsvPart {
     /// The first columns of a row.
     fn start(&self, row: &'static str, direction: impl Into<Option<Direction>>) -> Start {
-        (self.source.clone(), Row { test: self.test, row, direction: direction.into() })
+        (self.source.clone(), CsvRow { test: self.test, row, direction: direction.into() })
     }
 }
 
 /// The columns that every row has.
-type Start = (Source, Row);
+type Start = (Source, CsvRow);
 
 #[derive(Clone, Debug, Default, Serialize)]
-struct Row {
+struct CsvRow {
     test: Option<usize>,
     row: &'static str,
     direction: Option<Direction>,

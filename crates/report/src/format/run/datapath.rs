@@ -56,7 +56,7 @@ fn waits(wait: Wait) -> &'static str {
     }
 }
 
-/// What GSO did, and what the wire would have seen without it.
+/// What GSO did, and what the wire would have carried without it.
 fn segmentation(run: &Run, plan: &Plan) -> Option<String> {
     if plan.test.transport != Transport::Udp {
         return None;

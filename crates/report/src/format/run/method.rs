@@ -9,11 +9,11 @@ use model::units::Nanos;
 /// The sentence of its kind, and the plan of a single test as facts.
 pub(super) fn method_blocks(run: &Run) -> Vec<Block> {
     let known = METHODS.iter().find(|(kind, ..)| *kind == run.kind && is_ours(run));
-    let said = known.map(|(_, sentence, page)| {
+    let sentence = known.map(|(_, sentence, page)| {
         Block::Paragraph(format!("{sentence} The method is described in `docs/methods/{page}.md`."))
     });
     let plan = run.plan.as_ref().filter(|_| run.tests.is_empty());
-    said.into_iter().chain(plan.map(|plan| Block::facts(facts(plan)))).collect()
+    sentence.into_iter().chain(plan.map(|plan| Block::facts(facts(plan)))).collect()
 }
 
 /// How other tools and other ends measure is theirs to say.
@@ -26,7 +26,7 @@ fn facts(plan: &Plan) -> Vec<(&'static str, String)> {
     let (test, local) = (&plan.test, &plan.local);
     let bytes = |size: u32| format!("{size} B");
     let length = if test.length == 0 { "each end's best".to_owned() } else { bytes(test.length) };
-    let asked = [
+    let settings = [
         ("Test", Some(phrases::test(test))),
         ("Omitted at the begin", Some(test.omit).filter(|omit| *omit > Nanos::ZERO).map(|o| o.to_string())),
         ("Write or datagram length", Some(length)),
@@ -41,7 +41,7 @@ fn facts(plan: &Plan) -> Vec<(&'static str, String)> {
         ("Report interval", Some(local.interval).filter(|i| *i > Nanos::ZERO).map(|i| i.to_string())),
         ("Waiting threads", waiting(local.wait).map(str::to_owned)),
     ];
-    asked.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    settings.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 fn waiting(wait: Wait) -> Option<&'static str> {
@@ -52,12 +52,12 @@ fn waiting(wait: Wait) -> Option<&'static str> {
     }
 }
 
-/// The kind of a run, how it measures, and the page that says more.
+/// The kind of a run, how it measures, and the page that states more.
 const METHODS: [(&str, &str, &str); 7] = [
     (
         "measure",
-        "One session asks the far end for each part in turn: round trips on the idle path, which packet sizes cross each \
-         way, then TCP and UDP in each direction with round trips beside them.",
+        "One session asks the far end for each part in turn: round trips on the idle path, which packet sizes cross in \
+         each direction, then TCP and UDP in each direction with round trips beside them.",
         "README",
     ),
     (

@@ -109,9 +109,9 @@ fn of_interval(sample: &IntervalSample) -> Vec<LivePoint> {
 
 fn of_round_trips(sample: &LatencySample) -> Vec<LivePoint> {
     let several = sample.egress_paths.len() > 1;
-    let of_way = |(index, egress): (usize, &EgressSample)| {
+    let in_direction = |(index, egress): (usize, &EgressSample)| {
         let rtt = egress.rtt?;
-        let name = |part: &str| if several { format!("{part}, way {}", index + 1) } else { part.to_owned() };
+        let name = |part: &str| if several { format!("{part}, path {}", index + 1) } else { part.to_owned() };
         let at = sample.end.as_secs_f64();
         let point = |part: &str, value: Nanos| LivePoint {
             figure: "RTT",
@@ -124,7 +124,7 @@ fn of_round_trips(sample: &LatencySample) -> Vec<LivePoint> {
         };
         Some([point("median", rtt.p50), point("p99", rtt.p99)])
     };
-    sample.egress_paths.iter().enumerate().filter_map(of_way).flatten().collect()
+    sample.egress_paths.iter().enumerate().filter_map(in_direction).flatten().collect()
 }
 
 /// All of a run, its parts on one axis; nothing that has a single point.
@@ -279,7 +279,7 @@ fn of_throughput(test: &Run, plan: &Plan) -> Vec<Series> {
             lines: retransmits.collect(),
             marks: Vec::new(),
         };
-        // A line along zero says what the table says.
+        // A line along zero states what the table states.
         let is_any = |line: &SeriesLine| line.values.iter().flatten().any(|count| *count > 0.0);
         all.extend(Some(retransmits).filter(|series| series.lines.iter().any(is_any)));
     }

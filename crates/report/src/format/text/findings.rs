@@ -30,10 +30,10 @@ pub(in crate::format) fn conclusion(conclusion: &Conclusion, style: &Style) -> S
         return String::new();
     }
     let (word, paint) = conclusion.word();
-    let of = if conclusion.of.is_empty() { String::new() } else { format!("{}: ", conclusion.of) };
+    let subject = if conclusion.of.is_empty() { String::new() } else { format!("{}: ", conclusion.of) };
     let indent = word.chars().count() + 2;
     let style = &Style { width: style.width.min(100), ..*style };
-    let lines = style.wrap(&(of + &conclusion.text), indent);
+    let lines = style.wrap(&(subject + &conclusion.text), indent);
     let lead = |index: usize| match index {
         0 => format!("{}  ", style.paint(paint, &word)),
         _ => " ".repeat(indent),

@@ -24,8 +24,8 @@ pub(super) fn rows(samples: &[IntervalSample], plan: &Plan) -> Vec<Line> {
         let senders = of_role(samples, direction, Role::Sender);
         for sample in counted(samples, direction) {
             let sender = senders.iter().find(|sender| same_time(sender, sample));
-            let row = Row::from_sample(sample, sender.copied(), direction, plan);
-            lines.push((order(sample), direction, row.print(plan, sample.omitted)));
+            let row = IntervalRow::from_sample(sample, sender.copied(), direction, plan);
+            lines.push((sort_key(sample), direction, row.print(plan, sample.omitted)));
         }
     }
     lines.sort_by_key(|(start, direction, _)| (*start, *direction));
@@ -39,7 +39,7 @@ pub(in crate::format) fn rates(
     direction: Direction,
 ) -> Vec<(Nanos, BitRate)> {
     let rate = |sample: &&IntervalSample| {
-        let row = Row::from_sample(sample, None, direction, plan);
+        let row = IntervalRow::from_sample(sample, None, direction, plan);
         (sample.end, BitRate::from_bytes(row.bytes, sample.end.saturating_sub(sample.start)))
     };
     let counted = counted(samples, direction);
@@ -55,7 +55,7 @@ pub(in crate::format) fn gauges(
     let senders = of_role(samples, direction, Role::Sender);
     let gauges = |sample: &&IntervalSample| {
         let sender = senders.iter().find(|sender| same_time(sender, sample));
-        let row = Row::from_sample(sample, sender.copied(), direction, plan);
+        let row = IntervalRow::from_sample(sample, sender.copied(), direction, plan);
         let udp = row.udp.as_ref().filter(|_| row.received);
         let gauges = Gauges {
             rtt: row.tcp.as_ref().map(|tcp| tcp.rtt).filter(|rtt| rtt.0 > 0),
@@ -72,7 +72,7 @@ pub(in crate::format) fn gauges(
 pub(in crate::format) struct Gauges {
     /// Smoothed RTT at its end, the mean of all streams.
     pub(in crate::format) rtt: Option<Nanos>,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub(in crate::format) retransmits: Option<u64>,
     /// Datagrams that never arrived.
     pub(in crate::format) lost: Option<u64>,
@@ -129,7 +129,7 @@ fn of_role(samples: &[IntervalSample], direction: Direction, role: Role) -> Vec<
 
 /// Omitted intervals count from their own zero: they come first. The same interval of both ends has one number, though it
 /// begins at neither of them to the nanosecond when it should.
-fn order(sample: &IntervalSample) -> (bool, u64) {
+fn sort_key(sample: &IntervalSample) -> (bool, u64) {
     let length = sample.end.saturating_sub(sample.start).0.max(1);
     (!sample.omitted, sample.start.0.saturating_add(length / 2) / length)
 }
@@ -150,7 +150,7 @@ pub(super) fn is_same_interval(one: &IntervalSample, other: &IntervalSample) -> 
     same_time(one, other) && length(one).abs_diff(length(other)) < length(one).max(1) / 2
 }
 
-struct Row {
+struct IntervalRow {
     span: (Nanos, Nanos),
     direction: Direction,
     bytes: Bytes,
@@ -159,13 +159,13 @@ struct Row {
     received: bool,
 }
 
-impl Row {
+impl IntervalRow {
     fn from_sample(
         sample: &IntervalSample,
         sender: Option<&IntervalSample>,
         direction: Direction,
         plan: &Plan,
-    ) -> Row {
+    ) -> IntervalRow {
         let streams = streams(sample, direction);
         let received = streams.iter().any(|row| row.role == Role::Receiver);
         let sender_streams = sender.map(|sender| streams_of_role(sender, direction, Role::Sender));
@@ -173,7 +173,7 @@ impl Row {
         let is_tcp = plan.test.transport == Transport::Tcp;
         let tcp = sender_streams.filter(|_| is_tcp).and_then(|rows| sum_tcp(&rows));
         let udp = (!is_tcp).then(|| sum_udp(&streams));
-        Row { span: (sample.start, sample.end), direction, bytes, tcp, udp, received }
+        IntervalRow { span: (sample.start, sample.end), direction, bytes, tcp, udp, received }
     }
 
     fn print(&self, plan: &Plan, omitted: bool) -> Line {

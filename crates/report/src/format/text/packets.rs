@@ -44,7 +44,7 @@ fn facts(packets: &PacketResult) -> Vec<(String, String)> {
         .map(|(direction, one_way)| (phrases::direction_word(direction).to_lowercase(), total(one_way)))
         .collect();
     if facts.is_empty() {
-        facts.push(("seen".into(), format!("nothing from or to {}", packets.peer)));
+        facts.push(("captured".into(), format!("nothing from or to {}", packets.peer)));
     }
     if !packets.complete {
         facts.push(("incomplete".into(), missing(packets)));
@@ -70,7 +70,7 @@ fn total(direction: &PacketDirection) -> String {
     }
     if direction.super_packets > 0 {
         parts.push(format!(
-            "seen as {} that offloads handle at once",
+            "captured as {} that offloads handle at once",
             count(direction.super_packets, "super-packet")
         ));
     }

@@ -12,7 +12,7 @@ pub(in crate::format) use fragments::{
     is_whole, name as fragment_shape, rows as fragment_rows, shapes as fragment_shapes,
 };
 pub(super) use heading::started;
-pub(in crate::format) use heading::{known_ways, route, subject, unknown};
+pub(in crate::format) use heading::{known_directions, route, subject, unknown};
 pub(in crate::format) use sizes::strips;
 
 use model::path::PathResult;

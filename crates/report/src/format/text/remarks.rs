@@ -16,7 +16,7 @@ pub(super) struct Shown {
     pub(super) id: String,
     /// All of it.
     pub(super) full: String,
-    /// The same in one line; empty where the answer says it above.
+    /// The same in one line; empty where the answer states it above.
     pub(super) line: String,
 }
 
@@ -62,10 +62,10 @@ pub(super) fn list(findings: &[Finding], style: &Style) -> String {
     found(findings, String::new(), style).into_iter().map(|remark| remark.full).collect()
 }
 
-/// `said`: the advice that stands above already.
-fn found(findings: &[Finding], said: String, style: &Style) -> Vec<Shown> {
+/// `given`: the advice that stands above already.
+fn found(findings: &[Finding], given: String, style: &Style) -> Vec<Shown> {
     let mut remarks = Vec::new();
-    let mut said = BTreeSet::from([said]);
+    let mut given = BTreeSet::from([given]);
     for (index, finding) in findings.iter().enumerate() {
         let before = findings[..index].iter().any(|other| is_twin(finding, other));
         let after = findings[index + 1..].iter().find(|other| is_twin(finding, other));
@@ -74,10 +74,10 @@ fn found(findings: &[Finding], said: String, style: &Style) -> Vec<Shown> {
             continue;
         }
         let twin = after.and_then(|twin| twin.direction).filter(|_| !style.detail);
-        let advice = Some(&finding.advice).filter(|advice| is_new(advice, &mut said));
+        let advice = Some(&finding.advice).filter(|advice| is_new(advice, &mut given));
         remarks.push(Shown {
             id: finding.id.clone(),
-            full: finding_lines(finding, Place { before, twin }, advice, style),
+            full: finding_lines(finding, FindingPosition { before, twin }, advice, style),
             line: finding_line(finding, twin, style),
         });
     }
@@ -117,13 +117,13 @@ fn is_twin(finding: &Finding, other: &Finding) -> bool {
 /// The words of a sentence, without numbers, their units and directions.
 fn without_figures(title: &str) -> Vec<&str> {
     let is_figure = |word: &&str| word.contains(|letter: char| letter.is_ascii_digit());
-    let is_said =
+    let counts =
         |word: &&str| !is_figure(word) && !["up", "down", "up:", "down:"].contains(word) && word.len() > 3;
-    title.split_whitespace().filter(is_said).collect()
+    title.split_whitespace().filter(counts).collect()
 }
 
 /// Where a finding stands beside that of the other direction.
-struct Place {
+struct FindingPosition {
     /// Whether it follows that one.
     before: bool,
     /// The other direction, where it stands for that too.
@@ -131,8 +131,8 @@ struct Place {
 }
 
 /// Advice that was not given yet, in its first sentence.
-fn is_new(advice: &str, said: &mut BTreeSet<String>) -> bool {
-    !advice.is_empty() && !said.contains(first_sentence(advice).as_str()) && said.insert(advice.to_owned())
+fn is_new(advice: &str, given: &mut BTreeSet<String>) -> bool {
+    !advice.is_empty() && !given.contains(first_sentence(advice).as_str()) && given.insert(advice.to_owned())
 }
 
 /// The advice, or of a long one the first sentence.
@@ -140,7 +140,12 @@ fn brief(advice: &str) -> String {
     if advice.chars().count() <= WHOLE { advice.to_owned() } else { first_sentence(advice) }
 }
 
-fn finding_lines(finding: &Finding, place: Place, advice: Option<&String>, style: &Style) -> String {
+fn finding_lines(
+    finding: &Finding,
+    place: FindingPosition,
+    advice: Option<&String>,
+    style: &Style,
+) -> String {
     let direction = finding.direction.map(|direction| format!("{direction}: ")).unwrap_or_default();
     let direction = if place.before { direction } else { String::new() };
     let too = place.twin.map(|twin| format!("; {twin}, too")).unwrap_or_default();
@@ -245,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_whole_clauses_or_says_that_it_goes_on() {
+    fn a_line_has_whole_clauses_or_states_that_it_goes_on() {
         assert_eq!(in_one_line("short: enough", 20), "short: enough");
         assert_eq!(
             in_one_line("TCP up runs at line rate: 9.40 Gbit/s of 9.41", 30),
@@ -258,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_in_figures_alone_is_said_once_and_in_full_with_the_details() {
+    fn what_differs_in_figures_alone_is_reported_once_and_in_full_with_the_details() {
         let up = finding(Direction::Up, "The path lost 12 datagrams (1.4 % of those sent) up at 10.0 Gbit/s");
         let same =
             finding(Direction::Down, "The path lost 7 datagrams (0.9 % of those sent) down at 9.50 Gbit/s");

@@ -49,13 +49,13 @@ pub(in crate::format) fn title(plan: &TransferPlan) -> String {
     };
     match (plan.mtus.as_slice(), &plan.mtu_of) {
         ([], _) | (_, None) => what,
-        (mtus, Some(of)) => {
+        (mtus, Some(place)) => {
             let mtus = mtus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            let of = match of {
+            let place = match place {
                 MtuOf::Interface { name, .. } => name.clone(),
                 MtuOf::Route { .. } => "the route".into(),
             };
-            format!("{what} at MTU {mtus} of {of}")
+            format!("{what} at MTU {mtus} of {place}")
         }
     }
 }
@@ -107,7 +107,7 @@ fn label_width(plan: &TransferPlan) -> usize {
 
 /// The table, the changes, bars, where the time went, packets, and notes.
 pub(in crate::format) fn sections(run: &Run) -> Vec<Vec<Part>> {
-    // Without a figure the verdict says why.
+    // Without a figure the verdict states why.
     let measured = |result: &&TransferResult| result.rows.iter().any(|row| row.count > 0);
     let Some(result) = run.summary.transfer.as_ref().filter(measured) else { return Vec::new() };
     let rows = &result.rows;
@@ -181,18 +181,18 @@ const TIMES: [Cell<Times>; 6] = [
 type Times = (String, [Option<Nanos>; 5]);
 
 fn times(result: &TransferResult, row: &TransferRow) -> Option<Times> {
-    let of = |part: fn(&TransferTimes) -> Option<Nanos>| {
+    let median_of = |part: fn(&TransferTimes) -> Option<Nanos>| {
         let own = result.transfers.iter();
         let own = own.filter(|one| one.error.is_none() && (one.mtu, &one.label) == (row.mtu, &row.file));
         let times: Vec<f64> = own.filter_map(|one| part(&one.times)).map(|time| time.0 as f64).collect();
         median(&times).map(|time| Nanos(time as u64))
     };
-    let total = of(|times| Some(times.total))?;
+    let total = median_of(|times| Some(times.total))?;
     let parts = [
-        of(|times| times.dns),
-        of(|times| times.connect),
-        of(|times| times.tls),
-        of(|times| times.first_byte),
+        median_of(|times| times.dns),
+        median_of(|times| times.connect),
+        median_of(|times| times.tls),
+        median_of(|times| times.first_byte),
         Some(total),
     ];
     Some((phrases::cut(&row.label, MOST_LABEL), parts))

@@ -95,7 +95,7 @@ pub(super) fn quick() -> DutReport {
         row.flood = vec![flood(Direction::Up, 1_000_000, 990_000, 5_000)];
         row.rates = ["throughput", "pdr"].map(|goal| rate(goal, lower, upper, &irregular)).into();
         row.left_out =
-            vec![LeftOut { test: Test::Reset, why: "nothing says how this device is reset".into() }];
+            vec![LeftOut { test: Test::Reset, why: "nothing reports how this device is reset".into() }];
         bridge.rows.push(row);
     }
     bridge.rows[0].loss = Some(losses(4.1e6, &[2.5, 0.0, 0.0], &[Irregular::GeneratorLimited]));

@@ -2,7 +2,8 @@
 
 use crate::spread::{Shape, distribution};
 use model::dut::{
-    Action, DirectionObservation, Observation, Order, ServiceReport, Setup, Stream, StreamReport, Suite, Test,
+    Action, BenchRequest, DirectionObservation, Observation, ServiceReport, Setup, Stream, StreamReport,
+    Suite, Test,
 };
 use model::plan::{Direction, Directions};
 use model::search::{Load, Trial, TrialResult};
@@ -45,7 +46,7 @@ impl Bench {
     /// Every test of a setup.
     pub(super) fn run(mut self, setup: &Setup) -> (Vec<StreamReport>, Option<ServiceReport>) {
         let mut suite = Suite::new(setup).expect("the setup is good");
-        while let Some(order) = suite.order() {
+        while let Some(order) = suite.next_request() {
             self.runs += 1;
             suite.take(&self.observe(&order));
         }
@@ -58,7 +59,7 @@ impl Bench {
         self.observe_each(stream, &Action::Flood(time), false)
     }
 
-    fn observe(&self, order: &Order) -> Observation {
+    fn observe(&self, order: &BenchRequest) -> Observation {
         let timed = matches!(order.test, Test::Latency | Test::DelayVariation);
         let directions = self.observe_each(&order.stream, &order.action, timed);
         let sum = |count: fn(&TrialResult) -> u64| {

@@ -114,7 +114,7 @@ fn longer_tcp_headers_of_2_1_8() {
         (settings.rate, settings.mean, settings.variance),
         (whole(60), whole(1_000_000), whole(100_000))
     );
-    assert_eq!(settings.period(), Some(Nanos(16_666_666)));
+    assert_eq!(settings.period(), Some(Nanos::from_nanos(16_666_666)));
 
     let key = tcp("5601007c 00000001 0000a4c3 00000000 00000000 ffffff9c 00000000 00000000 00000000 00020001
         00080003 00000000 00000000 00000000 00000000 00067365 63726574");

@@ -216,7 +216,7 @@ mod tests {
             ("frames", |_, b| b.then = Some(Pace { frames: u64::MAX, interval_ps: 1 })),
             ("then.interval_ps", |_, b| b.then = Some(Pace { frames: 1, interval_ps: 0 })),
             ("interval_ps", |_, b| b.interval_ps = u64::MAX),
-            ("time", |_, b| b.time = MAX_TIME + Nanos(1)),
+            ("time", |_, b| b.time = MAX_TIME + Nanos::from_nanos(1)),
         ];
         for (field, change) in wrong {
             let (mut spec, mut burst) = (spec(), burst());
@@ -274,7 +274,9 @@ mod tests {
         assert!(text.contains("512 Mbit/s") && text.contains("at most 999999 frames"), "{text}");
         let flood = Burst { interval_ps: 0, ..burst() };
         assert!(reason(spec(), flood, &policy(u64::MAX, second)).unwrap().contains("as fast as can be"));
-        assert!(reason(spec(), burst(), &policy(u64::MAX, Nanos(5))).unwrap().contains("--max-time"));
+        assert!(
+            reason(spec(), burst(), &policy(u64::MAX, Nanos::from_nanos(5))).unwrap().contains("--max-time")
+        );
     }
 
     #[test]
@@ -290,8 +292,14 @@ mod tests {
         assert!(counted(|c| c.duplicates = 9).is_err());
         assert!(counted(|c| c.bytes = Bytes(8 * LARGEST + 1)).is_err());
         assert!(counted(|c| c.variation.get_or_insert_default().longer = vec![(5, 9)]).is_err());
-        let sent = Sent { frames: 1000, time: Nanos(5), late: Nanos::ZERO, held: Nanos(5), gaps: 0 };
-        let held = FramesReply::Sent(Sent { held: Nanos(6), ..sent });
+        let sent = Sent {
+            frames: 1000,
+            time: Nanos::from_nanos(5),
+            late: Nanos::ZERO,
+            held: Nanos::from_nanos(5),
+            gaps: 0,
+        };
+        let held = FramesReply::Sent(Sent { held: Nanos::from_nanos(6), ..sent });
         assert!(judge(&FramesAsk::Sent {}, &held, &pending).is_err());
         let sent = |frames| FramesReply::Sent(Sent { frames, ..sent });
         assert_eq!(judge(&FramesAsk::Sent {}, &sent(1000), &pending), Ok(()));

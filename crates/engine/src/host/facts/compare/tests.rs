@@ -242,7 +242,7 @@ fn this_host_is_read_and_has_the_settings_of_tcp() {
     assert_eq!(buffers, ["net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"], "{found:?}");
     assert!(
         found.iter().all(|fact| fact.name != FactName::InterfaceMtu),
-        "loopback is no interface of a path: {found:?}"
+        "loopback is not an interface of a path: {found:?}"
     );
     assert_eq!(before.since(), [], "what was read is used once");
 }

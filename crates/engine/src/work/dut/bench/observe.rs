@@ -177,7 +177,7 @@ mod tests {
             sizes: vec![Bytes(64)],
             burst,
             duration: Nanos::from_millis(100),
-            sent: Sent { frames: sent, time: Nanos(99_000), ..Sent::default() },
+            sent: Sent { frames: sent, time: Nanos::from_micros(99), ..Sent::default() },
             counted: Counted { arrived, ..Counted::default() },
             timed: true,
             reset: None,
@@ -197,7 +197,7 @@ mod tests {
         };
         assert_eq!(
             (direction.result, direction.time, direction.last_lost, direction.resumed),
-            (result, Nanos(99_000), None, true)
+            (result, Nanos::from_micros(99), None, true)
         );
         let mut flood = ran(98, 98, 0);
         flood.burst.interval_ps = 0;
@@ -249,12 +249,12 @@ mod tests {
     #[test]
     fn after_a_reset_frames_come_again_or_they_do_not() {
         let at = |missing, silence: Option<(u64, u64)>| {
-            let mut one = ran(100, 50, 0);
-            one.reset = Some(MonoTime(1000));
-            one.counted.last_missing = missing;
-            one.counted.arrived.silence =
+            let mut trial = ran(100, 50, 0);
+            trial.reset = Some(MonoTime(1000));
+            trial.counted.last_missing = missing;
+            trial.counted.arrived.silence =
                 silence.map(|(last, first)| Silence { last: MonoTime(last), first: MonoTime(first) });
-            one.observation().resumed
+            trial.observation().resumed
         };
         assert!(at(Some(80), None), "the last frames came");
         assert!(!at(Some(99), None) && !at(Some(99), Some((500, 600))), "nothing came after it");
@@ -266,15 +266,16 @@ mod tests {
 
     #[test]
     fn delays_need_one_clock() {
-        let mut one = ran(100, 100, 0);
+        let mut trial = ran(100, 100, 0);
         let mut delays = Histogram::default();
         delays.record(7000);
         let (below, others) = (Histogram::default(), delays.clone());
-        (one.counted.arrived.delays, one.counted.arrived.variation) = (Some(delays), Some((below, others)));
-        assert_eq!(one.observation().delays.map(|delays| delays.max), Some(Nanos(7000)));
-        assert_eq!(one.observation().variation.map(|steps| steps.max_ns), Some(7000));
-        one.timed = false;
-        let direction = one.observation();
+        (trial.counted.arrived.delays, trial.counted.arrived.variation) =
+            (Some(delays), Some((below, others)));
+        assert_eq!(trial.observation().delays.map(|delays| delays.max), Some(Nanos::from_micros(7)));
+        assert_eq!(trial.observation().variation.map(|steps| steps.max_ns), Some(7000));
+        trial.timed = false;
+        let direction = trial.observation();
         assert_eq!((direction.delays, direction.variation), (None, None));
     }
 

@@ -28,7 +28,7 @@ pub struct BenchOptions {
     /// Which CPUs send, and on which one the device is to run.
     pub cpus: Cpus,
     /// Some stream is sent both directions at once, so that both ports need a CPU at the same time.
-    pub both_ways: bool,
+    pub both_directions: bool,
     /// How the device is reset.
     pub reset: ResetMethod,
     /// The pauses around each trial, all together ([`model::dut::Times::pause`]).

@@ -58,7 +58,7 @@ pub(super) fn check(stop: &Stop) -> Result<(), Failure> {
     Ok(())
 }
 
-const RESIDUAL: Nanos = Nanos(200_000_000);
+const RESIDUAL: Nanos = Nanos::from_millis(200);
 const STEP: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn of_less_most_is_for_what_is_under_way() {
+    fn of_less_most_is_for_what_is_in_flight() {
         let quick = Pauses::lasting(Nanos::from_millis(500));
         assert_eq!(quick.residual, Nanos::from_millis(200));
         let all = quick.before.0 + quick.learned.0 + quick.residual.0 + quick.settle.0;

@@ -76,8 +76,9 @@ impl Sides {
     /// The address of a port: the requested one, or its own, or where neither port has one that of a benchmark.
     fn address(&self, ports: &[Box<dyn Port>; 2], side: usize, network: Network) -> Result<IpAddr> {
         let given = |side: usize| {
-            let asked = self.sides[side].addresses.iter().copied().find(|address| is_of(network, address));
-            asked.or_else(|| own(&*ports[side], network))
+            let requested =
+                self.sides[side].addresses.iter().copied().find(|address| is_of(network, address));
+            requested.or_else(|| own(&*ports[side], network))
         };
         match (given(side), given(1 - side)) {
             (Some(address), _) => Ok(address),

@@ -12,7 +12,7 @@ use super::void::{is_near, judge};
 use crate::error::Result;
 use frames::{Burst, FrameSpec, Pace, Stop, Watch};
 use linux::clock::mono_now;
-use model::dut::{Action, DeviceReport, Observation, Order, PortFacts, SourceKind, Stream, Test};
+use model::dut::{Action, BenchRequest, DeviceReport, Observation, PortFacts, SourceKind, Stream, Test};
 use model::plan::{Direction, Directions};
 use model::search::{Load, Trial};
 use model::time::MonoTime;
@@ -61,7 +61,7 @@ impl Tester {
     ///
     /// # Errors
     /// Those of [`super::Bench::execute`].
-    pub(super) fn execute(&mut self, order: &Order, reset: &Reset) -> Result<Observation> {
+    pub(super) fn execute(&mut self, order: &BenchRequest, reset: &Reset) -> Result<Observation> {
         match order.action {
             Action::Flood(time) => self.flood(order, time),
             Action::Trial(trial) => {
@@ -76,7 +76,7 @@ impl Tester {
     }
 
     /// Learns what an order that was carried out before has shown of the generators.
-    pub(super) fn recall(&mut self, order: &Order, observation: &Observation, voided: u64) {
+    pub(super) fn recall(&mut self, order: &BenchRequest, observation: &Observation, voided: u64) {
         self.voided += voided;
         if !matches!(order.action, Action::Flood(_)) {
             self.kept += 1;
@@ -113,7 +113,7 @@ impl Tester {
     }
 
     /// Sends at the largest rate, one direction after the other.
-    fn flood(&mut self, order: &Order, time: Nanos) -> Result<Observation> {
+    fn flood(&mut self, order: &BenchRequest, time: Nanos) -> Result<Observation> {
         let stream = &order.stream;
         let frames = Load(MOST).frames_in(time);
         let burst = Burst { frames, interval_ps: 0, then: None, time };
@@ -135,7 +135,7 @@ impl Tester {
 
     fn trial(
         &mut self,
-        order: &Order,
+        order: &BenchRequest,
         trial: &Trial,
         then: Option<&Trial>,
         reset: Option<&Reset>,
@@ -155,7 +155,7 @@ impl Tester {
     /// load that was offered: what its generator did not send is no load that the device has carried.
     fn repeated(
         &mut self,
-        order: &Order,
+        order: &BenchRequest,
         load: Load,
         mut trial: impl FnMut(&mut Tester) -> Result<Vec<Ran>>,
     ) -> Result<Observation> {
@@ -203,7 +203,7 @@ impl Tester {
     /// One trial in all directions at once, with its pauses.
     fn run(
         &mut self,
-        order: &Order,
+        order: &BenchRequest,
         directions: &[Direction],
         burst: &Burst,
         duration: Nanos,
@@ -365,7 +365,7 @@ const CUT: &str = "frames came shorter than they were sent: the device takes the
                    which the first is counted, although those of IPv4 forbid it";
 /// How much longer than planned a trial may take: a share of it, and a constant. A short trial that was delayed for longer than
 /// it lasts is still sent in full, so that no frame of it counts as beyond the generator.
-const TIGHT: (u64, Nanos) = (100, Nanos(100_000));
-const AMPLE: (u64, Nanos) = (10, Nanos(3_000_000_000));
+const TIGHT: (u64, Nanos) = (100, Nanos::from_micros(100));
+const AMPLE: (u64, Nanos) = (10, Nanos::from_secs(3));
 const LEARNING: Burst =
-    Burst { frames: 3, interval_ps: 1_000_000_000, then: None, time: Nanos(1_000_000_000) };
+    Burst { frames: 3, interval_ps: 1_000_000_000, then: None, time: Nanos::from_secs(1) };

@@ -34,7 +34,7 @@ fn options() -> BenchOptions {
         hop_limit: 64,
         allow_live_network: false,
         cpus: Cpus::default(),
-        both_ways: true,
+        both_directions: true,
         reset: ResetMethod::None,
         pause: Nanos::ZERO,
         security: Security::default(),
@@ -67,7 +67,7 @@ impl World {
     ) -> Result<Observation> {
         let stream = Stream { network: Network::V4, frames, directions };
         let reset = Reset::new(&ResetMethod::Command("true".into()), None)?;
-        self.tester.execute(&Order { test, stream, action }, &reset)
+        self.tester.execute(&BenchRequest { test, stream, action }, &reset)
     }
 
     fn trial(&mut self, directions: Directions) -> Result<Observation> {
@@ -101,7 +101,7 @@ fn trial() -> Trial {
 }
 
 #[test]
-fn counts_of_both_ways_are_summed() {
+fn counts_of_both_directions_are_summed() {
     let mut world = World::new(&[Delivery { loses_each: 100, doubles_each: 50, ..Delivery::default() }]);
     let both = world.trial(Directions::Both).unwrap();
     let result = both.result;
@@ -124,7 +124,7 @@ fn counts_of_both_ways_are_summed() {
 }
 
 #[test]
-fn one_way_is_one_way_and_the_port_that_counts_says_where_it_is() {
+fn one_way_is_one_way_and_the_port_that_counts_states_where_it_is() {
     let mut world = World::new(&[]);
     let down = world.trial(Directions::Down).unwrap();
     assert_eq!(
@@ -213,12 +213,13 @@ fn after_many_spoilt_trials_none_is_repeated() {
 
 #[test]
 fn delays_at_a_lower_load_are_reported() {
-    let late = Delivery { held: Nanos::from_millis(300), delay: Nanos(5000), ..Delivery::default() };
+    let late =
+        Delivery { held: Nanos::from_millis(300), delay: Nanos::from_micros(5), ..Delivery::default() };
     let mut world = World::new(&[late]);
     let latency = world.execute(Test::Latency, Directions::Up, Action::Trial(trial())).unwrap();
     assert_eq!(
         latency.directions[0].delays.map(|delays| (delays.count, delays.max)),
-        Some((1000, Nanos(5000)))
+        Some((1000, Nanos::from_micros(5)))
     );
     let report = world.report();
     assert_eq!((report.voided, report.notes.len()), (2, 1));
@@ -284,7 +285,7 @@ fn delays_need_one_clock_and_addresses_at_both_ends() {
 }
 
 #[test]
-fn what_the_user_says_of_addresses_counts() {
+fn the_addresses_of_the_user_count() {
     let side = |address: &str, gateway: &str| SideOptions {
         addresses: vec!["2001:db8::9".parse().unwrap(), address.parse().unwrap()],
         gateways: vec![gateway.parse().unwrap()],

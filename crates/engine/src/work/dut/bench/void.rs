@@ -6,11 +6,11 @@
 //! is repeated a few times, and then counts at the load that was offered.
 
 use super::observe::Ran;
-use model::dut::{Action, Order};
+use model::dut::{Action, BenchRequest};
 use model::search::Load;
 
 /// Why one direction of a trial is to be repeated, in words. `ceiling`: the most that its generator was shown to reach.
-pub(super) fn judge(order: &Order, load: Load, ran: &Ran, ceiling: Option<Load>) -> Option<String> {
+pub(super) fn judge(order: &BenchRequest, load: Load, ran: &Ran, ceiling: Option<Load>) -> Option<String> {
     // There it is the generator that is slow, and not the host that held it up.
     if is_near(load, ceiling) {
         return None;
@@ -94,8 +94,8 @@ mod tests {
             reset: None,
             lowered: false,
         };
-        let order = Order { test, stream, action };
-        judge(&order, trial.load, &ran, ceiling.map(Load))
+        let request = BenchRequest { test, stream, action };
+        judge(&request, trial.load, &ran, ceiling.map(Load))
     }
 
     fn trial() -> Trial {
@@ -108,12 +108,12 @@ mod tests {
         Sent { frames: 100_000, time, late: held, held, gaps: 0 }
     }
 
-    fn of(test: Test, action: Action, sent: Sent, received: u64) -> Option<String> {
+    fn judged_alone(test: Test, action: Action, sent: Sent, received: u64) -> Option<String> {
         judged(test, action, sent, received, None, Some(1e6))
     }
 
     fn throughput(sent: Sent, received: u64) -> Option<String> {
-        of(Test::Throughput, Action::Trial(trial()), sent, received)
+        judged_alone(Test::Throughput, Action::Trial(trial()), sent, received)
     }
 
     #[test]
@@ -125,8 +125,8 @@ mod tests {
         // However late a frame was, the others kept their pace.
         assert_eq!(throughput(Sent { late: Nanos::from_millis(500), gaps: 3, ..held(20) }, 99_000), None);
         for test in [Test::Latency, Test::DelayVariation] {
-            assert_eq!(of(test, Action::Trial(trial()), held(20), 100_000), None);
-            assert!(of(test, Action::Trial(trial()), held(21), 100_000).is_some());
+            assert_eq!(judged_alone(test, Action::Trial(trial()), held(20), 100_000), None);
+            assert!(judged_alone(test, Action::Trial(trial()), held(21), 100_000).is_some());
         }
     }
 
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(at(Some(110_000.0)), None);
         assert!(at(Some(112_000.0)).is_some() && at(None).is_some());
         let mrr = judged(Test::Mrr, Action::Trial(trial()), held(50), 100_000, None, Some(100_000.0));
-        assert_eq!(mrr, None, "at the ceiling it is always held up");
+        assert_eq!(mrr, None, "at the ceiling it is always stopped there");
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
         let overload = Action::Overload { overload: trial(), relief: trial() };
         let recovery = |millis| {
             let sent = Sent { frames: 200_000, ..held(millis) };
-            of(Test::Recovery, overload, sent, 50_000)
+            judged_alone(Test::Recovery, overload, sent, 50_000)
         };
         assert!(recovery(40).is_none() && recovery(41).is_some());
     }

@@ -35,11 +35,11 @@ pub(super) fn explain(tried: &mut [Tried], from: &str, sink: SinkKind) {
             (true, 0) if row.source == SourceKind::LiveFrames => Some(format!(
                 "of {sent} frames none arrived, and those of another source do: the driver at the far end of {from}'s cable \
                  drops frames of this kind while it has neither an XDP program nor GRO: `ethtool -K INTERFACE gro on` on \
-                 the device mends that"
+                 the device repairs that"
             )),
             (true, _) => Some(format!("of {sent} frames {received} arrived, of another source's more")),
             (false, _) => {
-                Some(format!("of {sent} frames it saw {received}, and another way to count sees more"))
+                Some(format!("of {sent} frames it saw {received}, and another counter counts more"))
             }
         };
     }
@@ -68,7 +68,7 @@ pub(super) fn failure(tried: &[Tried], from: &PortFacts, to: &PortFacts, traffic
         }
     }
     let what = match refusals.is_empty() {
-        true => format!("there is no way to send out of {out} or to count on {into}"),
+        true => format!("no method can send out of {out} or to count on {into}"),
         false => format!("nothing can be sent out of {out} and counted on {into}: {}", refusals.join("; ")),
     };
     Failure::unreachable(what, "run it as root; `pathmeter doctor` shows what this host lets it do")

@@ -161,7 +161,7 @@ fn a_sink_that_is_refused_or_blind_is_not_taken() {
 
     let blind = through(|_, sink| Ok((if sink == SinkKind::Xdp { 300 } else { 1000 }, 500_000))).unwrap();
     assert_eq!(blind.sink, SinkKind::Packet);
-    assert!(blind.tried[0].refused.as_ref().unwrap().contains("another way to count sees more"));
+    assert!(blind.tried[0].refused.as_ref().unwrap().contains("another counter counts more"));
 }
 
 /// A device that loses some of everything is measured, not refused.
@@ -178,7 +178,7 @@ fn a_device_that_loses_frames_is_no_reason_against_the_tools() {
 }
 
 #[test]
-fn nothing_at_all_says_where_it_ended() {
+fn nothing_at_all_states_where_it_ended() {
     let reply = |delivery| {
         let error = through(delivery).unwrap_err();
         assert_eq!(error.kind(), Kind::Unreachable);

@@ -54,7 +54,7 @@ fn usable(nic: &Nic, name: &PortSpec) -> Result<[u8; 6], Failure> {
     }
     let Some(mac) = link.mac.filter(|mac| *mac != [0; 6]) else {
         return Err(Failure::usage(
-            format!("{name} is no interface of Ethernet: it has no such address"),
+            format!("{name} is not an interface of Ethernet: it has no such address"),
             other,
         ));
     };
@@ -84,4 +84,4 @@ fn no_carrier(name: &PortSpec, interface: &str, state: OperState) -> Failure {
 
 /// Copper at 1 Gbit/s takes three seconds to find its speed, at 10 Gbit/s five and more.
 const CARRIER: Nanos = Nanos::from_secs(6);
-const STEP: Nanos = Nanos(50_000_000);
+const STEP: Nanos = Nanos::from_millis(50);

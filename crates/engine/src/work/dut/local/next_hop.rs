@@ -45,9 +45,8 @@ fn far_port(network: &mut Network, interface: &Interface, to: IpAddr) -> Result<
         return Ok(network.link_by_index(far.link)?.mac);
     }
     let name = &interface.name;
-    let what = format!(
-        "{to} is an address of this host, so that no route shows which way frames from {name} to it go"
-    );
+    let what =
+        format!("{to} is an address of this host, so that no route shows where frames from {name} to it go");
     let advice = "name the device's address at each port as its gateway, or put the ports into namespaces of their own";
     Err(Failure::unreachable(what, advice).into())
 }
@@ -134,7 +133,7 @@ fn shared_bits(one: IpAddr, other: IpAddr) -> u32 {
 
 const DISCARD: u16 = 9;
 /// The kernel asks three times, a second apart.
-const TIMEOUT: Nanos = Nanos(3_500_000_000);
+const TIMEOUT: Nanos = Nanos::from_millis(3_500);
 /// An entry that failed earlier keeps that state until it is resolved again.
-const SETTLED: Nanos = Nanos(200_000_000);
-const STEP: Nanos = Nanos(10_000_000);
+const SETTLED: Nanos = Nanos::from_millis(200);
+const STEP: Nanos = Nanos::from_millis(10);

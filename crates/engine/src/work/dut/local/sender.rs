@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// The frames to send, and their port.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct SenderJob {
     pub(super) namespace: Arc<Namespace>,
     pub(super) interface: u32,
     pub(super) cpu: Option<u32>,
@@ -34,7 +34,7 @@ pub(super) struct Sender {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Job {
+impl SenderJob {
     /// Starts the thread, and waits until it has all that it needs.
     ///
     /// # Errors

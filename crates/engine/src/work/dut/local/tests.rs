@@ -44,12 +44,12 @@ fn what_was_added_goes_with_the_port_and_what_was_there_stays() {
     let own: IpAddr = "10.9.0.1".parse().unwrap();
     let mut network = open(&fixture.hosts[0]).unwrap();
     network.add_address("eth0", own, 24).unwrap();
-    let asked: IpAddr = "198.18.7.7".parse().unwrap();
-    let addressing = Addressing { addresses: vec![(own, 24), (asked, 24)], gateways: vec![] };
+    let wanted: IpAddr = "198.18.7.7".parse().unwrap();
+    let addressing = Addressing { addresses: vec![(own, 24), (wanted, 24)], gateways: vec![] };
     let options = LocalOptions { addressing, ..fixture.options(0) };
     let port = LocalPort::open(again(&fixture.hosts[0]), "eth0", &options).unwrap();
     // The interface has addresses of IPv4, so that none is added; it has none of IPv6.
-    let expected: Vec<IpAddr> = vec![own, asked, "2001:2::2".parse().unwrap()];
+    let expected: Vec<IpAddr> = vec![own, wanted, "2001:2::2".parse().unwrap()];
     assert_eq!(port.addresses(), expected);
     assert_eq!(port.facts().addresses, expected);
     drop(port);
@@ -68,9 +68,9 @@ fn nothing_is_added_unasked_to_what_others_use() {
     assert_eq!((port.addresses(), port.notes()), (vec![public], &[][..]));
     assert!(crate::work::dut::safety::check(&[port.exposure()], &[], false).is_err());
     let addressing = bridged(0);
-    let asked = LocalOptions { addressing: addressing.clone(), ..fixture.options(0) };
+    let wanted = LocalOptions { addressing: addressing.clone(), ..fixture.options(0) };
     drop(port);
-    let port = LocalPort::open(again(&fixture.hosts[0]), "eth0", &asked).unwrap();
+    let port = LocalPort::open(again(&fixture.hosts[0]), "eth0", &wanted).unwrap();
     assert_eq!(port.addresses().len(), 1 + addressing.addresses.len());
 }
 
@@ -99,7 +99,7 @@ fn refused(fixture: &Fixture, interface: &str) -> (Kind, String) {
 }
 
 #[test]
-fn an_interface_that_cannot_be_a_port_is_refused_with_the_way_out() {
+fn an_interface_that_cannot_be_a_port_is_refused_with_a_remedy() {
     let Some(fixture) = Fixture::new(Between::Cable) else { return };
     let (kind, reply) = refused(&fixture, "eth7");
     assert_eq!(kind, Kind::Usage);
@@ -125,7 +125,7 @@ fn an_interface_that_cannot_be_a_port_is_refused_with_the_way_out() {
 }
 
 #[test]
-fn a_next_hop_that_is_not_found_says_why() {
+fn a_next_hop_that_is_not_found_states_why() {
     let Some(fixture) = Fixture::new(Between::Router) else { return };
     let (mut one, two) = fixture.ports();
     let failed = |port: &mut LocalPort, to: &str| {

@@ -26,7 +26,7 @@ pub(super) struct Conversation {
     dialogue: Dialogue<FramesClient>,
     waker: Arc<Waker>,
     stop: Stop,
-    stop_said: bool,
+    stop_sent: bool,
     waiting: Option<SyncSender<Result<FramesReply>>>,
 }
 
@@ -45,7 +45,7 @@ impl Conversation {
         let RemoteOptions { local, security, stop, .. } = options;
         let dialogue = Dialogue::open(target, local, security, &interrupt, MESSAGES, machine)?;
         let waker = Arc::new(Waker::new()?);
-        Ok(Conversation { dialogue, waker, stop: stop.clone(), stop_said: false, waiting: None })
+        Ok(Conversation { dialogue, waker, stop: stop.clone(), stop_sent: false, waiting: None })
     }
 
     /// Wakes the thread.
@@ -135,8 +135,8 @@ impl Conversation {
     }
 
     fn stop_sending(&mut self) -> Result<()> {
-        if !self.stop_said && self.stop.is_raised() {
-            self.stop_said = true;
+        if !self.stop_sent && self.stop.is_raised() {
+            self.stop_sent = true;
             self.dialogue.machine.ask(mono_now(), FramesAsk::Stop {})?;
         }
         Ok(())
@@ -163,7 +163,7 @@ impl std::fmt::Debug for Conversation {
 
 const MESSAGES: Messages = Messages { closed: "during a session of frames", late: "about its interface" };
 /// How soon a raised stop is noticed during a request.
-const STEP: Nanos = Nanos(50_000_000);
+const STEP: Nanos = Nanos::from_millis(50);
 /// The same while frames are sent and counted: every look takes time from those that do.
-const IDLE_STEP: Nanos = Nanos(1_000_000_000);
-const GOODBYE: Nanos = Nanos(2_000_000_000);
+const IDLE_STEP: Nanos = Nanos::from_secs(1);
+const GOODBYE: Nanos = Nanos::from_secs(2);

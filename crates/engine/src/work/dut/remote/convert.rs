@@ -101,7 +101,7 @@ mod tests {
     use model::units::Nanos;
     use proptest::prelude::*;
 
-    fn of(values: &[u64]) -> Histogram {
+    fn histogram_of(values: &[u64]) -> Histogram {
         let mut histogram = Histogram::default();
         values.iter().for_each(|value| histogram.record(*value));
         histogram
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_burst_takes_no_longer_than_the_far_end_allows() {
         let then = Some(Pace { frames: 5, interval_ps: 7 });
-        let burst = Burst { frames: 3, interval_ps: 9, then, time: Nanos(11) };
+        let burst = Burst { frames: 3, interval_ps: 9, then, time: Nanos::from_nanos(11) };
         assert_eq!(limited(&burst), burst);
         let endless = Burst { time: Nanos::MAX, ..burst };
         assert_eq!(limited(&endless), Burst { time: wire::native::MAX_TIME, ..burst });
@@ -125,17 +125,17 @@ mod tests {
         assert_eq!(reply.arrived.silence, Some(Silence { last: MonoTime(69_000), first: MonoTime(69_500) }));
         assert_eq!((reply.arrived.frames, reply.last_missing), (2, Some(4)));
         // A liar's silence from before this host's start.
-        let liar = FramesSilence { time: Nanos(1 << 59), ago: Nanos(1 << 59) };
+        let liar = FramesSilence { time: Nanos::from_nanos(1 << 59), ago: Nanos::from_nanos(1 << 59) };
         let counted = FramesCounted { silence: Some(liar), ..FramesCounted::default() };
         assert_eq!(
             counted_in(&counted, MonoTime(5)).arrived.silence.map(|silence| silence.time()),
-            Some(Nanos(0))
+            Some(Nanos::ZERO)
         );
     }
 
     #[test]
     fn no_list_is_longer_than_a_message() {
-        let histogram = of(&(0..1_000_000_u64).map(|n| n * n * 37).collect::<Vec<_>>());
+        let histogram = histogram_of(&(0..1_000_000_u64).map(|n| n * n * 37).collect::<Vec<_>>());
         let rows = rows(&histogram);
         assert!(rows.len() <= MOST_ROWS + 1, "{}", rows.len());
         assert_eq!(rows.iter().map(|row| row.1).sum::<u64>(), 1_000_000);
@@ -145,7 +145,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_histogram_has_its_count_least_and_most(values in prop::collection::vec(0_u64..1 << 40, 0..50)) {
-            let original = of(&values);
+            let original = histogram_of(&values);
             let copy = histogram(&rows(&original));
             prop_assert_eq!(copy.count(), original.count());
             prop_assert_eq!((copy.min(), copy.max()), (original.min(), original.max()));

@@ -18,7 +18,7 @@ use wire::work::frames::PortAnswer;
 
 /// One session's interface. Dropped, it sends and counts no more, and is free for others.
 #[derive(Debug)]
-pub(crate) struct Station {
+pub(crate) struct PortAgent {
     /// Absent: no more requests will come.
     orders: Option<Sender<(u32, FramesAsk)>>,
     answers: Receiver<PortAnswer>,
@@ -45,7 +45,7 @@ struct Work {
     observed: Arc<Mutex<FramesObservation>>,
 }
 
-impl Station {
+impl PortAgent {
     /// Takes an interface that is offered and free, and begins to open it. The waker is woken with each answer.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Station {
         offers: &Arc<Offers>,
         wish: FramesWish,
         waker: &Arc<Waker>,
-    ) -> Result<Station, Refusal> {
+    ) -> Result<PortAgent, Refusal> {
         let claim = offers.claim(&wish.interface)?;
         let (orders, asked) = channel();
         let (reply, answers) = channel();
@@ -78,7 +78,7 @@ impl Station {
         let thread = std::thread::Builder::new().name("station".into()).spawn(work);
         let thread =
             thread.map_err(|error| refusal("busy", format!("start a thread: {error}"), "try again later"))?;
-        Ok(Station { orders: Some(orders), answers, stop, observed, thread: Some(thread) })
+        Ok(PortAgent { orders: Some(orders), answers, stop, observed, thread: Some(thread) })
     }
 
     /// Sends a request to the thread; the answer comes later. After a stop, the counts of sent frames can still be requested.
@@ -104,7 +104,7 @@ impl Station {
     }
 }
 
-impl Drop for Station {
+impl Drop for PortAgent {
     fn drop(&mut self) {
         self.stop.raise();
         self.orders = None;

@@ -181,7 +181,7 @@ fn every_frame_is_counted_in_both_directions() {
     // Between frames on one CPU: a sender that is moved to another has a few less.
     assert!((4000..5000).contains(&(shorter.count() + longer.count())), "{shorter:?} {longer:?}");
     let silence = counted.arrived.silence.expect("there is a longest time between frames");
-    assert!(silence.time() >= Nanos(200_000) && Some(silence.first) < counted.at, "{silence:?}");
+    assert!(silence.time() >= Nanos::from_micros(200) && Some(silence.first) < counted.at, "{silence:?}");
 
     let (sent, counted) = trial(&mut port, &mut near, 2);
     assert_eq!((sent.frames, counted.arrived.distinct(), counted.last_missing), (5000, 5000, None));
@@ -257,7 +257,7 @@ fn a_stop_is_heard_far_away() {
 }
 
 #[test]
-fn what_is_not_offered_or_taken_is_refused_with_the_way_out() {
+fn what_is_not_offered_or_taken_is_refused_with_a_remedy() {
     let Some(far) = Far::new(false) else { return };
     let (kind, reply) = far.refused("eth9@192.168.99.2", &far.options());
     assert_eq!(kind, Kind::Unreachable);
@@ -325,7 +325,7 @@ fn frames_go_where_they_may_and_say_from_whom_they_are() {
 }
 
 #[test]
-fn a_server_that_is_shut_down_says_so() {
+fn a_server_that_is_shut_down_reports_it() {
     let Some(far) = Far::new(true) else { return };
     let mut port = far.port();
     assert!(port.next_hop([9, 9, 9, 9].into()).unwrap_err().to_string().contains("no route"));

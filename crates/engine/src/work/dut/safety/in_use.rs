@@ -121,8 +121,8 @@ fn end(text: &str) -> Option<SocketAddr> {
     let address: IpAddr = match address.len() {
         8 => Ipv4Addr::from(word(0)?).into(),
         32 => {
-            let words = [word(0)?, word(8)?, word(16)?, word(24)?];
-            Ipv6Addr::from(<[u8; 16]>::try_from(words.concat()).ok()?).into()
+            let bytes = [word(0)?, word(8)?, word(16)?, word(24)?];
+            Ipv6Addr::from(<[u8; 16]>::try_from(bytes.concat()).ok()?).into()
         }
         _ => return None,
     };

@@ -25,12 +25,12 @@ pub(super) struct Flowing {
 #[derive(Debug, Default)]
 struct Axis {
     zero: Option<MonoTime>,
-    rows: Vec<Row>,
+    rows: Vec<IntervalBytes>,
 }
 
 /// The bytes transferred in one interval.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct IntervalBytes {
     start: Nanos,
     end: Nanos,
     received: u64,
@@ -51,17 +51,17 @@ impl Flowing {
         };
         let zero = MonoTime(at.0.saturating_sub(sample.end.0));
         axis.zero = Some(axis.zero.map_or(zero, |known| known.min(zero)));
-        let of = |role| sample.streams.iter().filter(move |row: &&StreamSample| row.role == role);
-        let mss = of(Role::Sender).filter_map(|row| row.tcp.as_ref()).map(|tcp| tcp.send_mss).max();
+        let with_role = |role| sample.streams.iter().filter(move |row: &&StreamSample| row.role == role);
+        let mss = with_role(Role::Sender).filter_map(|row| row.tcp.as_ref()).map(|tcp| tcp.send_mss).max();
         self.mss = self.mss.max(mss.filter(|mss| *mss > 0));
         let acknowledged = |row: &StreamSample| row.tcp.as_ref().map_or(0, |tcp| tcp.acknowledged.0);
-        axis.rows.push(Row {
+        axis.rows.push(IntervalBytes {
             start: sample.start,
             end: sample.end,
-            received: of(Role::Receiver).map(|row| row.bytes.0).sum(),
-            acknowledged: of(Role::Sender).map(acknowledged).sum(),
+            received: with_role(Role::Receiver).map(|row| row.bytes.0).sum(),
+            acknowledged: with_role(Role::Sender).map(acknowledged).sum(),
         });
-        let rtts = of(Role::Sender).filter_map(|row| row.tcp.as_ref()).map(|tcp| tcp.rtt);
+        let rtts = with_role(Role::Sender).filter_map(|row| row.tcp.as_ref()).map(|tcp| tcp.rtt);
         rtts.filter(|rtt| *rtt > Nanos::ZERO).collect()
     }
 
@@ -82,9 +82,9 @@ impl Flowing {
 
 impl Axis {
     /// The bytes of the intervals between these times, of those at the edges their share.
-    fn within(&self, from: MonoTime, until: MonoTime, bytes: fn(&Row) -> u64) -> f64 {
+    fn within(&self, from: MonoTime, until: MonoTime, bytes: fn(&IntervalBytes) -> u64) -> f64 {
         let Some(zero) = self.zero else { return 0.0 };
-        let share = |row: &Row| {
+        let share = |row: &IntervalBytes| {
             let (start, end) = (zero + row.start, zero + row.end);
             let inside = end.min(until) - start.max(from);
             bytes(row) as f64 * inside.0 as f64 / (end - start).0.max(1) as f64
@@ -111,7 +111,11 @@ mod tests {
     use model::units::Bytes;
 
     fn sample(side: Side, role: Role, (start, end): (u64, u64), bytes: u64) -> IntervalSample {
-        let tcp = TcpCounters { rtt: Nanos(7), acknowledged: Bytes(bytes / 2), ..TcpCounters::default() };
+        let tcp = TcpCounters {
+            rtt: Nanos::from_nanos(7),
+            acknowledged: Bytes(bytes / 2),
+            ..TcpCounters::default()
+        };
         let row = StreamSample {
             stream: 0,
             direction: Direction::Up,
@@ -147,7 +151,7 @@ mod tests {
     fn a_silent_receiver_is_replaced_by_the_senders_kernel() {
         let mut session = Flowing::new(1);
         let own = sample(Side::Local, Role::Sender, (0, 100), 1_000);
-        assert_eq!(session.take(at(100), &own), [Nanos(7)]);
+        assert_eq!(session.take(at(100), &own), [Nanos::from_nanos(7)]);
         assert_eq!(goodput([&session], Direction::Up, at(0), at(100)), BitRate(40_000));
         session.take(at(100), &sample(Side::Peer, Role::Receiver, (0, 100), 700));
         assert_eq!(goodput([&session], Direction::Up, at(0), at(100)), BitRate(56_000));

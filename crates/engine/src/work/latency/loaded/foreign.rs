@@ -26,7 +26,7 @@ pub(super) struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    /// To the server of this way.
+    /// To the server of this path.
     ///
     /// # Errors
     /// The system gave no random bytes.
@@ -65,14 +65,14 @@ impl<'a> Asker<'a> {
         let mut link = Link::new(socket, Vec::new(), encrypted).context("set up a probe's connection")?;
         let hello = mono_now();
         link.handshake(hello + TIMEOUT)?;
-        let asked = mono_now();
-        self.exchange(&mut link, asked + TIMEOUT)?;
+        let sent_at = mono_now();
+        self.exchange(&mut link, sent_at + TIMEOUT)?;
         let answered = mono_now();
         Ok(ForeignProbe {
             tcp: connected - begun,
             // TLS 1.3 takes one round trip (RFC 8446 section 2).
-            tls: encrypts.then(|| asked - hello),
-            http: answered - asked,
+            tls: encrypts.then(|| sent_at - hello),
+            http: answered - sent_at,
         })
     }
 
@@ -136,7 +136,7 @@ mod tests {
         let print = own.fingerprint();
         for encrypted in [None, Some(&own)] {
             let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-            let egress = way_to(listener.local_addr().unwrap());
+            let egress = egress_to(listener.local_addr().unwrap());
             let security = Security { fingerprint: encrypted.map(|_| print), ..Security::default() };
             let asker = Asker::new(&egress, &security).unwrap();
             let probe = std::thread::scope(|scope| {
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    fn way_to(address: std::net::SocketAddr) -> EgressPath {
+    fn egress_to(address: std::net::SocketAddr) -> EgressPath {
         let target = Target { host: "here".into(), address };
         EgressPath { label: "here".into(), target, bind: None, port: None, device: None }
     }
@@ -190,7 +190,7 @@ mod tests {
             // Until the probe has gone.
             std::io::Read::read_to_end(&mut socket, &mut Vec::new()).ok();
         });
-        let egress = way_to(address);
+        let egress = egress_to(address);
         let security = Security::default();
         let asker = Asker::new(&egress, &security).unwrap();
         assert!(asker.request.starts_with(b"PMTRCTRL"));

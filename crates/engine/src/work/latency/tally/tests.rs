@@ -20,14 +20,14 @@ type Pair = (LatencyProtocol, Box<dyn Exchange>, Box<dyn Reflect>, bool);
 fn pairs() -> Vec<Pair> {
     let clock = stamp::Clock { mono: MonoTime(0), wall: WallTime(1_700_000_000_000_000_000) };
     let sender = |far_counts| {
-        let error = Nanos(1_000_000);
+        let error = Nanos::from_millis(1);
         let format = stamp::Format::Ntp;
         let options =
             stamp::SenderOptions { clock, format, synced: false, error, ssid: 0, key: None, far_counts };
         Box::new(stamp::Sender::new(options))
     };
     let reflector = |stateful| {
-        let (format, error) = (stamp::Format::Ntp, Nanos(1_000_000));
+        let (format, error) = (stamp::Format::Ntp, Nanos::from_millis(1));
         Box::new(stamp::Reflector::new(stamp::ReflectorOptions {
             clock,
             format,
@@ -37,7 +37,7 @@ fn pairs() -> Vec<Pair> {
             key: None,
         }))
     };
-    let twamp = Box::new(stamp::Reflector::twamp(clock, Nanos(1_000_000), 0));
+    let twamp = Box::new(stamp::Reflector::twamp(clock, Nanos::from_millis(1), 0));
     vec![
         (
             LatencyProtocol::Native,
@@ -78,7 +78,7 @@ fn each(
     }
 }
 
-const MODES: [Sending; 2] = [Sending::PingPong, Sending::Every(Nanos(20 * MS))];
+const MODES: [Sending; 2] = [Sending::PingPong, Sending::Every(Nanos::from_nanos(20 * MS))];
 
 fn steady(_: u64, _: Nanos) -> Delivery {
     Delivery::After(ms(1))
@@ -243,7 +243,7 @@ fn a_percentile_that_lost_messages_reach_is_a_bound() {
     });
 }
 
-/// A message every 100 ms, answered at once where `answered` says so, and given up after 50 ms.
+/// A message every 100 ms, answered at once where `answered` reports it, and given up after 50 ms.
 fn outages(count: u64, answered: fn(u64) -> bool) -> Vec<Silence> {
     let at = |millis: u64| MonoTime(0) + Nanos::from_millis(millis);
     let gather =

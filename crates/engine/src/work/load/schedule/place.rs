@@ -138,7 +138,7 @@ const SLOW: f64 = 20e6;
 const STEP: Nanos = Nanos::from_millis(200);
 /// Loss of a hot load from which its absence shows.
 const SURE_LOSS: f64 = 0.15;
-/// A queue that could drain by less says nothing, nanoseconds.
+/// A queue that could drain by less shows nothing, nanoseconds.
 const SURE_DRAIN: f64 = 3e6;
 const REACHED: f64 = 0.6;
 const NOT_REACHED: f64 = 0.4;

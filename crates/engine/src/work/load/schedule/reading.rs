@@ -136,7 +136,7 @@ impl Taken {
         let main = sent.late.saturating_sub(sent.late_sparse);
         let arrived = received.late + received.late_sparse;
         let delivered = rate(arrived, received.late_time);
-        let one = if delivered > 0.0 { bits * 1e9 / delivered } else { 0.0 };
+        let datagram_rate = if delivered > 0.0 { bits * 1e9 / delivered } else { 0.0 };
         StepRates {
             sent: rate(sent.late, sent.late_time),
             delivered,
@@ -144,7 +144,7 @@ impl Taken {
             datagrams: main as f64,
             stalled: self.sent.stalled.0 as f64 >= STALLED * self.request.time.0 as f64,
             growth: received.transit_p90 - received.transit_first.min(received.transit_p10),
-            visible: VISIBLE.max((one * 1.3) as i64),
+            visible: VISIBLE.max((datagram_rate * 1.3) as i64),
         }
     }
 

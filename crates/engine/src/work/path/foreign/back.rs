@@ -1,6 +1,6 @@
 //! The return path, without help from there: replies to echo requests that are too large for it come in fragments.
 
-use super::echo::{Echo, Row};
+use super::echo::{Echo, SizeReplies};
 use super::facts::Facts;
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
@@ -19,7 +19,7 @@ pub(super) struct Back {
     /// Replies of each size that came whole; those that came in pieces did not vanish, and are left out.
     pub(super) sizes: Vec<SizeProbe>,
     /// The same size with leave to be cut on the forward path: answered or not.
-    pub(super) may_be_cut: Option<Row>,
+    pub(super) may_be_cut: Option<SizeReplies>,
     /// The far end cuts its replies short, so that they show nothing of the return path.
     pub(super) is_short: bool,
 }
@@ -54,14 +54,14 @@ fn leave_to_cut(forward: u32, facts: &Facts) -> (MtuDiscovery, u32) {
     match facts.ipv6 {
         // Routers cut them.
         false => (MtuDiscovery::Interface, facts.most),
-        // This host does, once a router has told it to.
+        // This host does, once a router has reported a smaller MTU.
         true if facts.cached == Some(forward) => (MtuDiscovery::Want, facts.most),
         true => (MtuDiscovery::Interface, forward),
     }
 }
 
 /// Requests that this host has to cut, as their replies have to be.
-fn over(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Interrupt) -> Result<Option<Row>> {
+fn over(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Interrupt) -> Result<Option<SizeReplies>> {
     let Some(size) = facts.cut_size() else { return Ok(None) };
     if facts.ipv6 {
         let piece = forward.min(facts.interface);
@@ -71,7 +71,7 @@ fn over(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Interrupt) -> 
         }
         echo.set_fragment_mtu(piece)?;
     }
-    let mut row = Row { size, ..Row::default() };
+    let mut row = SizeReplies { size, ..SizeReplies::default() };
     for _ in 0..TURNS {
         let next = echo.probe_train(&[size], COPIES, MtuDiscovery::Omit, interrupt)?;
         for next in next {
@@ -87,7 +87,7 @@ fn over(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Interrupt) -> 
     Ok(Some(row))
 }
 
-fn test(row: &Row, facts: &Facts, forward: u32) -> FragmentTest {
+fn test(row: &SizeReplies, facts: &Facts, forward: u32) -> FragmentTest {
     FragmentTest {
         shape: FragmentShape::ByKernel,
         payload: row.size - model::path::headers(facts.ipv6),
@@ -100,8 +100,8 @@ fn test(row: &Row, facts: &Facts, forward: u32) -> FragmentTest {
 }
 
 /// The largest whole reply, and whether one byte more came in pieces.
-fn judge(back: &mut Back, rows: &[Row], interface: u32) {
-    let whole = |row: &&Row| row.whole > 0 && row.size <= interface;
+fn judge(back: &mut Back, rows: &[SizeReplies], interface: u32) {
+    let whole = |row: &&SizeReplies| row.whole > 0 && row.size <= interface;
     back.sizes = rows
         .iter()
         .filter(whole)
@@ -132,11 +132,18 @@ const TURNS: u32 = 3;
 mod tests {
     use super::*;
 
-    fn row(size: u32, whole: u32, fragment: Option<u32>) -> Row {
-        Row { size, sent: 3, received: whole.max(fragment.map_or(0, |_| 3)), short: 0, whole, fragment }
+    fn row(size: u32, whole: u32, fragment: Option<u32>) -> SizeReplies {
+        SizeReplies {
+            size,
+            sent: 3,
+            received: whole.max(fragment.map_or(0, |_| 3)),
+            short: 0,
+            whole,
+            fragment,
+        }
     }
 
-    fn judged(rows: &[Row]) -> (Option<u32>, Bound) {
+    fn judged(rows: &[SizeReplies]) -> (Option<u32>, Bound) {
         let mut back = Back::default();
         judge(&mut back, rows, 1500);
         (back.path_mtu, back.bound)
@@ -160,10 +167,10 @@ mod tests {
             })
         };
         for mtu in [1300, 1301, 1306, 1307] {
-            let rows: Vec<Row> = [cut].into_iter().chain(near(mtu)).collect();
+            let rows: Vec<SizeReplies> = [cut].into_iter().chain(near(mtu)).collect();
             assert_eq!(judged(&rows), (Some(mtu), Bound::Exact));
         }
-        let lost: Vec<Row> = (1300..=1303).map(|size| row(size, 3, None)).chain([cut]).collect();
+        let lost: Vec<SizeReplies> = (1300..=1303).map(|size| row(size, 3, None)).chain([cut]).collect();
         assert_eq!(judged(&lost), (Some(1303), Bound::AtLeast), "1304 was not heard of");
     }
 }

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn the_usual_answers_take_few_tries() {
         assert_eq!(find(1500, 1500, &[]), (1500, 1));
-        assert_eq!(find(1400, 1500, &[1400]), (1400, 2), "a message told");
+        assert_eq!(find(1400, 1500, &[1400]), (1400, 2), "a message reported");
         assert_eq!(find(1400, 1500, &[1300]).0, 1400, "a message lied");
         let (mtu, tries) = find(1420, 1500, &[]);
         assert!(mtu == 1420 && tries <= 7, "{tries}");

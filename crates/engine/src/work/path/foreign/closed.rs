@@ -8,7 +8,7 @@ use super::echo::{note, timeout};
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
 use crate::work::hops::CLOSED_PORT;
-use crate::work::probe::numbered::{Numbered, Said, Sent};
+use crate::work::probe::numbered::{Numbered, ProbeReply, Sent};
 use linux::clock::mono_now;
 use linux::options::{self, MtuDiscovery};
 use linux::poll::{Interest, wait};
@@ -23,9 +23,9 @@ use std::net::{IpAddr, SocketAddr};
 #[derive(Debug)]
 pub(super) struct ClosedPort<'a> {
     socket: Numbered,
-    /// Small ones go through another, so that messages that quote too little are told apart.
+    /// Small ones go through another, so that messages that quote too little are distinguished.
     controls: Numbered,
-    /// The far end quotes too little to tell which datagram it means.
+    /// The far end quotes too little to know which datagram it means.
     quotes_little: bool,
     remote: SocketAddr,
     local: &'a LocalOptions,
@@ -209,27 +209,28 @@ impl<'a> ClosedPort<'a> {
     /// Takes the answers to the datagrams from number `first` on, all of this size.
     fn listen(&mut self, first: u32, size: u32, start: MonoTime, heard: &mut Heard) -> Result<()> {
         for word in self.controls.hear()? {
-            heard.control |= word.said == Said::Closed && word.number.is_none_or(|number| number >= first);
+            heard.control |=
+                word.reply == ProbeReply::Closed && word.number.is_none_or(|number| number >= first);
         }
         for word in self.socket.hear()? {
-            // One that quotes too little is about what is under way, and that is one size.
+            // One that quotes too little is about what is in flight, and that is one size.
             let about = word.number.map_or(Some(size), |number| self.sizes.get(&number).copied());
             let Some(about) = about else { continue };
             let now = word.number.is_none_or(|number| number >= first);
-            match word.said {
-                Said::Closed => {
+            match word.reply {
+                ProbeReply::Closed => {
                     self.quotes_little |= word.number.is_none();
                     self.arrived(about, start, now);
                     heard.size |= now;
                 }
-                Said::Answer => heard.open = true,
-                Said::TooBig(mtu) => {
+                ProbeReply::Answer => heard.open = true,
+                ProbeReply::TooBig(mtu) => {
                     note(&mut self.too_big, TooBig { size: about, mtu, from: word.from, count: 1 });
                     // A message that quotes too little may be forged: it is a hint, and silence has to confirm it.
                     heard.too_big |= now && word.number.is_some();
                 }
-                Said::Refused(kind, code) => self.refused = Some((word.from, kind, code)),
-                Said::Expired => {}
+                ProbeReply::Refused(kind, code) => self.refused = Some((word.from, kind, code)),
+                ProbeReply::Expired => {}
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! From answers to ways: what each direction carries, and why not more.
+//! From answers to directions: what each direction carries, and why not more.
 
 use super::back::{self, Back};
 use super::closed::Verdict;
@@ -54,7 +54,7 @@ impl Methods<'_> {
         Ok(result)
     }
 
-    /// Puts what TCP told to the rest.
+    /// Adds what TCP reported to the rest.
     pub(super) fn add_tcp(&mut self, result: &mut PathResult) {
         let Some(tcp) = self.tcp.take() else { return };
         result.packets += tcp.packets;
@@ -303,7 +303,7 @@ impl Methods<'_> {
     }
 }
 
-/// The return path: what replies tell, and what it means that large ones do not come though their requests arrive.
+/// The return path: what replies show, and what it means that large ones do not come though their requests arrive.
 fn set_down(down: &mut PathDirection, back: Option<&Back>, up: &PathDirection, echo: Option<&Outcome>) {
     let Some(back) = back.filter(|back| !back.is_short) else { return };
     down.path_mtu = back.path_mtu;

@@ -1,10 +1,9 @@
 //! Echo requests of many sizes at once, and which of them come back, whole or in fragments.
 
-use super::closed::{CONTROL, Verdict};
 use crate::error::{Context, Result};
 use crate::host::entropy;
 use crate::host::interrupt::Interrupt;
-use crate::work::probe::numbered::{Said, is_pending, said};
+use crate::work::probe::numbered::{ProbeReply, is_pending, probe_reply};
 use crate::work::throughput::flows::is_too_big;
 use linux::clock::mono_now;
 use linux::error_queue::{self, Origin, QueueEntry};
@@ -42,7 +41,7 @@ pub(super) struct Echo {
 
 /// The replies to one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct SizeReplies {
     /// Whole packet, request and reply alike.
     pub(super) size: u32,
     /// Requests sent.
@@ -100,28 +99,6 @@ impl Echo {
         self.asked.iter().rev().find(|(_, (_, answered))| *answered > 0).map(|(size, _)| *size)
     }
 
-    /// Whether requests of `size` bytes are answered by a host that answers few in a second: each follows a pause, and silence counts where a
-    /// small request sent right after it is answered.
-    pub(super) fn reaches(&mut self, size: u32, interrupt: &Interrupt) -> Result<Verdict> {
-        let mut lost = 0;
-        for _ in 0..SLOW_TRIES {
-            interrupt.sleep(PAUSE);
-            if interrupt.is_raised() {
-                break;
-            }
-            let is_answered = |rows: &[Row]| rows.iter().any(|row| row.received > 0);
-            if is_answered(&self.probe_train(&[size], 1, MtuDiscovery::Probe, interrupt)?) {
-                return Ok(Verdict::Arrives);
-            }
-            lost +=
-                u32::from(is_answered(&self.probe_train(&[CONTROL], 1, MtuDiscovery::Probe, interrupt)?));
-            if lost == SURELY_LOST {
-                return Ok(Verdict::Lost);
-            }
-        }
-        Ok(Verdict::Unclear)
-    }
-
     /// The smallest packet a request can be.
     pub(super) fn least(&self) -> u32 {
         headers(self.remote.is_ipv6()) + SECRET as u32
@@ -139,8 +116,9 @@ impl Echo {
         copies: u32,
         mode: MtuDiscovery,
         interrupt: &Interrupt,
-    ) -> Result<Vec<Row>> {
-        let mut rows: Vec<Row> = sizes.iter().map(|&size| Row { size, ..Row::default() }).collect();
+    ) -> Result<Vec<SizeReplies>> {
+        let mut rows: Vec<SizeReplies> =
+            sizes.iter().map(|&size| SizeReplies { size, ..SizeReplies::default() }).collect();
         let mut open = Vec::new();
         for turn in 0..copies as usize * sizes.len() {
             let at = turn % sizes.len();
@@ -162,8 +140,8 @@ impl Echo {
             self.listen(&mut rows, &mut open, deadline)?;
         }
         for row in &rows {
-            let asked = self.asked.entry(row.size).or_default();
-            *asked = (asked.0 + row.sent, asked.1 + row.received);
+            let totals = self.asked.entry(row.size).or_default();
+            *totals = (totals.0 + row.sent, totals.1 + row.received);
         }
         Ok(rows)
     }
@@ -199,7 +177,7 @@ impl Echo {
     }
 
     /// Takes what comes until something came or `deadline` passes.
-    fn listen(&mut self, rows: &mut [Row], open: &mut [Open], deadline: MonoTime) -> Result<()> {
+    fn listen(&mut self, rows: &mut [SizeReplies], open: &mut [Open], deadline: MonoTime) -> Result<()> {
         wait(&mut [Interest::readable(&self.socket)], Some(deadline))?;
         self.hear_errors()?;
         let mut buffer = vec![0; LARGEST];
@@ -221,7 +199,7 @@ impl Echo {
         Ok(())
     }
 
-    fn take(&mut self, reply: &EchoReply, rows: &mut [Row], open: &mut [Open]) {
+    fn take(&mut self, reply: &EchoReply, rows: &mut [SizeReplies], open: &mut [Open]) {
         let same = |request: &&mut Open| request.sequence == reply.sequence && !request.answered;
         let Some(request) = open.iter_mut().find(same) else { return };
         let row = &mut rows[request.row];
@@ -264,7 +242,7 @@ impl Echo {
             let Some((sequence, payload)) = self.socket.quoted(quote) else { continue };
             // A message that quotes little is a hint; one that quotes something else is none.
             let forged = !self.secret.starts_with(payload);
-            if let (false, Some(Said::TooBig(mtu))) = (forged, said(&error, self.remote.ip())) {
+            if let (false, Some(ProbeReply::TooBig(mtu))) = (forged, probe_reply(&error, self.remote.ip())) {
                 let Some(&size) = self.sizes.get(&sequence) else { continue };
                 note(&mut self.too_big, TooBig { size, mtu, from: error.offender, count: 1 });
             }
@@ -278,8 +256,8 @@ impl Echo {
     }
 }
 
-impl From<&Row> for SizeProbe {
-    fn from(row: &Row) -> SizeProbe {
+impl From<&SizeReplies> for SizeProbe {
+    fn from(row: &SizeReplies) -> SizeProbe {
         SizeProbe { size: row.size, sent: row.sent, received: row.received }
     }
 }
@@ -306,16 +284,11 @@ const SECRET: usize = 8;
 /// With fewer requests, most may be lost by chance.
 const ENOUGH: u32 = 20;
 const PENDING: usize = 8;
-/// Hosts and routers that limit echo seldom answer less than one request per second.
-const PAUSE: Nanos = Nanos::from_millis(1_050);
-/// Attempts with one size, and how many of them have to be lost beside an answered small request.
-const SLOW_TRIES: u32 = 4;
-const SURELY_LOST: u32 = 2;
 /// Messages taken at once.
 const TAKEN: usize = 256;
 const MOST_NOTES: usize = 64;
 const LARGEST: usize = 1 << 16;
-/// Between two requests: what a burst overflows on the way is no path MTU.
+/// Between two requests: what a burst overflows on the path is not a path MTU.
 const SPACING: Nanos = Nanos::from_micros(300);
 const ROUND_TRIPS: u64 = 4;
 const SHORTEST_WAIT: Nanos = Nanos::from_millis(80);

@@ -2,14 +2,15 @@
 
 use super::bisect::Bisect;
 use super::closed::{CONTROL, ClosedPort, Verdict};
-use super::echo::Echo;
+use super::echo::{Echo, Row};
 use super::facts::Facts;
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
 use linux::options::MtuDiscovery;
 use model::path::{Bound, Outcome, Search, SizeProbe};
+use model::units::Nanos;
 
-/// The largest packet that one method has seen arrive.
+/// The largest packet that one method has observed to arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reach {
     /// Whole packet.
@@ -48,7 +49,7 @@ pub(super) fn slowly(
     echo.too_big.iter().for_each(|message| bisect.hint(message.mtu));
     (found.path_mtu, found.bound) = (Some(low), Bound::AtLeast);
     while let Some(size) = bisect.next() {
-        let verdict = echo.reaches(size, interrupt)?;
+        let verdict = reaches(echo, size, interrupt)?;
         if verdict == Verdict::Unclear {
             return Ok(());
         }
@@ -56,11 +57,32 @@ pub(super) fn slowly(
         found.path_mtu = Some(bisect.low());
     }
     // What was lost by chance would have ended the search too early.
-    let is_lost = bisect.low() >= facts.most || echo.reaches(bisect.low() + 1, interrupt)? == Verdict::Lost;
+    let is_lost = bisect.low() >= facts.most || reaches(echo, bisect.low() + 1, interrupt)? == Verdict::Lost;
     if is_lost {
         found.bound = Bound::Exact;
     }
     Ok(())
+}
+
+/// Whether requests of `size` bytes are answered by a host that answers few in a second: each follows a pause, and silence counts where a
+/// small request sent right after it is answered.
+fn reaches(echo: &mut Echo, size: u32, interrupt: &Interrupt) -> Result<Verdict> {
+    let mut lost = 0;
+    for _ in 0..SLOW_TRIES {
+        interrupt.sleep(PAUSE);
+        if interrupt.is_raised() {
+            break;
+        }
+        let is_answered = |rows: &[SizeReplies]| rows.iter().any(|row| row.received > 0);
+        if is_answered(&echo.probe_train(&[size], 1, MtuDiscovery::Probe, interrupt)?) {
+            return Ok(Verdict::Arrives);
+        }
+        lost += u32::from(is_answered(&echo.probe_train(&[CONTROL], 1, MtuDiscovery::Probe, interrupt)?));
+        if lost == SURELY_LOST {
+            return Ok(Verdict::Lost);
+        }
+    }
+    Ok(Verdict::Unclear)
 }
 
 /// Searches with datagrams to a closed port. `hint`: a size that may be it.
@@ -89,3 +111,9 @@ pub(super) fn best(echo: Option<&Outcome>, port: Option<Reach>) -> Reach {
         (None, port) => port.unwrap_or_default(),
     }
 }
+
+/// Hosts and routers that limit echo seldom answer less than one request per second.
+const PAUSE: Nanos = Nanos::from_millis(1_050);
+/// Attempts with one size, and how many of them have to be lost beside an answered small request.
+const SLOW_TRIES: u32 = 4;
+const SURELY_LOST: u32 = 2;

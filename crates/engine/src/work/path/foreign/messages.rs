@@ -53,7 +53,7 @@ impl Methods<'_> {
                 "run `pathmeter serve` on {host}, name an open TCP port ({}), or try a host behind the same path",
                 at_port(host)
             ),
-            _ => "ask without --protocol, in every way there is".to_owned(),
+            _ => "ask without --protocol, by every method".to_owned(),
         };
         let message = format!("{host} answers nothing that shows packet sizes: tried {}", tried.join(", "));
         Err(Failure::unreachable(message, advice).into())

@@ -42,8 +42,8 @@ pub(super) fn look(plan: &PathPlan) -> Tcp {
             let address = with_scope(address, target);
             scope.spawn(move || connect(address, plan))
         };
-        let asked: Vec<_> = ports.iter().map(ask).collect();
-        asked.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        let threads: Vec<_> = ports.iter().map(ask).collect();
+        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
     let packets = found.iter().map(|one| one.packets).sum();
     let answered = found.iter().any(|one| one.answered);
@@ -81,7 +81,7 @@ fn read(stream: &std::net::TcpStream, address: SocketAddr) -> Option<Tcp> {
     let arrived = options::mss(stream).ok().and_then(|mss| whole(mss.0));
     let path_mtu = u32::try_from(info.path_mtu.0).ok();
     let headers = header::of_tcp(address.is_ipv6());
-    // Said at once, so that a server that waits for a request waits no longer.
+    // Sent at once, so that a server that waits for a request waits no longer.
     options::set_reset_on_close(stream).ok();
     Some(Tcp {
         open: Some(address.port()),
@@ -95,7 +95,7 @@ fn read(stream: &std::net::TcpStream, address: SocketAddr) -> Option<Tcp> {
 }
 
 fn is_refusal(error: &OsError) -> bool {
-    // A router that answers in the far end's stead tells nothing of it by ICMP.
+    // A router that answers in the far end's stead reports nothing of it by ICMP.
     error.source.kind() == ErrorKind::ConnectionRefused && error.rejection.is_none()
 }
 

@@ -73,8 +73,8 @@ fn lost(probe: &SizeProbe) -> u32 {
 /// 5,000 splits) and one is four times the other.
 fn loss_by_size(probes: &[SizeProbe]) -> Option<SizeLoss> {
     let at = split(probes)?;
-    let (small, large) = (Shares::of(&probes[..at]), Shares::of(&probes[at..]));
-    let gain = small.likelihood() + large.likelihood() - Shares::of(probes).likelihood();
+    let (small, large) = (Shares::of_probes(&probes[..at]), Shares::of_probes(&probes[at..]));
+    let gain = small.likelihood() + large.likelihood() - Shares::of_probes(probes).likelihood();
     let is_clear = gain > CLEAR && large.share() > 4.0 * small.share();
     let (first, last) = (probes[at].size, probes[probes.len() - 1].size);
     is_clear.then(|| SizeLoss { small: small.share(), large: large.share(), size: last, from: Some(first) })
@@ -83,7 +83,7 @@ fn loss_by_size(probes: &[SizeProbe]) -> Option<SizeLoss> {
 /// Where the sizes are best parted into such as lose more and such as lose less: the first of the larger (maximum likelihood).
 fn split(probes: &[SizeProbe]) -> Option<usize> {
     let likelihood = |at: &usize| {
-        let (small, large) = (Shares::of(&probes[..*at]), Shares::of(&probes[*at..]));
+        let (small, large) = (Shares::of_probes(&probes[..*at]), Shares::of_probes(&probes[*at..]));
         (large.share() > small.share()).then(|| small.likelihood() + large.likelihood())
     };
     let parted = (1..probes.len()).filter_map(|at| Some((at, likelihood(&at)?)));
@@ -97,7 +97,7 @@ struct Shares {
 }
 
 impl Shares {
-    fn of(probes: &[SizeProbe]) -> Shares {
+    fn of_probes(probes: &[SizeProbe]) -> Shares {
         let sum = |count: fn(&SizeProbe) -> u32| probes.iter().map(|probe| f64::from(count(probe))).sum();
         Shares { sent: sum(|probe| probe.sent), lost: sum(lost) }
     }

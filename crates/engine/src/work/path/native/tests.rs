@@ -127,7 +127,7 @@ fn about<'a>(run: &'a Run, id: &str, direction: Direction) -> Option<&'a Finding
 }
 
 /// Size, hop, band and cause of one direction.
-fn check_way(faults: &Faults, run: &Run, direction: Direction) {
+fn check_direction(faults: &Faults, run: &Run, direction: Direction) {
     let at = usize::from(direction == Direction::Down);
     let one_way = run.summary.path.as_ref().and_then(|path| path.in_direction(direction)).unwrap();
     let (mtu, limiter) = (faults.mtu(at), faults.limiter(at));
@@ -168,7 +168,7 @@ fn check_way(faults: &Faults, run: &Run, direction: Direction) {
     }
 }
 
-/// Which findings are raised of one direction, and whom they blame.
+/// Which findings are raised of one direction, and which router they accuse.
 fn check_findings(faults: &Faults, run: &Run, direction: Direction) {
     let at = usize::from(direction == Direction::Down);
     let (mtu, routers) = (faults.mtu(at), &faults.routers[at]);
@@ -180,12 +180,12 @@ fn check_findings(faults: &Faults, run: &Run, direction: Direction) {
         .map(|hop| path.address(at, hop).to_string())
         .collect();
     if let Some(wrong) = found("mtu-discovery-wrong") {
-        let blamed = wrong.evidence["told_by_address"].as_str().unwrap();
-        assert!(liars.iter().any(|liar| liar == blamed), "{blamed} tells the truth: {}", wrong.title);
+        let accused = wrong.evidence["told_by_address"].as_str().unwrap();
+        assert!(liars.iter().any(|liar| liar == accused), "{accused} is honest: {}", wrong.title);
     }
     let lied_to = limiter.is_some_and(|router| !router.silent && router.lie.is_some());
     let by_chance = routers.iter().any(|router| router.lie == Some(mtu));
-    assert!(!lied_to || by_chance || found("mtu-discovery-wrong").is_some(), "nobody says who lies");
+    assert!(!lied_to || by_chance || found("mtu-discovery-wrong").is_some(), "no finding names the liar");
     if liars.is_empty() {
         let too_small = faults.ipv6 && mtu < 1280;
         let silent = limiter.is_some_and(|router| router.silent);
@@ -210,9 +210,9 @@ fn check_advice(faults: &Faults, run: &Run) {
         assert!(one.value == mtu && !(faults.ipv6 && mtu < 1280), "{one:?}");
     }
     if faults.ipv6 && mtu < 1280 {
-        let words = run.findings.iter().map(|finding| &finding.advice).chain([&run.verdict.text]);
+        let sentences = run.findings.iter().map(|finding| &finding.advice).chain([&run.verdict.text]);
         let small = (600..1280).map(|size| format!("mtu {size}`"));
-        let texts: Vec<&String> = words.filter(|text| text.contains("ip link set")).collect();
+        let texts: Vec<&String> = sentences.filter(|text| text.contains("ip link set")).collect();
         let bare =
             |text: &&&String| small.clone().any(|set| text.contains(&set)) && !text.contains("takes IPv6");
         assert!(!texts.iter().any(|text| bare(&text)), "{texts:?}");
@@ -223,10 +223,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn two_faults_are_each_told_as_what_they_are(faults in faults()) {
+    fn two_faults_are_each_reported_as_what_they_are(faults in faults()) {
         let run = faults.run();
         for direction in [Direction::Up, Direction::Down] {
-            check_way(&faults, &run, direction);
+            check_direction(&faults, &run, direction);
             check_findings(&faults, &run, direction);
         }
         check_advice(&faults, &run);
@@ -247,7 +247,7 @@ fn a_further_flow_is_searched_only_where_it_differs() {
 }
 
 #[test]
-fn an_honest_hop_before_a_liar_is_not_blamed() {
+fn an_honest_hop_before_a_liar_is_not_accused() {
     let honest = Router { limit: Some(645), ..Router::default() };
     let liar = Router { limit: Some(300), lie: Some(68), ..Router::default() };
     let faults = Faults {

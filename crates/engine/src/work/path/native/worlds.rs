@@ -317,7 +317,7 @@ impl World {
 }
 
 /// A test of TCP in both directions at once, over a path with a fault of its own in each.
-fn both_ways([up, down]: [World; 2]) -> Run {
+fn both_directions([up, down]: [World; 2]) -> Run {
     let mut path = PathResult { method: PathMethod::Native, ..PathResult::default() };
     for world in [up, down] {
         let (one_way, unknown) = world.search();
@@ -447,7 +447,7 @@ proptest! {
         prop_assume!(up.fault != Fault::Mark && down.fault != Fault::Mark);
         let worlds = [(up, Direction::Up), (down, Direction::Down)]
             .map(|(world, direction)| World { transport: Transport::Tcp, direction, ..world });
-        let run = both_ways(worlds);
+        let run = both_directions(worlds);
         let mut found = reasons(&run);
         if worlds.iter().any(|world| matches!(world.fault, Fault::Partial(..))) {
             found.remove("size-dependent-loss");

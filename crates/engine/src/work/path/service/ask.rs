@@ -2,7 +2,7 @@
 
 use crate::error::{Context, Result};
 use crate::host::interrupt::Interrupt;
-use crate::work::probe::numbered::{Said, any, is_pending, said};
+use crate::work::probe::numbered::{ProbeReply, any, is_pending, probe_reply};
 use crate::work::throughput::flows::is_too_big;
 use linux::clock::mono_now;
 use linux::error_queue::{self, QueueEntry};
@@ -110,9 +110,9 @@ impl<'a> Asker<'a> {
 
     /// The same; where the last is a control, an answer to it ends the wait for the others soon.
     fn send_all(&mut self, sizes: &[u32], control: bool) -> Result<Vec<bool>> {
-        let patience = self.patience();
+        let timeout = self.timeout();
         let mut requests = sizes.iter().map(|size| self.send(*size)).collect::<Result<Vec<Request>>>()?;
-        let mut deadline = mono_now() + patience;
+        let mut deadline = mono_now() + timeout;
         while requests.iter().any(|request| !request.over)
             && mono_now() < deadline
             && !self.interrupt.is_raised()
@@ -186,7 +186,7 @@ impl<'a> Asker<'a> {
             match error_queue::take(&request.socket, &mut []).context("read the error queue")? {
                 None => break,
                 Some(QueueEntry::Error(error)) => {
-                    self.note(request, said(&error, self.remote.ip()), error.offender)
+                    self.note(request, probe_reply(&error, self.remote.ip()), error.offender)
                 }
                 Some(_) => {}
             }
@@ -210,29 +210,29 @@ impl<'a> Asker<'a> {
         Ok(())
     }
 
-    fn note(&mut self, request: &mut Request, said: Option<Said>, from: Option<std::net::IpAddr>) {
+    fn note(&mut self, request: &mut Request, reply: Option<ProbeReply>, from: Option<std::net::IpAddr>) {
         let who = from.map_or_else(|| "a router".to_owned(), |from| from.to_string());
         let size = request.size;
-        let words = match said {
-            Some(Said::Closed) => {
-                // A service that was heard is there, whatever becomes of this request.
+        let text = match reply {
+            Some(ProbeReply::Closed) => {
+                // A service that was heard is there, whatever the outcome of this request.
                 self.closed = self.slowest.is_none();
                 request.over = true;
                 format!("{who} reports that nothing listens at port {}", self.service.port)
             }
-            Some(Said::TooBig(mtu)) => format!("{who} passes no packets above {mtu} bytes on"),
-            Some(Said::Expired) => format!("{who} reports that {size} bytes ran out of hops"),
-            Some(Said::Refused(kind, code)) => {
+            Some(ProbeReply::TooBig(mtu)) => format!("{who} passes no packets above {mtu} bytes on"),
+            Some(ProbeReply::Expired) => format!("{who} reports that {size} bytes ran out of hops"),
+            Some(ProbeReply::Refused(kind, code)) => {
                 request.over = true;
                 format!("{who} refused {size} bytes (type {kind}, code {code})")
             }
-            Some(Said::Answer) | None => return,
+            Some(ProbeReply::Answer) | None => return,
         };
-        self.refused = Some(words);
+        self.refused = Some(text);
     }
 
-    /// How long to wait for an answer: as long as the user says until one came, then some times as long as those took.
-    fn patience(&self) -> Nanos {
+    /// How long to wait for an answer: as long as the user allows until one came, then some times as long as those took.
+    fn timeout(&self) -> Nanos {
         let adapted = |slowest: Nanos| Nanos(slowest.0.saturating_mul(ANSWERS)).max(SHORTEST);
         self.slowest
             .filter(|_| !self.patient)
@@ -247,7 +247,7 @@ fn filled(service: &ServicePlan, size: u32) -> Vec<u8> {
     bytes
 }
 
-/// Times that a size and one that was answered are sent before nothing can be told.
+/// Times that a size and one that was answered are sent before the result counts as unknown.
 const TURNS: u32 = 4;
 /// Messages taken at once.
 const TAKEN: usize = 64;
@@ -256,7 +256,7 @@ const LARGEST: usize = 1 << 16;
 const SEND_BUFFER: Bytes = Bytes(256 << 10);
 /// How often an interrupt is looked for.
 const STEP: Nanos = Nanos::from_millis(100);
-/// How many times longer than another an answer may take, where a silent size is asked again with patience.
+/// How many times longer than another an answer may take, where a silent size is asked again with a longer timeout.
 const MORE: u64 = 3;
 const SOON: Nanos = Nanos::from_millis(30);
 const ANSWERS: u64 = 10;
@@ -273,7 +273,7 @@ mod tests {
             payload: b"ask".to_vec(),
             fill: b'.',
             reply: Vec::new(),
-            timeout: Nanos(0),
+            timeout: Nanos::ZERO,
             largest: 9,
         };
         assert_eq!(filled(&service, 5), b"ask..");

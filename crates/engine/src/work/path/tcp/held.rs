@@ -1,6 +1,6 @@
 //! A test of TCP that is opened before it is known whether it is wanted, and that starts when it is.
 
-use super::super::Job;
+use super::super::PathJob;
 use super::{Exchanged, Refused, exchange, or_alone};
 use linux::clock::mono_now;
 use model::event::Event;
@@ -37,7 +37,7 @@ impl<'scope> Held<'scope> {
     /// Opens it.
     pub(in crate::work::path) fn begin<'env: 'scope>(
         scope: &'scope Scope<'scope, 'env>,
-        job: Job<'env>,
+        job: PathJob<'env>,
         direction: Direction,
     ) -> Held<'scope> {
         let gate = Gate::shut();
@@ -49,7 +49,7 @@ impl<'scope> Held<'scope> {
 
 /// Starts those that are wanted, and ends the others.
 pub(super) fn start(
-    job: &Job<'_>,
+    job: &PathJob<'_>,
     held: Vec<Held<'_>>,
     wanted: &[Direction],
 ) -> Vec<(Direction, Option<Exchanged>)> {

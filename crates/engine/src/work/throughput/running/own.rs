@@ -80,7 +80,7 @@ impl Running {
 
     /// Details until now that the samples have no field for.
     pub(crate) fn take_details(&self) -> Vec<StreamDetails> {
-        let of = |stream: &Stream| {
+        let taken_from = |stream: &Stream| {
             let counters = &stream.counters;
             let delays = counters.udp.as_ref().and_then(|state| {
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,17 +94,17 @@ impl Running {
                 timed: take_timed(counters),
             }
         };
-        self.streams.iter().map(of).collect()
+        self.streams.iter().map(taken_from).collect()
     }
 
     /// The bursts that have come since the last call, by stream.
     pub(crate) fn take_bursts(&self) -> Vec<(u32, Vec<Burst>)> {
-        let of = |stream: &Stream| {
+        let taken_from = |stream: &Stream| {
             let mut bursts = Vec::new();
             stream.counters.time(|timed| bursts = std::mem::take(&mut timed.bursts));
             (!bursts.is_empty()).then_some((stream.flow.info.stream, bursts))
         };
-        self.streams.iter().filter_map(of).collect()
+        self.streams.iter().filter_map(taken_from).collect()
     }
 
     fn stream_value<T>(&self, stream: u32, what: impl FnOnce(&Stream) -> T) -> Option<T> {

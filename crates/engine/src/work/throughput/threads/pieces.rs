@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn pieces_are_whole_in_any_portions() {
         let records = PieceRecords { trip_times: true, header: true, singly: true };
-        let asked = Request { trip_times: true, start: Some(CLOCK.wall), ..Request::new(Transport::Tcp) };
-        let mut stream = asked.bytes();
+        let request = Request { trip_times: true, start: Some(CLOCK.wall), ..Request::new(Transport::Tcp) };
+        let mut stream = request.bytes();
         stream.extend(record(1, 300, 5_001_000_000));
         stream.extend(record(2, 92, 5_002_000_000));
         stream.extend(record(4, 1000, 5_003_000_000));

@@ -291,7 +291,7 @@ fn packets_that_vanish_by_their_size_and_udp_that_is_held_have_their_kinds() {
         (found.kind, also.kind, also.rate),
         (LimitKind::NotKnown, LimitKind::Treatment, Some(BitRate(42_000_000)))
     );
-    assert_eq!(held.load.as_ref().map(|load| load.of(Purpose::Hot).count()), Some(3));
+    assert_eq!(held.load.as_ref().map(|load| load.for_purpose(Purpose::Hot).count()), Some(3));
 }
 
 /// The page has every fact with its source, and nothing else stands there.

@@ -7,7 +7,7 @@ use mesh::job::MeshTest;
 use mesh::rounds::{Link, MeshRequest, PlanError, Uplink, pair_of};
 
 /// The runs, and what is expected of each.
-pub(super) fn asked(args: &MeshRunArgs) -> Result<(MeshRequest, Vec<Expected>), Failure> {
+pub(super) fn request_of(args: &MeshRunArgs) -> Result<(MeshRequest, Vec<Expected>), Failure> {
     let mut tests = Vec::new();
     for test in &args.test {
         let test = match test {
@@ -28,7 +28,7 @@ pub(super) fn asked(args: &MeshRunArgs) -> Result<(MeshRequest, Vec<Expected>), 
         let what = "alerts without --save: a change is known by the runs that are kept";
         return Err(Failure::usage(what, "add --save"));
     }
-    let asked = MeshRequest {
+    let request = MeshRequest {
         tests,
         time: args.time,
         pairs: read("--pair", &args.pair, pair_of)?,
@@ -43,7 +43,7 @@ pub(super) fn asked(args: &MeshRunArgs) -> Result<(MeshRequest, Vec<Expected>), 
         uplinks: read("--uplink", &args.uplink, |text| text.parse::<Uplink>())?,
     };
     let expected = read("--expect", &args.expect, Expected::read)?;
-    Ok((asked, expected))
+    Ok((request, expected))
 }
 
 /// The values of an option that can be given several times.
@@ -52,11 +52,11 @@ fn read<T>(
     texts: &[String],
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Vec<T>, Failure> {
-    let one = |text: &String| {
+    let parsed = |text: &String| {
         let advice = "see `pathmeter mesh run --help`";
         read(text).map_err(|why| Failure::usage(format!("{option} {text}: {why}"), advice))
     };
-    texts.iter().map(one).collect()
+    texts.iter().map(parsed).collect()
 }
 
 /// The agents that take part; none: all.

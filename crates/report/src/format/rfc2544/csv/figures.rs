@@ -200,7 +200,7 @@ pub(super) fn of_service(service: &ServiceReport) -> Vec<Figure> {
 }
 
 pub(super) fn of_hops(hops: &[HopDrops]) -> Vec<Figure> {
-    let of = |hop: &HopDrops| {
+    let figures_of = |hop: &HopDrops| {
         let frame = Some(hop.frame.0.to_string());
         let at = Figure { test: "hops".into(), frame, ..Figure::default() };
         let name = |what: &str| format!("{}:{}.{what}", hop.node, hop.interface);
@@ -210,7 +210,7 @@ pub(super) fn of_hops(hops: &[HopDrops]) -> Vec<Figure> {
         let all = counts.into_iter().chain(drops);
         all.map(|(name, count)| at.with(name, count as f64, "frames")).collect::<Vec<_>>()
     };
-    hops.iter().flat_map(of).collect()
+    hops.iter().flat_map(figures_of).collect()
 }
 
 const FRAMES: &str = "frames/s";

@@ -1,4 +1,4 @@
-//! Charts of round trips: percentiles, the distribution, several ways side by side, and the load's part.
+//! Charts of round trips: percentiles, the distribution, several paths side by side, and the load's part.
 
 use crate::document::{Block, Chart};
 use crate::format::text::{latency, phrases};
@@ -9,7 +9,7 @@ use model::stats::histogram::Histogram;
 use model::stats::percentile::carries;
 use model::units::Nanos;
 
-/// Percentiles of every way, and the distribution of one or the medians of several.
+/// Percentiles of every path, and the distribution of one or the medians of several.
 pub(in crate::format::run) fn round_trips(egress_paths: &[EgressResult]) -> Vec<Block> {
     let shape = match egress_paths {
         [] => None,

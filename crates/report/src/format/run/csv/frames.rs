@@ -1,6 +1,6 @@
 //! The CSV rows of a sweep over frame sizes: one for each size and transport.
 
-use super::{Place, rounded};
+use super::{CsvPart, rounded};
 use crate::document::Csv;
 use model::frames::FrameRow;
 use model::plan::Transport;
@@ -31,7 +31,7 @@ struct Frame {
     notes: String,
 }
 
-pub(super) fn rows(run: &Run, place: &Place) -> Csv {
+pub(super) fn rows(run: &Run, place: &CsvPart) -> Csv {
     Csv::from_rows(run.summary.rows.iter().map(|row| (place.start("frame", row.direction), frame(row))))
 }
 

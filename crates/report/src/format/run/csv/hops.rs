@@ -1,6 +1,6 @@
 //! The CSV rows of a trace: one for each router at its hop, with the figures of the hop.
 
-use super::Place;
+use super::CsvPart;
 use super::latency::Times;
 use crate::document::Csv;
 use model::hops::{Hop, HopRouter, HopsResult, Missing};
@@ -33,7 +33,7 @@ struct Router {
 }
 
 /// Every hop, and those of the return path behind them.
-pub(super) fn rows(found: &HopsResult, place: &Place) -> Csv {
+pub(super) fn rows(found: &HopsResult, place: &CsvPart) -> Csv {
     let back = found.back.as_deref().map(|back| (back, Direction::Down));
     let directions = std::iter::once((found, Direction::Up)).chain(back);
     let hops = directions.flat_map(|(found, direction)| found.hops.iter().map(move |hop| (direction, hop)));

@@ -1,6 +1,6 @@
-//! The CSV rows of a latency run: one per interval and way, per way, per phase under load and per moment of them.
+//! The CSV rows of a latency run: one per interval and path, per path, per phase under load and per moment of them.
 
-use super::{Place, Start, outcome, seconds};
+use super::{CsvPart, Start, outcome, seconds};
 use crate::document::Csv;
 use crate::format::text::phrases;
 use model::latency::{EgressResult, LatencySample, LoadPhase, LoadPoint};
@@ -57,7 +57,7 @@ struct More {
     outcome: Option<&'static str>,
 }
 
-pub(super) fn rows(test: &Run, place: &Place) -> Csv {
+pub(super) fn rows(test: &Run, place: &CsvPart) -> Csv {
     let transport = test.latency.as_ref().map(|plan| plan.transport);
     let line = |row, (trips, times, more): (Trips, Times, More)| -> (Start, Trips, Times, More) {
         (place.start(row, None), Trips { transport, ..trips }, times, more)
@@ -96,7 +96,7 @@ fn total(test: &Run, egress: &EgressResult) -> (Trips, Times, More) {
     let counted = &egress.counted;
     let trips = Trips {
         egress: egress.label.clone(),
-        start_s: Some(seconds(Nanos(0))),
+        start_s: Some(seconds(Nanos::ZERO)),
         end_s: Some(seconds(egress.elapsed)),
         sent: Some(counted.sent),
         lost: counted.lost,

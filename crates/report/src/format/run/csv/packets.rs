@@ -1,6 +1,6 @@
 //! The CSV rows of a capture of packets: one per direction, per size, and per flow and direction.
 
-use super::Place;
+use super::CsvPart;
 use crate::document::Csv;
 use model::packets::{FlowKey, PacketDirection, PacketProtocol, PacketResult, SizeCount};
 use model::plan::Direction;
@@ -22,7 +22,7 @@ struct Counts {
     complete: Option<bool>,
 }
 
-pub(super) fn rows(packets: &PacketResult, place: &Place) -> Csv {
+pub(super) fn rows(packets: &PacketResult, place: &CsvPart) -> Csv {
     let complete = Some(packets.complete);
     let mut rows = Vec::new();
     for (direction, one_way) in [(Direction::Up, &packets.up), (Direction::Down, &packets.down)] {

@@ -1,6 +1,6 @@
 //! The CSV rows of packet sizes: one per direction, per size tried, per test of fragments, and of a service.
 
-use super::{Place, Start};
+use super::{CsvPart, Start};
 use crate::document::Csv;
 use model::path::{
     Bound, Discovery, FragmentTest, PathDirection, PathMethod, PathResult, ServiceLimit, SizeProbe,
@@ -34,7 +34,7 @@ struct Sizes {
     fragmented_from_bytes: Option<u32>,
 }
 
-pub(super) fn rows(path: &PathResult, place: &Place) -> Csv {
+pub(super) fn rows(path: &PathResult, place: &CsvPart) -> Csv {
     let line = |row, direction: Option<Direction>, sizes: Sizes| -> (Start, Sizes) {
         (place.start(row, direction), Sizes { method: Some(path.method), ..sizes })
     };

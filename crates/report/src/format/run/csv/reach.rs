@@ -1,6 +1,6 @@
 //! The CSV rows of reachability: one per address of the far host, and one per next hop.
 
-use super::Place;
+use super::CsvPart;
 use crate::document::Csv;
 use model::plan::Transport;
 use model::reach::{FamilyReach, NextHop, Reach};
@@ -20,7 +20,7 @@ struct Contact {
     total_ns: Option<Nanos>,
 }
 
-pub(super) fn rows(reach: &Reach, place: &Place) -> Csv {
+pub(super) fn rows(reach: &Reach, place: &CsvPart) -> Csv {
     let families = reach.families.iter().map(|of| (place.start("reach_family", None), family(of)));
     let hops = reach.next_hops.iter().map(|of| (place.start("reach_next_hop", None), next_hop(of)));
     Csv::from_rows(families.chain(hops))

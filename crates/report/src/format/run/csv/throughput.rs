@@ -1,6 +1,6 @@
 //! The CSV rows of a throughput test: one for each interval and stream, and one for each direction.
 
-use super::{Place, Start, outcome, rounded, seconds};
+use super::{CsvPart, Start, outcome, rounded, seconds};
 use crate::document::Csv;
 use insight::figure::{Figure, Level, table_figures};
 use model::plan::{Direction, Transport};
@@ -37,8 +37,8 @@ struct Stream {
     outcome: Option<&'static str>,
 }
 
-pub(super) fn rows(test: &Run, place: &Place) -> Csv {
-    let of = |sample: &IntervalSample| -> Vec<(Start, Stream)> {
+pub(super) fn rows(test: &Run, place: &CsvPart) -> Csv {
+    let rows_of = |sample: &IntervalSample| -> Vec<(Start, Stream)> {
         let row = |row: &StreamSample| (place.start("interval", row.direction), interval(test, sample, row));
         sample.streams.iter().map(row).collect()
     };
@@ -47,7 +47,7 @@ pub(super) fn rows(test: &Run, place: &Place) -> Csv {
         let found = test.summary.direction(direction)?;
         Some((place.start("summary", direction), total(test, found)))
     };
-    let intervals: Vec<(Start, Stream)> = test.intervals.iter().flat_map(of).collect();
+    let intervals: Vec<(Start, Stream)> = test.intervals.iter().flat_map(rows_of).collect();
     let count = intervals.len();
     let mut csv = Csv::from_rows(intervals.into_iter().chain(directions.into_iter().filter_map(total)));
     let found: Vec<_> =
@@ -109,7 +109,7 @@ fn total(test: &Run, found: &DirectionSummary) -> Stream {
     let segments = found.segments;
     Stream {
         transport: Some(found.transport),
-        start_s: seconds(Nanos(0)),
+        start_s: seconds(Nanos::ZERO),
         end_s: seconds(found.elapsed),
         bytes: found.received.bytes,
         bits_per_second: found.goodput,

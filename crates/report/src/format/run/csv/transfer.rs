@@ -1,6 +1,6 @@
 //! The CSV rows of a run of transfers: one for each transfer, and one for each row of the table.
 
-use super::{Place, Start, seconds};
+use super::{CsvPart, Start, seconds};
 use crate::document::Csv;
 use model::plan::Transport;
 use model::run::Run;
@@ -44,7 +44,7 @@ struct Times {
     error: Option<String>,
 }
 
-pub(super) fn rows(test: &Run, result: &TransferResult, place: &Place) -> Csv {
+pub(super) fn rows(test: &Run, result: &TransferResult, place: &CsvPart) -> Csv {
     let direction = test.transfer.as_ref().map(|plan| plan.method.direction());
     let line = |row, times: Times| -> (Start, Times) {
         (place.start(row, direction), Times { transport: Some(Transport::Tcp), ..times })

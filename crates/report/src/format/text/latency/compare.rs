@@ -1,4 +1,4 @@
-//! Several ways in one table, in one unit, and a sentence for each.
+//! Several paths in one table, in one unit, and a sentence for each.
 
 use super::super::phrases;
 use super::counts::share;

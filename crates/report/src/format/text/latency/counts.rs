@@ -8,7 +8,7 @@ pub(in crate::format) fn counted(counted: &Counted) -> String {
     if counted.asked == 0 && counted.far_received.is_some() {
         return one_way(counted);
     }
-    let asked = match counted.asked == counted.sent {
+    let requested = match counted.asked == counted.sent {
         true => String::new(),
         false => format!(", {} of them asked for a reply", grouped(counted.asked)),
     };
@@ -20,7 +20,7 @@ pub(in crate::format) fn counted(counted: &Counted) -> String {
         }
     };
     let others = [
-        (counted.in_flight, "still on their way at the end"),
+        (counted.in_flight, "still in flight at the end"),
         (counted.late, "too late to be measured"),
         (counted.duplicates, "twice"),
         (counted.reordered, "out of order"),
@@ -33,7 +33,11 @@ pub(in crate::format) fn counted(counted: &Counted) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {} {what}", grouped(*count)))
         .collect();
-    format!("{} sent{asked}, {} came back; {lost}{others}", grouped(counted.sent), grouped(counted.received))
+    format!(
+        "{} sent{requested}, {} came back; {lost}{others}",
+        grouped(counted.sent),
+        grouped(counted.received)
+    )
 }
 
 fn one_way(counted: &Counted) -> String {

@@ -51,8 +51,11 @@ fn mean(egress: &EgressResult, rtt: &Distribution) -> String {
     let sure = egress.mean.filter(|mean| mean.half_width.is_finite()).map(|mean| {
         let width = Nanos(mean.half_width.max(0.0).round() as u64);
         let level = percent(mean.level);
-        let more =
-            if mean.correlated { "; longer waves than the test can tell: in truth less sure" } else { "" };
+        let more = if mean.correlated {
+            "; slower variations than the test can show: less certain than stated"
+        } else {
+            ""
+        };
         let worth = count(mean.effective_count.max(0.0).round() as u64, "independent round trip");
         format!(" ± {width} ({level} sure, worth {worth}{more})")
     });
@@ -122,7 +125,7 @@ pub(super) fn this_host(summary: &Summary) -> Option<String> {
     };
     let switched = count(noise.involuntary_switches, "time");
     let stolen = percent(noise.steal_share);
-    // A thread that sleeps does not see when it is held, so of none nothing is said.
+    // A thread that sleeps does not see when it is held, so its stalls are not reported.
     let held = match noise.hiccups {
         0 => String::new(),
         times => format!(

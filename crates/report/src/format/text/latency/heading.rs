@@ -1,4 +1,4 @@
-//! The heading of a latency run: to where, how, and by which ways.
+//! The heading of a latency run: to where, how, and by which paths.
 
 use super::super::super::Style;
 use super::super::heading::join;

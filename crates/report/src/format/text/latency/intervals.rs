@@ -47,16 +47,16 @@ fn is_between(sample: &LatencySample, plan: &LatencyPlan) -> bool {
 
 fn cells(egress: &EgressSample) -> [String; 6] {
     let rtt = egress.rtt.filter(|rtt| rtt.count > 0);
-    let of = |percent: f64, time: fn(&Distribution) -> Nanos| {
+    let shown = |percent: f64, time: fn(&Distribution) -> Nanos| {
         let known = rtt.filter(|rtt| percent < 99.0 || rtt.known(percent, time).is_some());
         known.map_or_else(|| "-".into(), |rtt| time(&rtt).to_string())
     };
     [
         grouped(egress.sent),
         grouped(rtt.map_or(0, |rtt| rtt.count)),
-        of(50.0, |rtt| rtt.p50),
-        of(99.0, |rtt| rtt.p99),
-        of(0.0, |rtt| rtt.max),
+        shown(50.0, |rtt| rtt.p50),
+        shown(99.0, |rtt| rtt.p99),
+        shown(0.0, |rtt| rtt.max),
         grouped(egress.lost),
     ]
 }

@@ -46,9 +46,9 @@ mod tests {
 
     #[test]
     fn one_unit_serves_a_table() {
-        let unit = Unit::for_time(Nanos(383_300_799));
-        assert_eq!((unit.name, unit.print(Nanos(975_994_156)).as_str()), ("ms", "975.99"));
-        assert_eq!(Unit::for_time(Nanos(999)).print(Nanos(12_345)), "12\u{a0}345");
-        assert_eq!((Unit::for_time(Nanos(0)).name, Unit::for_time(Nanos::MAX).name), ("ns", "s"));
+        let unit = Unit::for_time(Nanos::from_nanos(383_300_799));
+        assert_eq!((unit.name, unit.print(Nanos::from_nanos(975_994_156)).as_str()), ("ms", "975.99"));
+        assert_eq!(Unit::for_time(Nanos::from_nanos(999)).print(Nanos::from_nanos(12_345)), "12\u{a0}345");
+        assert_eq!((Unit::for_time(Nanos::ZERO).name, Unit::for_time(Nanos::MAX).name), ("ns", "s"));
     }
 }

@@ -1,6 +1,6 @@
 //! Figures of each direction that are phrases; `brief::path` has the table of the others.
 
-use super::heading::known_ways;
+use super::heading::known_directions;
 use model::path::{
     Bound, Discovery, FragmentDelivery, HopSource, LimitingHop, PathDirection, PathResult, ServiceLimit,
     TcpDirection,
@@ -14,7 +14,7 @@ pub(in crate::format) fn facts(path: &PathResult) -> Vec<(String, String)> {
         let fact = |(name, phrase): &(&str, Phrase)| Some((format!("{name} {direction}"), phrase(one_way)?));
         Some(PHRASES.iter().filter_map(fact).collect::<Vec<_>>())
     };
-    known_ways(path).into_iter().filter_map(of_direction).flatten().collect()
+    known_directions(path).into_iter().filter_map(of_direction).flatten().collect()
 }
 
 type Phrase = fn(&PathDirection) -> Option<String>;

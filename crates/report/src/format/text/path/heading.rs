@@ -51,6 +51,6 @@ pub(in crate::format) fn unknown(unknown: &Unknown) -> String {
 }
 
 /// The directions that were looked at.
-pub(in crate::format) fn known_ways(path: &PathResult) -> Vec<Direction> {
+pub(in crate::format) fn known_directions(path: &PathResult) -> Vec<Direction> {
     Direction::BOTH.into_iter().filter(|direction| path.in_direction(*direction).is_some()).collect()
 }

@@ -1,12 +1,12 @@
 //! The sizes tried as a strip: where packets cross and where they vanish, at a glance.
 
-use super::heading::known_ways;
+use super::heading::known_directions;
 use crate::document::Block;
 use model::path::{PathResult, SizeProbe};
 
 /// A strip for each direction, and for a service, under what its symbols mean.
 pub(in crate::format) fn strips(path: &PathResult) -> Vec<Block> {
-    let directions = known_ways(path).into_iter().filter_map(|direction| {
+    let directions = known_directions(path).into_iter().filter_map(|direction| {
         let one_way = path.in_direction(direction).filter(|one_way| !one_way.sizes.is_empty())?;
         Some((direction.to_string(), one_way.sizes.as_slice(), Phrases::PATH))
     });
@@ -34,7 +34,7 @@ struct Phrases {
 
 impl Phrases {
     const PATH: Phrases = Phrases {
-        legend: "In one piece: █ crosses, ▒ in part, ░ vanishes, · not tried",
+        legend: "Unfragmented: █ crosses, ▒ in part, ░ vanishes, · not tried",
         well: ["crosses", "cross"],
         partly: ["crosses in part", "cross in part"],
         lost: ["vanishes", "vanish"],

@@ -112,7 +112,7 @@ impl Port for FakePort {
         let header = if spec.outer.is_some() { 40 } else { 0 };
         wire.counting[side] = Some((spec.tag, frames, header));
         wire.watching[side] = Some(watch);
-        let counted = spec.outer.map(|outer| format!("port{side} counts in {}", words(&outer)));
+        let counted = spec.outer.map(|outer| format!("port{side} counts in {}", ends_of(&outer)));
         let known = counted.as_ref().is_some_and(|counted| wire.log.contains(counted));
         wire.log.extend(counted.filter(|_| !known));
         Ok(())
@@ -170,7 +170,7 @@ impl Port for FakePort {
         } else {
             "probe"
         };
-        let within = spec.outer.map_or(String::new(), |outer| format!(" in {}", words(&outer)));
+        let within = spec.outer.map_or(String::new(), |outer| format!(" in {}", ends_of(&outer)));
         let what =
             format!("port{side} {kind} of {frames} from {} to {}{within}", spec.source, spec.destination);
         wire.log.push(what);
@@ -191,7 +191,7 @@ impl Port for FakePort {
     }
 }
 
-fn words((source, destination): &(Ipv6Addr, Ipv6Addr)) -> String {
+fn ends_of((source, destination): &(Ipv6Addr, Ipv6Addr)) -> String {
     format!("{source} to {destination}")
 }
 

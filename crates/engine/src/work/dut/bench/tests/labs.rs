@@ -10,7 +10,7 @@ use lab::privilege::Unprivileged;
 use lab::shipped;
 use linux::cpu::affinity;
 use linux::privilege::{Capabilities, Capability};
-use model::dut::{Action, DeviceReport, Frames, Observation, Order, Stream, Test};
+use model::dut::{Action, BenchRequest, DeviceReport, Frames, Observation, Stream, Test};
 use model::framing::Network;
 use model::plan::Directions;
 use model::search::{Load, Trial};
@@ -26,12 +26,16 @@ fn a_router_has_a_cpu_of_its_own_where_there_is_one() {
     let mut bench = opened("forward", Cpus::default(), ResetMethod::Link);
     for _ in 0..2 {
         let few = Trial::new(Load(1000.0), Nanos::from_millis(200));
-        let came = bench.execute(&order(Network::V4, 64, Directions::Down, Action::Trial(few))).unwrap();
+        let came =
+            bench.execute(&bench_request(Network::V4, 64, Directions::Down, Action::Trial(few))).unwrap();
         assert_eq!((came.result.sent, came.result.received), (200, 200));
         assert_eq!(described(&bench).shares_cpu, Some(affinity().unwrap().len() == 1));
         // A busy host takes its time to take the link down and up.
         let reset = Action::Reset(Trial::new(Load(100.0), Nanos::from_secs(3)));
-        assert!(bench.execute(&order(Network::V4, 64, Directions::Up, reset)).unwrap().directions[0].resumed);
+        assert!(
+            bench.execute(&bench_request(Network::V4, 64, Directions::Up, reset)).unwrap().directions[0]
+                .resumed
+        );
     }
 }
 
@@ -41,10 +45,10 @@ fn the_generator_is_measured_over_a_cable_of_its_own() {
         return;
     }
     let mut bench = opened("forward", sharing(), ResetMethod::None);
-    let order = order(Network::V4, 64, Directions::Up, Action::Trial(little()));
+    let request = bench_request(Network::V4, 64, Directions::Up, Action::Trial(little()));
     assert_eq!(described(&bench).tools.len(), 0, "nothing was chosen yet");
-    bench.execute(&order).unwrap();
-    bench.measure_alone(&order.stream);
+    bench.execute(&request).unwrap();
+    bench.measure_alone(&request.stream);
     let alone = described(&bench).tools[0].alone.expect("it was measured");
     assert_eq!(alone.frame, Bytes(64));
     assert!(alone.same.0 > 0 && alone.one_flow.0 > 0, "{alone:?}");
@@ -58,11 +62,13 @@ fn a_tunnel_lets_through_what_fits_it() {
     }
     let mut bench = opened("ipip6", sharing(), ResetMethod::None);
     for (network, size) in [(Network::V4, 84), (Network::V4, 1478), (Network::V6, 1518)] {
-        let came = bench.execute(&order(network, size, Directions::Both, Action::Trial(little()))).unwrap();
+        let came =
+            bench.execute(&bench_request(network, size, Directions::Both, Action::Trial(little()))).unwrap();
         whole(&came, &format!("{network} {size}"));
     }
     // Its frames forbid fragments, of which the first would pass for the frame.
-    let long = bench.execute(&order(Network::V4, 1479, Directions::Up, Action::Trial(little()))).unwrap();
+    let long =
+        bench.execute(&bench_request(Network::V4, 1479, Directions::Up, Action::Trial(little()))).unwrap();
     assert_eq!((long.result.sent, long.result.received), (1500, 0));
     assert_eq!(described(&bench).notes.iter().filter(|note| note.contains("shorter")).count(), 0);
     let hops = described(&bench).hops;
@@ -84,7 +90,7 @@ fn a_router_whose_interface_goes_down_forwards_again() {
     // A busy host takes its time to take the link down and up.
     let trial = Trial::new(Load(2000.0), Nanos::from_secs(3));
     for network in [Network::V4, Network::V6] {
-        let came = bench.execute(&order(network, 128, Directions::Up, Action::Reset(trial))).unwrap();
+        let came = bench.execute(&bench_request(network, 128, Directions::Up, Action::Reset(trial))).unwrap();
         let direction = &came.directions[0];
         assert!(direction.resumed, "{network}: {direction:?}");
         // The interface is down for a tenth of a second at the least.
@@ -100,14 +106,14 @@ fn a_flood_shows_what_comes_through() {
     }
     let mut bench = opened("bridge", sharing(), ResetMethod::None);
     let flood = Action::Flood(Nanos::from_millis(100));
-    let came = bench.execute(&order(Network::V4, 64, Directions::Both, flood)).unwrap();
+    let came = bench.execute(&bench_request(Network::V4, 64, Directions::Both, flood)).unwrap();
     assert!(came.result.received > 0 && came.result.sent >= came.result.received, "{came:?}");
     assert_eq!((came.result.intended, came.directions.len()), (came.result.sent, 2));
     assert!(bench.no_reset().is_some());
 }
 
 #[test]
-fn what_cannot_be_tested_says_why() {
+fn what_cannot_be_tested_states_why() {
     let mut topology = shipped::find("direct").unwrap();
     topology.nodes[0].place = lab::topology::NodePlace::External { instructions: String::new() };
     let device = Device::Lab(Box::new(topology));
@@ -122,7 +128,7 @@ fn opened(name: &str, cpus: Cpus, reset: ResetMethod) -> Bench {
         .map(|end| SideOptions { tunnel: testbed::tunnel(&topology, end), ..SideOptions::default() });
     let device = Device::Lab(Box::new(topology));
     let pause = Nanos::from_millis(300);
-    let options = BenchOptions { device, sides, reset, cpus, pause, both_ways: false, ..options() };
+    let options = BenchOptions { device, sides, reset, cpus, pause, both_directions: false, ..options() };
     Bench::open(&options, &Stop::default()).unwrap_or_else(|error| panic!("{name}: {error:#}"))
 }
 
@@ -137,9 +143,13 @@ fn little() -> Trial {
     Trial::new(Load(5000.0), Nanos::from_millis(300))
 }
 
-fn order(network: Network, size: u64, directions: Directions, action: Action) -> Order {
+fn bench_request(network: Network, size: u64, directions: Directions, action: Action) -> BenchRequest {
     let test = if matches!(action, Action::Reset(_)) { Test::Reset } else { Test::Throughput };
-    Order { test, stream: Stream { network, frames: Frames::for_payload(Bytes(size)), directions }, action }
+    BenchRequest {
+        test,
+        stream: Stream { network, frames: Frames::for_payload(Bytes(size)), directions },
+        action,
+    }
 }
 
 fn whole(came: &Observation, what: &str) {
