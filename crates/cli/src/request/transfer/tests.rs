@@ -59,7 +59,7 @@ fn impossible_requests_are_refused() {
         ("http://u:p@127.0.0.1/x", "password"),
         ("http://127.0.0.1/x --method put", "what shall go up"),
         ("http://127.0.0.1/x --method get --size 1", "takes no --size"),
-        ("http://127.0.0.1/x --file /dev/null", "no plain file"),
+        ("http://127.0.0.1/x --file /dev/null", "not a plain file"),
         ("http://127.0.0.1/x --baseline far", "no such row"),
         ("http://127.0.0.1/x --timeout 0", "no time at all"),
         ("http://127.0.0.1/x --mtu 1500,1500", "twice"),

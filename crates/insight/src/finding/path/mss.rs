@@ -17,7 +17,9 @@ pub(in super::super) fn clamped(run: &Run) -> Vec<Finding> {
         match (tcp.mss_sent, tcp.mss_received) {
             // A SYN that arrived without the option, or a sender that went by the default (RFC 9293 section 3.7.1).
             (Some(sent), None) if tcp.syn.is_some() => Some(removed(side, sent)),
-            (Some(sent), Some(received)) if received == default_mss(side) && sent > received => {
+            (Some(sent), Some(received))
+                if received == default_mss(side) && sent > received && tcp.syn.is_none() =>
+            {
                 Some(removed(side, sent))
             }
             // Without the SYN itself the MSS is known from the segments, which a window may hold smaller.
@@ -51,7 +53,7 @@ fn defaulted(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let from = one_way.direction.reversed();
     let title = format!(
         "TCP's segments {} have {default} bytes, the default of a SYN without an MSS option, though the kernel believes in a path \
-         of {believed}: a box on the path {from} removes the option",
+         of {believed}: a box on the path {from} removes the option, or sets it to {default}",
         one_way.direction
     );
     let finding = Finding::new("mss-clamped", Severity::Warning, from, title)
@@ -141,8 +143,11 @@ fn default_mss(side: Side<'_>) -> u32 {
 
 fn removed(side: Side<'_>, sent: u32) -> Finding {
     let (direction, limited, default) = (side.direction, side.direction.reversed(), default_mss(side));
+    let is_shown = side.one_way.tcp.as_ref().is_some_and(|tcp| tcp.syn.is_some());
+    // The SYN itself shows that the option is missing; segments show the size alone.
+    let or_sets = if is_shown { String::new() } else { format!(", or sets it to {default}") };
     let title = format!(
-        "A box on the path {direction} removes the MSS option ({sent}) from TCP's SYN: segments {limited} have at most {default} \
+        "A box on the path {direction} removes the MSS option ({sent}) from TCP's SYN{or_sets}: segments {limited} have at most {default} \
          bytes, which is the default without it"
     );
     Finding::new("mss-clamped", Severity::Warning, direction, title)

@@ -2,7 +2,7 @@
 
 use super::bisect::Bisect;
 use super::closed::{CONTROL, ClosedPort, Verdict};
-use super::echo::{Echo, Row};
+use super::echo::{Echo, SizeReplies};
 use super::facts::Facts;
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
