@@ -225,7 +225,7 @@ mod tests {
         for (name, why) in [
             ("AES128-GCM-SHA256", "keys by RSA"),
             ("DHE-RSA-AES256-GCM-SHA384", "finite-field"),
-            ("NULL", "no suite of SockPerf's"),
+            ("NULL", "not a suite of SockPerf's"),
         ] {
             let error = Suite::named(name).expect_err("it is refused").to_string();
             assert!(error.contains(why), "{error}");

@@ -14,7 +14,7 @@ fn five_hundred_silent_connections_on_every_port_keep_no_client_out() {
     };
     let server = testbed.serve(&[]);
     let held: Vec<TcpStream> = PORTS.iter().flat_map(|port| testbed.connect(1, *port, 500)).collect();
-    server.process.wait_for("too many connections of this address");
+    server.process.wait_for("too many silent connections of this address");
     testbed.all_are_taken(&server);
     testbed.all_are_served(&server);
     drop(held);
@@ -26,7 +26,7 @@ fn who_has_too_many_connections_hears_so() {
     let Some(testbed) = Testbed::new("who_has_too_many_connections_hears_so") else { return };
     let server = testbed.serve(&[]);
     let held: Vec<TcpStream> = [5210, 8080].iter().flat_map(|port| testbed.connect(1, *port, 300)).collect();
-    server.process.wait_for("too many connections of this address");
+    server.process.wait_for("too many silent connections of this address");
     let source = ["--bind", "10.77.1.1"];
     let native = [&["throughput", SERVER, "-n", "1M"][..], &source].concat();
     testbed.client(&native).end().code(3).prints("too many silent connections of this address");
@@ -52,7 +52,7 @@ fn who_has_too_many_connections_hears_so_with_tls_too() {
     let text = server.process.output_so_far();
     let print = text.split("--fingerprint ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
     let held = testbed.connect(1, 5210, 300);
-    server.process.wait_for("too many connections of this address");
+    server.process.wait_for("too many silent connections of this address");
     let plain = ["throughput", SERVER, "-n", "1M", "--bind", "10.77.1.1"];
     let encrypted = [&plain[..], &["--fingerprint", print]].concat();
     testbed

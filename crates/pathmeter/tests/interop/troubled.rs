@@ -78,7 +78,7 @@ fn output_that_was_not_requested_is_not_shown() {
     drop(server);
     let (port, server) = fake(act);
     let output = Tool::Ours.run(&format!("-c 127.0.0.1 -p {port} -n 10K --get-server-output"));
-    assert!(output.stdout.contains("Server output:\nwhat the server reported"), "{output:#?}");
+    assert!(output.stdout.contains("Server output:\nwhat the server printed"), "{output:#?}");
     drop(server);
 }
 

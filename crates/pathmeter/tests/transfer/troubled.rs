@@ -41,7 +41,7 @@ fn redirects_without_end_or_to_nowhere_end() {
         .prints("more than 4 redirects")
         .prints(&format!("{}, {}", web.url("/a"), web.url("/b")))
         .prints("--redirects");
-    transfer(&[&web.url("/nowhere")]).code(3).prints("ftp://127.0.0.1/x").prints("no http or https URL");
+    transfer(&[&web.url("/nowhere")]).code(3).prints("ftp://127.0.0.1/x").prints("not an http or https URL");
     transfer(&[&web.url("/a"), "--redirects", "0"]).code(3).prints("more than 0 redirects");
 }
 

@@ -167,7 +167,7 @@ fn the_socket_is_set_up_as_asked() {
         (&["--congestion", "nonsense"][..], "nonsense"),
         (&["--device", "nosuch0"], "nosuch0"),
         (&["--bind", "192.0.2.7"], "192.0.2.7"),
-        (&["-6"], "no IPv6 address"),
+        (&["-6"], "not an IPv6 address"),
     ] {
         transfer(&[&[url.as_str()], args].concat()).code(2).prints(message);
     }

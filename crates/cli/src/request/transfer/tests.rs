@@ -64,7 +64,7 @@ fn impossible_requests_are_refused() {
         ("http://127.0.0.1/x --timeout 0", "no time at all"),
         ("http://127.0.0.1/x --mtu 1500,1500", "twice"),
         ("http://127.0.0.1/x --label a --label b", "2 names for 1 URLs"),
-        ("http://127.0.0.1/x -6", "no IPv6 address"),
+        ("http://127.0.0.1/x -6", "not an IPv6 address"),
         ("s3://bucket", "a bucket and a key"),
         ("s3://bucket/../x", "a bucket and a key"),
     ] {

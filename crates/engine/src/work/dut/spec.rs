@@ -164,7 +164,7 @@ mod tests {
         ] {
             let error = text.parse::<PortSpec>().unwrap_err();
             assert!(
-                error.contains(why) && error.contains("expected") || error.contains("no port"),
+                error.contains(why) && error.contains("expected") || error.contains("is not a port"),
                 "{text}: {error}"
             );
         }

@@ -281,23 +281,26 @@ pub(crate) fn connect_udp(
     Ok((socket, dead))
 }
 
-/// Opens a flow from a local port, and where that gets no answer from `most` of them side by side: of equal paths one may drop everything,
+/// Opens a flow from a local port, and where that gets no answer from more of them side by side: of equal paths one may drop everything,
 /// and the ports decide which is taken. `None`: none was answered.
 fn open_native(
     (bind, most): (&dyn Fn() -> Result<UdpSocket>, usize),
     begin: impl Fn() -> UdpOpen,
 ) -> Result<Option<(UdpSocket, u32)>> {
-    let mut tried = vec![(bind()?, begin())];
+    let mut tried = vec![(bind()?, begin(), mono_now())];
     let mut next = mono_now() + ALONE;
     let mut buffer = [0; 2048];
     loop {
-        if tried.len() < most && mono_now() >= next {
-            tried.push((bind()?, begin()));
-            next = mono_now() + ALONE;
+        let now = mono_now();
+        if tried.len() < most && now >= next {
+            for _ in 0..PORTS_AT_ONCE.min(most - tried.len()) {
+                tried.push((bind()?, begin(), now));
+            }
+            next = now + ALONE;
         }
         let mut until = if tried.len() < most { next } else { MonoTime(u64::MAX) };
         let mut opened = None;
-        for (at, (socket, opening)) in tried.iter_mut().enumerate() {
+        for (at, (socket, opening, _)) in tried.iter_mut().enumerate() {
             while let Ok(length) = socket.recv(&mut buffer) {
                 opening.input(&buffer[..length], mono_now());
             }
@@ -314,9 +317,11 @@ fn open_native(
             }
         }
         if let Some(at) = opened {
-            return Ok(Some((tried.swap_remove(at).0, at as u32)));
+            let (socket, ..) = tried.swap_remove(at);
+            let dead = tried.iter().filter(|(_, _, began)| mono_now() >= *began + ALONE).count();
+            return Ok(Some((socket, dead as u32)));
         }
-        let mut sockets: Vec<_> = tried.iter().map(|(socket, _)| Interest::readable(socket)).collect();
+        let mut sockets: Vec<_> = tried.iter().map(|(socket, ..)| Interest::readable(socket)).collect();
         wait(&mut sockets, Some(until))?;
     }
 }
@@ -370,8 +375,9 @@ fn local_port(local: &LocalOptions, stream: u32) -> Result<Option<u16>> {
 }
 
 const OPEN_TIMEOUT: Nanos = Nanos::from_secs(10);
-/// Local ports from which a flow is tried, and how long each is tried before the next.
-const PORTS: usize = 4;
+/// Local ports from which a flow is tried, how many at once after the first, and how long they are tried before the next.
+const PORTS: usize = 13;
+const PORTS_AT_ONCE: usize = 4;
 const ALONE: Nanos = Nanos::from_millis(1_100);
 const IPERF3_RETRY: Nanos = Nanos::from_millis(250);
 const REFUSED_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
