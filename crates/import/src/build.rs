@@ -179,7 +179,7 @@ impl ParsedRun {
         let longest = self.longest();
         self.receivers_time();
         let mut run = Run::unjudged(&format!("{name}:{}", self.line), "throughput", &self.events());
-        // As events they would be copied.
+        // Events would be copied.
         run.intervals = self.samples;
         (run.started, run.finished) = (self.started, self.started.map(|from| from + longest));
         run.host = self.client_host;

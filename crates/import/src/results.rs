@@ -38,7 +38,7 @@ impl Results {
         Some((results, values.byte_offset()))
     }
 
-    /// As `is_document` of values.
+    /// The same as `is_document`, of values.
     fn is_document(&self) -> bool {
         self.start.is_there && self.intervals.0.is_some() || self.start.version.0.is_some()
     }

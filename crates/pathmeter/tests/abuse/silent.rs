@@ -37,7 +37,10 @@ fn who_has_too_many_connections_hears_so() {
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let mut text = String::new();
         socket.read_to_string(&mut text).unwrap();
-        assert!(text.starts_with("HTTP/1.1 503 ") && text.contains("too many silent connections"), "{text:?}");
+        assert!(
+            text.starts_with("HTTP/1.1 503 ") && text.contains("too many silent connections"),
+            "{text:?}"
+        );
     }
     drop(held);
     server.stop();

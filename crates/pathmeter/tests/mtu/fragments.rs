@@ -107,7 +107,7 @@ fn pieces_of_some_sizes_alone_are_dropped() {
     }
 }
 
-/// As Azure's network does: fragments whose first has not arrived are dropped.
+/// Fragments whose first has not arrived are dropped, which Azure's network does.
 const OUT_OF_ORDER: &str = "\
 table inet lab {
 set first {

@@ -42,7 +42,7 @@ fn tcp() -> Run {
         split: false,
         error: Some("No space left on device (os error 28)".into()),
     });
-    // As many bytes as the packets that were captured carry.
+    // The packets that were captured carry as many bytes.
     let (bytes, segments) = (packets.up.payload.0, packets.up.with_payload);
     let mut rows = [tcp_sent(0, Direction::Up, bytes, 0), tcp_received(0, Direction::Up, bytes)];
     rows.iter_mut().filter_map(|row| row.tcp.as_mut()).for_each(|tcp| tcp.data_segments = segments);

@@ -41,7 +41,7 @@ enum Socket {
 }
 
 impl Socket {
-    /// As the kernel reports: a connection to find out would be a client to the server.
+    /// The kernel reports it: a connection to find out would be a client to the server.
     fn is_open(self, port: u16) -> bool {
         let (files, state) = match self {
             Socket::TcpListener => (["/proc/net/tcp", "/proc/net/tcp6"], "0A"),

@@ -107,7 +107,7 @@ fn what_the_installed_ping_prints() {
     let imported = exact(&text);
     let rtt = imported.run.summary.rtt.unwrap();
     assert_eq!(rtt.count, 3);
-    // As far apart as the whole time shows, whatever the interval that was asked for.
+    // The whole time shows how far apart they are, whatever the requested interval.
     let egress = &imported.run.summary.egress_paths[0];
     let time = text.rsplit_once(" time ").unwrap().1.split_once("ms").unwrap().0.parse::<u64>().unwrap();
     let mut at: Vec<Nanos> = egress.outliers.iter().map(|outlier| outlier.at).collect();

@@ -141,7 +141,7 @@ fn iperf2_in_csv() {
         let last: Vec<&str> = text.lines().next_back().expect("a row").split(',').collect();
         let figures = up(&run);
         assert_eq!(figures.sent.bytes.0.to_string(), last[7], "{name}");
-        // Of what arrived a sender that has no report reports −1.
+        // A sender that has no report of what arrived reports −1.
         let is_unknown = last.get(11) == Some(&"-1");
         assert_eq!(
             (figures.receiver_unknown, figures.loss.is_some()),

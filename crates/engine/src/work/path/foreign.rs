@@ -42,7 +42,7 @@ pub(crate) fn run(
         // A filtered port takes seconds to be given up.
         let tcp = wants(PathMethod::Tcp).then(|| scope.spawn(|| tcp::look(plan)));
         sink(&Event::progress(format!("asking {host}")));
-        // So does one without a value.
+        // One without a value does the same.
         let echo = wants(PathMethod::Icmp).then(|| scope.spawn(|| open_echo(plan, interrupt)));
         let mut methods =
             Methods { plan, facts, interrupt, began, port: None, echo: EchoState::NotPlanned, tcp: None };
