@@ -40,7 +40,7 @@ pub(super) fn look(phase: &mut Phase<'_>, rate: f64) -> Result<()> {
         let step = StepRequest { sparse, ttl: Some(crossed.min(64)), ..step };
         let outcome = phase.path.run(&[step])?;
         phase.reading.take_scoped(Purpose::Scoped, step, outcome.first(), Some(crossed));
-        answers.push((crossed, reach(phase, per_sparse, time)));
+        answers.push((crossed, reach(phase, (rate, per_sparse), time)));
     }
     phase.reading.place = place(&answers, links, phase.quest.direction);
     Ok(())
@@ -71,9 +71,13 @@ fn bounds(answers: &[(u8, Reach)], links: u8) -> (u8, u8) {
 }
 
 /// By the last step: what the sparse datagrams saw.
-fn reach(phase: &Phase<'_>, per_sparse: f64, time: Nanos) -> Reach {
+fn reach(phase: &Phase<'_>, (rate, per_sparse): (f64, f64), time: Nanos) -> Reach {
     let steps = phase.reading.steps();
     let Some(last) = steps.last() else { return Reach::Unclear };
+    // A sender that was held back, by this host or by a queue of it, never loaded the limit.
+    if (last.sent.0 as f64) < LOADED * rate {
+        return Reach::Unclear;
+    }
     // The hot steps may have lost more: a policer's bucket for each flow, or a sender that was faster then.
     let whole = steps.iter().rev().find(|step| step.links == Some(WHOLE)).map_or(0.0, |step| step.loss);
     let by_loss = match last.sparse_loss {
@@ -140,6 +144,8 @@ const STEP: Nanos = Nanos::from_millis(200);
 const SURE_LOSS: f64 = 0.15;
 /// A queue that could drain by less shows nothing, nanoseconds.
 const SURE_DRAIN: f64 = 3e6;
+/// Times the rate of the limit that a load must have, of about twice that were wanted.
+const LOADED: f64 = 1.3;
 const REACHED: f64 = 0.6;
 const NOT_REACHED: f64 = 0.4;
 
