@@ -185,9 +185,12 @@ impl From<Distribution> for PartialDistribution {
 impl From<PartialDistribution> for Distribution {
     fn from(from: PartialDistribution) -> Distribution {
         let percentiles = [from.p50, from.p90, from.p99, from.p999, from.p9999];
-        // Ascending from the shortest, the next figure below replaces an absent one, but the mean replaces the median.
-        let min = from.min.unwrap_or(from.mean.min(from.max.unwrap_or(from.mean)));
-        let mut below = from.mean.min(from.max.unwrap_or(from.mean)).max(min);
+        // Ascending from the shortest, the next figure below replaces an absent one, but the mean replaces the median. A mean may
+        // be above any percentile, so that the given figures bound it.
+        let above = percentiles.into_iter().flatten().next().or(from.max);
+        let middle = above.map_or(from.mean, |above| above.min(from.mean));
+        let min = from.min.unwrap_or(middle);
+        let mut below = middle.max(min);
         let [p50, p90, p99, p999, p9999] = percentiles.map(|value| {
             below = value.unwrap_or(below);
             below
@@ -244,7 +247,21 @@ mod tests {
             ..PartialDistribution::default()
         };
         let some = Distribution::from(some);
-        for distribution in [alone, some] {
+        // A few long times: the mean is above most of the others.
+        let skewed = Distribution::from(PartialDistribution {
+            count: 3,
+            mean: Nanos::from_nanos(62_322),
+            p50: Some(Nanos::from_nanos(37_826)),
+            p90: Some(Nanos::from_nanos(117_146)),
+            ..PartialDistribution::default()
+        });
+        let without_median = Distribution::from(PartialDistribution {
+            count: 40,
+            mean: Nanos::from_nanos(62_322),
+            p90: Some(Nanos::from_nanos(37_826)),
+            ..PartialDistribution::default()
+        });
+        for distribution in [alone, some, skewed, without_median] {
             let written = serde_json::to_string(&distribution).unwrap();
             assert_eq!(serde_json::from_str::<Distribution>(&written).unwrap(), distribution, "{written}");
             let all = distribution;
