@@ -9,7 +9,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The addresses that have failed lately.
 #[derive(Debug, Default)]
-pub(crate) struct Penalties(Mutex<HashMap<IpAddr, Penalty>>);
+pub(crate) struct Penalties(Mutex<Sources>);
+
+#[derive(Debug, Default)]
+struct Sources {
+    known: HashMap<IpAddr, Penalty>,
+    /// When old failures were last removed: at most once in [`SHORTEST`], since that looks at every source.
+    swept: Option<MonoTime>,
+}
 
 #[derive(Debug)]
 struct Penalty {
@@ -21,7 +28,7 @@ struct Penalty {
 impl Penalties {
     /// How long a client of this address waits before it is heard; `None`: too many wait already.
     pub(crate) fn wait(&self, source: IpAddr, now: MonoTime) -> Option<Nanos> {
-        let mut penalties = self.lock();
+        let penalties = &mut self.lock().known;
         let is_full = penalties.len() >= MOST_SOURCES;
         let penalty = match penalties.get_mut(&network_of(source)) {
             Some(penalty) => penalty,
@@ -42,10 +49,13 @@ impl Penalties {
 
     /// A wrong token came from this address.
     pub(crate) fn failed(&self, source: IpAddr, now: MonoTime) {
-        let mut penalties = self.lock();
-        if penalties.len() >= MOST_SOURCES {
-            penalties.retain(|_, penalty| now.saturating_since(penalty.next) < FORGOTTEN);
+        let mut sources = self.lock();
+        let is_due = sources.swept.is_none_or(|swept| now.saturating_since(swept) >= SHORTEST);
+        if sources.known.len() >= MOST_SOURCES && is_due {
+            sources.known.retain(|_, penalty| now.saturating_since(penalty.next) < FORGOTTEN);
+            sources.swept = Some(now);
         }
+        let penalties = &mut sources.known;
         let source = network_of(source);
         let is_full = penalties.len() >= MOST_SOURCES && !penalties.contains_key(&source);
         let penalty = penalties
@@ -57,10 +67,10 @@ impl Penalties {
 
     /// The right token came from this address.
     pub(crate) fn succeeded(&self, source: IpAddr) {
-        self.lock().remove(&network_of(source));
+        self.lock().known.remove(&network_of(source));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Penalty>> {
+    fn lock(&self) -> MutexGuard<'_, Sources> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -116,7 +126,7 @@ mod tests {
     fn many_addresses_take_no_memory() {
         let penalties = Penalties::default();
         (0..100_000_u32).for_each(|n| penalties.failed(n.to_be_bytes().into(), at(0)));
-        assert!(penalties.lock().len() <= MOST_SOURCES + 1);
+        assert!(penalties.lock().known.len() <= MOST_SOURCES + 1);
         let waits =
             (0..100_u32).filter(|n| penalties.wait((200_000 + n).to_be_bytes().into(), at(0)).is_none());
         assert!(waits.count() > 90, "a new address is not enough");
