@@ -77,6 +77,7 @@ pub const RULES: &[Rule] = &[
         window::link_speed_wrong,
     ),
     Rule::new("neighbour-failed", "The next hop stopped answering", reach::neighbour_failed),
+    Rule::new("duplicate-address", "Two devices have one address", reach::duplicate_address),
     Rule::new("one-way-reachable", "Only one end can open connections", one_way::one_way_reachable),
     Rule::new("udp-unreachable", "UDP does not get through", contradiction::udp_unreachable),
     Rule::new("no-reply", "Nothing answers", latency::no_reply),

@@ -5,6 +5,7 @@
 //! path return the bare [`std::io::Error`], so that nothing is allocated where time is measured.
 #![expect(unsafe_code, reason = "this crate exists to hold the system calls of pathmeter")]
 
+pub mod arp;
 pub mod batch;
 pub mod boot;
 pub mod buffer;

@@ -289,6 +289,10 @@ pub struct HopFlow {
     /// examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_end: Option<Counted>,
+    /// Further probes to the far end and their answers, where none of the flow was answered before and those of other flows were; only
+    /// such count as were followed by one of another flow that was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Counted>,
 }
 
 /// Evidence that the TTL of packets is set on the path.
@@ -384,6 +388,27 @@ impl HopsResult {
             hop.flows.get(number).copied()
         };
         self.flows.iter().enumerate().filter_map(of_flow).reduce(Counted::plus)
+    }
+
+    /// The flows, by number from 0 on, of which nothing reaches the far end, or no answer comes back, while those of others do.
+    #[must_use]
+    pub fn dead_flows(&self) -> Vec<usize> {
+        let again = |flow: &HopFlow| flow.again.unwrap_or_default();
+        let Some(far) = self.hops.last().filter(|hop| hop.far_end) else { return Vec::new() };
+        // Each further probe was followed by one of another flow, which was answered.
+        let controls = self.flows.iter().map(|flow| again(flow).sent).max().unwrap_or_default();
+        let controls = Counted { sent: controls, answered: controls };
+        let Some(others) = self.far_counted().map(|others| others.plus(controls)) else { return Vec::new() };
+        let level = LEVEL / self.flows.len().max(1) as f64;
+        let is_dead = |(number, flow): &(usize, &HopFlow)| {
+            let before = far.flows.get(*number).copied().unwrap_or_default();
+            let own = before.plus(again(flow));
+            flow.reached_at.is_none()
+                && own.answered == 0
+                && again(flow).sent > 0
+                && better(others, own, level)
+        };
+        self.flows.iter().enumerate().filter(is_dead).map(|(number, _)| number).collect()
     }
 
     /// The best evidence on whether packets reach the far end, and whether the far end may limit it: answers that are not limited,

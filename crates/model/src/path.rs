@@ -167,6 +167,10 @@ pub struct PathDirection {
     pub discovery: Discovery,
     /// ICMP packet-too-big messages that quoted a probe.
     pub too_big: Vec<TooBig>,
+    /// ICMP errors that quoted a probe with another sender: a NAT on the path did not translate them, so that sockets are not given them.
+    /// Heard with CAP_NET_RAW alone.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub untranslated: u64,
     /// The sizes that vanish without a message.
     pub black_hole: Option<BlackHole>,
     /// Sizes that vanish although smaller and larger packets cross.
@@ -375,6 +379,11 @@ pub enum BlackHoleCause {
     ReceiverFilter,
     /// IPv6, where routers never fragment: one of the first two.
     Unknown,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Handling of fragments.

@@ -49,6 +49,9 @@ pub struct NextHop {
     /// Number of times that the interface lost its carrier during the run.
     #[serde(default)]
     pub carrier_losses: u32,
+    /// The hardware addresses that answered ARP for it, where several did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers_from: Vec<String>,
 }
 
 /// A change of what the kernel knows of a neighbour.
@@ -158,6 +161,7 @@ impl NextHop {
             heard_only: false,
             confirmed_ago: None,
             carrier_losses: 0,
+            answers_from: Vec::new(),
         };
         let mut since = (before == NeighbourState::Failed).then_some(Nanos::ZERO);
         for change in changes {
@@ -203,6 +207,22 @@ pub fn what_to_check(address: IpAddr, interface: &str) -> String {
              bridge or access point that loses multicast (MLD snooping without a querier)."
         ),
     }
+}
+
+/// Several devices answer ARP for one address: a text of that, and advice.
+#[must_use]
+pub fn one_address_twice(address: IpAddr, interface: &str, answers: &[String]) -> (String, String) {
+    let what = format!(
+        "{} devices answer ARP for {address} on {interface} ({}): two hosts have this address, or one answers from several interfaces",
+        answers.len(),
+        answers.join(", ")
+    );
+    let advice = format!(
+        "Packets go now to one and now to the other. Find both by their hardware addresses (`ip link` there, the table of the switch) and \
+         give one of them another address; of one host with two interfaces on this link set `sysctl -w net.ipv4.conf.all.arp_ignore=1 \
+         net.ipv4.conf.all.arp_announce=2` there. Then `sudo ip neigh flush dev {interface}` here."
+    );
+    (what, advice)
 }
 
 /// The neighbour was never confirmed, and yet became known after a failure: by a request of its own (RFC 826, RFC 4861 §7.2.3).

@@ -1,6 +1,7 @@
 //! Reachability beside a test: a thread that follows the kernel's neighbour events, attempts over the other family, and reasons
 //! of failures.
 
+mod duplicate;
 mod families;
 mod reason;
 mod record;
@@ -11,6 +12,7 @@ pub(crate) use families::is_dead;
 pub(crate) use reason::{Reason, of_another, other_family, reason, rejected, unanswered};
 
 use crate::host::interrupt::Interrupt;
+use duplicate::Question;
 use linux::clock::mono_now;
 use linux::netlink::{NeighbourChanges, Network};
 use model::event::Event;
@@ -32,6 +34,8 @@ pub struct Watch {
     next_hop: Option<HopToward>,
     /// How often the interface toward that hop had lost its carrier before.
     carrier_losses: Option<u32>,
+    /// Asks which devices have the next hop's address.
+    question: Option<Question>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Listener>>,
 }
@@ -62,12 +66,13 @@ pub fn watch(toward: IpAddr) -> Option<Watch> {
     let next_hop = next_hop_toward(&mut network, toward);
     let carrier_losses =
         next_hop.as_ref().and_then(|next_hop| carrier_losses(&mut network, next_hop.place.0));
+    let question = next_hop.as_ref().and_then(|next_hop| Question::ask(&mut network, next_hop));
     let stop = Arc::new(AtomicBool::new(false));
     let (record, stopped) = (Record::new(before.clone()), stop.clone());
     let listener = Listener { began, changes, network, record };
     let hear = move || listener.hear_until(&stopped);
     let thread = std::thread::Builder::new().name("neighbours".into()).spawn(hear).ok()?;
-    Some(Watch { began, before, next_hop, carrier_losses, stop, thread: Some(thread) })
+    Some(Watch { began, before, next_hop, carrier_losses, question, stop, thread: Some(thread) })
 }
 
 impl Watch {
@@ -104,6 +109,7 @@ impl Watch {
         let after = states(&all);
         let carrier_losses = self.lost_carrier(&mut network);
         let used = self.next_hop.as_ref().map(|next_hop| next_hop.place);
+        let answers = self.question.as_ref().map(Question::answers).filter(|answers| answers.len() > 1);
         let tried = observed.families.iter().map(|family| family.address.ip());
         let others = tried.filter_map(|address| next_hop_toward(&mut network, address));
         for next_hop in self.next_hop.take().into_iter().chain(others.collect::<Vec<_>>()) {
@@ -121,6 +127,12 @@ impl Watch {
                 observed.next_hops.push(NextHop {
                     confirmed_ago: confirmed.and_then(|known| known.confirmed),
                     carrier_losses: if used == Some(next_hop.place) { carrier_losses } else { 0 },
+                    answers_from: answers
+                        .iter()
+                        .flatten()
+                        .filter(|_| used == Some(next_hop.place))
+                        .cloned()
+                        .collect(),
                     ..NextHop::judge(hop, states, &changes, length)
                 });
             }

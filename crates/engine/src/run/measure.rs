@@ -10,6 +10,7 @@ use crate::host::reach::Others;
 use crate::session::protocol::attribute;
 use crate::work::path;
 use crate::work::probe::Prober;
+use crate::work::throughput::flows;
 use insight::{run_of_events, run_of_tests};
 use linux::clock::wall_now;
 use model::event::{Event, Finished, Outcome, Probe, Progress, Warning};
@@ -152,9 +153,13 @@ impl MeasureJob<'_> {
         limits.clone_from(prober.limits());
         events.extend(limits.max_rate.map(Limits::warning));
         events.push(Event::Probe(prober.idle_rtt(if plan.quick { 60 } else { 300 })?));
-        let found = path::measure_directions(&mut prober, &[Direction::Up, Direction::Down], &[])?;
-        events.push(Event::Path(Box::new(found)));
+        let mut found = path::measure_directions(&mut prober, &Direction::BOTH, &[])?;
+        let mut dead = prober.dead_ports();
         prober.close();
+        let open = || Prober::open(&plan.target, &plan.local, &options.security, &options.stop);
+        dead += path::look_from_other_ports(&open, &mut found)?;
+        events.extend(flows::unanswered_ports(dead).map(Event::Warning));
+        events.push(Event::Path(Box::new(found)));
         Ok(())
     }
 

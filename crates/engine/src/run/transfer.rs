@@ -10,7 +10,7 @@ use crate::work::transfer::source::Source;
 use crate::work::transfer::{self, TransferJob};
 use insight::run_of_events;
 use model::event::Event;
-use model::finding::Severity;
+use model::finding::{Finding, Severity};
 use model::plan::{Direction, LocalOptions, Target};
 use model::transfer::{Transfer, TransferPlan};
 use std::collections::BTreeSet;
@@ -43,7 +43,9 @@ pub(super) fn run(work: &TransferWork, options: &Options, sink: &mut dyn FnMut(&
     }
     let known = run_of_events("", "transfer", begun.events());
     let is_unheard = known.summary.transfer.iter().flat_map(|found| &found.transfers).any(is_unheard);
-    let reason = known.findings.into_iter().find(|finding| finding.severity == Severity::Problem);
+    let is_reason =
+        |finding: &Finding| finding.severity == Severity::Problem || explain::is_cause(&finding.id);
+    let reason = known.findings.into_iter().find(is_reason);
     let attribute = |_, error: Error| match reason {
         Some(reason) => error.advised("transfer", format!("{}. {}", reason.title, reason.advice)),
         None if is_unheard => error.advised(NOTHING_ACKNOWLEDGED, UNACKNOWLEDGED),

@@ -183,9 +183,9 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
     match error.kind() {
         ErrorKind::ConnectionRefused => Failure::unreachable(
             format!(
-                "{named} refused the connection: the host is there and nothing listens on TCP port {port}"
+                "{named} refused the connection: the host is there and nothing listens on TCP port {port}{why}"
             ),
-            at_port.unwrap_or_else(|| Tests::for_protocol(protocol)).start,
+            advice(at_port.unwrap_or_else(|| Tests::for_protocol(protocol)).start.into()),
         ),
         ErrorKind::TimedOut => Failure::unreachable(
             format!("{named} does not answer on TCP port {port}{why}"),

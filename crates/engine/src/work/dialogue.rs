@@ -27,6 +27,8 @@ pub(crate) struct Dialogue<M = ProbeClient> {
     pub(crate) flow: Option<FlowSocket>,
     /// All flows, of which a session of load has several.
     pub(crate) flows: Vec<FlowSocket>,
+    /// Local ports of UDP that got no answer, where another port did.
+    pub(crate) dead_ports: u32,
     pub(crate) pump: Pump,
     target: Target,
     local: LocalOptions,
@@ -72,6 +74,7 @@ impl<M: Session> Dialogue<M> {
             interrupt: interrupt.clone(),
             flow: None,
             flows: Vec::new(),
+            dead_ports: 0,
             pump: Pump::new(link),
             target: target.clone(),
             local: local.clone(),
@@ -115,7 +118,10 @@ impl<M: Session> Dialogue<M> {
 
     fn open_flows(&mut self, order: &FlowsRequest) -> Result<WorkReply> {
         let flows = match flows::connect_all(&order.plan, self.target.address, &self.local) {
-            Ok(opened) => opened.flows,
+            Ok(opened) => {
+                self.dead_ports = opened.dead_ports;
+                opened.flows
+            }
             Err(error) => return Ok(WorkReply::Failed(sentence(&error))),
         };
         self.flow = flows.first().map(|f| f.socket.clone());

@@ -4,6 +4,7 @@
 
 mod back;
 mod beyond;
+mod dead;
 mod echo;
 mod icmp;
 mod late;
@@ -30,6 +31,7 @@ use model::hops::{
 use model::path::Flow;
 use model::time::MonoTime;
 use model::units::Nanos;
+pub(crate) use quotes::Listener;
 use quotes::Quotes;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -188,6 +190,7 @@ fn both_directions(
     let mut result = tracer.result();
     if outcome.is_ok() {
         late::listen(job, channel, &mut result)?;
+        dead::confirm(job, channel, &mut result)?;
     }
     for (flow, known) in result.flows.iter_mut().zip(channel.flows()) {
         flow.flow = known;

@@ -23,7 +23,7 @@ use model::event::{Event, Warning};
 use model::path::{
     PathDirection, PathMethod, PathPlan, PathResult, PathStarted, ServicePlan, TcpDirection, Unknown,
 };
-use model::plan::Direction;
+use model::plan::{Direction, LocalOptions};
 use model::time::MonoTime;
 use model::units::Nanos;
 use native::DirectionSearch;
@@ -31,6 +31,7 @@ use std::sync::mpsc;
 use std::thread::ScopedJoinHandle;
 use tcp::{Held, Segments};
 use wire::ProtocolError;
+use wire::native::PathObservation;
 
 /// A run about packet sizes.
 #[derive(Clone, Copy)]
@@ -82,7 +83,10 @@ fn with_early<'scope, 'env: 'scope>(
                     let text = format!("TCP to {}: {cause}; {UNACKNOWLEDGED}.", job.plan.target.address);
                     sink(&Event::Warning(Warning::new("handshake-only", text)));
                 }
-                alone(job, sink).map_err(|silent| if is_refusal(&e) { e } else { silent })
+                alone(job, sink).map_err(|silent| match is_refusal(&e) {
+                    true => e,
+                    false => late_refusal(job).unwrap_or(silent),
+                })
             }
             Err(e) => Err(e),
         },
@@ -93,6 +97,16 @@ fn with_early<'scope, 'env: 'scope>(
 /// A router refuses to pass packets on to the far end, which explains a host that answers nothing.
 fn is_refusal(error: &Error) -> bool {
     error.system().is_some_and(|refused| host::reach::of_another(refused.rejection).is_some())
+}
+
+/// The refusal of a router that looked in vain for the far host on its link, which it reports after three seconds: later than a pathmeter
+/// that may not be there is waited for.
+fn late_refusal(job: &PathJob<'_>) -> Option<Error> {
+    let PathJob { plan, security, interrupt } = *job;
+    let limit = plan.local.connect_timeout.unwrap_or(REFUSED_LATE).min(REFUSED_LATE);
+    let local = LocalOptions { connect_timeout: Some(limit), ..plan.local.clone() };
+    let opened = (!interrupt.is_raised()).then(|| Prober::open(&plan.target, &local, security, interrupt))?;
+    opened.err().filter(is_refusal)
 }
 
 /// The first session. `is_unsure`: whether a pathmeter is there is not known.
@@ -150,7 +164,25 @@ fn native(
         host: host::describe(Some(plan.target.address.ip())),
         peer: prober.peer().cloned(),
     })));
-    let outcome = find_all(job, (&mut prober, early), &mut result, sink);
+    let mut dead = prober.dead_ports();
+    let later = early.again();
+    let outcome = find_all(job, (&mut prober, early), (&mut result, &mut dead), sink);
+    // One of several equal paths may drop everything, and the local port decides which is taken.
+    for _ in 0..OTHER_PORTS {
+        if outcome.is_err() || job.interrupt.is_raised() || silent(&result).is_empty() {
+            break;
+        }
+        let Ok(another) = open(job, false, &mut |_| {}) else { break };
+        let packets = prober.datagrams();
+        std::mem::replace(&mut prober, another).close();
+        let mut again = PathResult { method: PathMethod::Native, packets, ..PathResult::default() };
+        let looked = find_all(job, (&mut prober, later.again()), (&mut again, &mut dead), sink);
+        if looked.is_ok() && silent(&again).len() < silent(&result).len() {
+            (dead, result) = (dead + 1, again);
+        }
+    }
+    let warning = flows::unanswered_ports(dead);
+    warning.into_iter().for_each(|warning| sink(&Event::Warning(warning)));
     if let (Ok(()), Some(up)) = (&outcome, &mut result.up) {
         // An MTU that the first packets of the session brought about was not there before.
         up.cached_mtu = believed.or(up.cached_mtu);
@@ -190,24 +222,26 @@ fn sink_learnt(plan: &PathPlan, result: &PathResult, sink: &mut dyn FnMut(&Event
 }
 
 /// Looks at both directions, at further flows and at TCP, as far as one does not need the other all at the same time: a round trip may
-/// take most of a second.
+/// take most of a second. `dead`: counts flows of which nothing arrives.
 fn find_all(
     job: &PathJob<'_>,
     (prober, early): (&mut Prober, Early<'_, '_>),
-    result: &mut PathResult,
+    (result, dead): (&mut PathResult, &mut u32),
     sink: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     sink(&Event::progress("packet sizes and fragments, both directions"));
     let Early { down: early_down, legs: early_legs, tcp: held, is_long, .. } = early;
-    let [up, down] = tcp::syns(prober)?;
+    let [here, there] = [prober.sender(Direction::Up)?, prober.sender(Direction::Down)?];
+    let [up, down] = tcp::syns(prober, [&here, &there]);
     let of_tcp = |direction| if direction == Direction::Up { up.clone() } else { down.clone() };
     let (report, reports) = mpsc::channel();
     let others = std::thread::scope(|scope| {
         let for_others = report.clone();
-        let beside = scope.spawn(move || down_beside(job, early_down, for_others));
+        let of_far_end = there.clone();
+        let beside = scope.spawn(move || down_beside(job, (early_down, of_far_end), for_others));
         let syns = [up.clone(), down.clone()];
         let others = scope.spawn(move || when_known(job, (early_legs, held), &reports, syns));
-        find_direction(prober, Direction::Up, job.plan.largest, result, &report)?;
+        find_direction(prober, Direction::Up, (here, job.plan.largest), result, &report)?;
         wait_for(prober, &beside);
         match beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
             Ok((carried, unknown, packets)) => {
@@ -217,7 +251,7 @@ fn find_all(
             }
             // The server may grant no second session.
             Err(_) if !job.interrupt.is_raised() => {
-                find_direction(prober, Direction::Down, job.plan.largest, result, &report)?;
+                find_direction(prober, Direction::Down, (there, job.plan.largest), result, &report)?;
             }
             Err(error) => return Err(error),
         }
@@ -236,6 +270,7 @@ fn find_all(
         }
     }
     if let Some((legs, segments)) = others {
+        *dead += legs.dead;
         legs.add_to(result);
         segments.add_to(job, prober, result);
     }
@@ -274,10 +309,10 @@ fn other_flows(
     })
 }
 
-/// The return path over a session of its own.
+/// The return path over a session of its own. `sender`: what the far end knows of it.
 fn down_beside(
     job: &PathJob<'_>,
-    early: Option<OpeningProber<'_>>,
+    (early, sender): (Option<OpeningProber<'_>>, PathObservation),
     report: mpsc::Sender<(Direction, PathDirection)>,
 ) -> Result<(PathDirection, Vec<Unknown>, u64)> {
     let mut prober = early::prober(early, job)?;
@@ -285,8 +320,8 @@ fn down_beside(
         // The receiver may have given up.
         report.send((Direction::Down, carried.clone())).ok();
     };
-    let found =
-        DirectionSearch::find_and_report(&mut prober, Direction::Down, job.plan.largest, &[], &mut known)?;
+    let wanted = (sender, job.plan.largest);
+    let found = DirectionSearch::find_and_report(&mut prober, Direction::Down, wanted, &[], &mut known)?;
     let packets = prober.datagrams();
     prober.close();
     Ok((found.0, found.1, packets))
@@ -301,17 +336,52 @@ fn wait_for<T>(prober: &mut Prober, other: &ScopedJoinHandle<'_, T>) {
 fn find_direction(
     prober: &mut Prober,
     direction: Direction,
-    largest: Option<u32>,
+    wanted: (PathObservation, Option<u32>),
     result: &mut PathResult,
     report: &mpsc::Sender<(Direction, PathDirection)>,
 ) -> Result<()> {
     let mut known = |carried: &PathDirection| {
         report.send((direction, carried.clone())).ok();
     };
-    let (carried, unknown) = DirectionSearch::find_and_report(prober, direction, largest, &[], &mut known)?;
+    let (carried, unknown) = DirectionSearch::find_and_report(prober, direction, wanted, &[], &mut known)?;
     result.unknown.extend(unknown);
     *result.direction_mut(direction) = Some(carried);
     Ok(())
+}
+
+/// Directions in which nothing of the first flow arrived are looked at from other local ports: of equal paths one may drop everything.
+/// Returns from how many ports nothing arrived, where it did from another.
+pub(crate) fn look_from_other_ports(
+    open: &dyn Fn() -> Result<Prober>,
+    found: &mut PathResult,
+) -> Result<u32> {
+    let (mut tried, mut dead) = (0, 0);
+    while tried < OTHER_PORTS && !silent(found).is_empty() {
+        tried += 1;
+        let directions = silent(found);
+        let mut prober = open()?;
+        let mut again = measure_directions(&mut prober, &directions, &[])?;
+        prober.close();
+        found.packets += again.packets;
+        for direction in directions {
+            let Some(one_way) = again.direction_mut(direction).take() else { continue };
+            if one_way.path_mtu.is_some() {
+                dead = tried;
+                *found.direction_mut(direction) = Some(one_way);
+                found.unknown.retain(|unknown| unknown.direction != Some(direction));
+                found
+                    .unknown
+                    .extend(again.unknown.iter().filter(|one| one.direction == Some(direction)).cloned());
+            }
+        }
+    }
+    Ok(dead)
+}
+
+/// The directions in which nothing arrived.
+fn silent(found: &PathResult) -> Vec<Direction> {
+    let crosses = |direction| found.in_direction(direction).is_some_and(|one_way| one_way.path_mtu.is_some());
+    Direction::BOTH.into_iter().filter(|direction| !crosses(*direction)).collect()
 }
 
 /// The part of this in other runs whose far end is no pathmeter: the answers of the host itself show both directions.
@@ -333,5 +403,9 @@ pub fn measure_directions(prober: &mut Prober, directions: &[Direction], also: &
     Ok(result)
 }
 
+/// Three attempts at finding a neighbour, a second each, and a little.
+const REFUSED_LATE: Nanos = Nanos::from_millis(4_000);
+/// Local ports that are tried after one from which nothing arrives.
+const OTHER_PORTS: u32 = 4;
 /// How long a session is left alone at a time.
 const PAUSE: Nanos = Nanos::from_millis(5);

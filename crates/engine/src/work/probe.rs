@@ -224,6 +224,11 @@ impl Prober {
         self.dialogue.pump.link.opened
     }
 
+    /// Local ports that got no answer, before one did.
+    pub(crate) fn dead_ports(&self) -> u32 {
+        self.dialogue.dead_ports
+    }
+
     /// IPv6?
     pub(crate) fn is_ipv6(&self) -> bool {
         !self.flow.is_v4()

@@ -54,7 +54,8 @@ pub(super) fn dead_flows(run: &Run) -> Vec<Finding> {
              each link behind the last one that they share; the members of a bond or of a group of next hops are tried one by one.",
         )
     };
-    reported.map(|warning| finding(&warning.text)).into_iter().collect()
+    let of_trace = super::hops::dead_flows(run);
+    reported.map(|warning| finding(&warning.text)).into_iter().chain(of_trace).collect()
 }
 
 fn contradiction(one_way: &MeasuredDirection<'_>) -> Option<Finding> {

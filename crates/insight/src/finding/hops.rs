@@ -9,7 +9,7 @@ mod verdict;
 pub(super) use answers::{answered_on_path, quotes_untranslated, ttl_rewritten};
 pub(super) use delay::{latency_from_hop, mtu_from_hop};
 pub(super) use loss::{loss_from_hop, rate_limited};
-pub(super) use route::{addresses_alternate, changed, circle, paths_differ};
+pub(super) use route::{addresses_alternate, changed, circle, dead_flows, paths_differ};
 pub(super) use verdict::verdict_of_run as verdict;
 
 use super::{Finding, Severity, lower};

@@ -21,7 +21,14 @@ pub(super) fn down(one_way: &MeasuredDirection<'_>) -> Option<Silence> {
     if loss::lost_by_size(one_way) || is_explained(one_way) {
         return None;
     }
-    longest(one_way).or_else(|| standstill(one_way))
+    let silence = longest(one_way).or_else(|| standstill(one_way))?;
+    (silence.ended || !is_neighbour_gone(one_way.run)).then_some(silence)
+}
+
+/// The next hop no longer answered at the end of the run, which its own finding reports.
+fn is_neighbour_gone(run: &Run) -> bool {
+    let hops = run.summary.reach.iter().flat_map(|reach| &reach.next_hops);
+    hops.into_iter().any(|hop| hop.failures > 0 && !hop.after.is_usable())
 }
 
 /// Another finding names why nothing came: the program did not read, or marked packets are dropped.

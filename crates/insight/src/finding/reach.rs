@@ -1,4 +1,5 @@
-//! `neighbour-failed` and `one-family-only`: the first hop that does not answer, and the family that is dead.
+//! `neighbour-failed`, `duplicate-address` and `one-family-only`: the first hop that does not answer, two that answer for it, and the family
+//! that is dead.
 
 use super::{Finding, Severity};
 use model::plan::Direction;
@@ -10,6 +11,22 @@ use std::net::SocketAddr;
 pub(super) fn neighbour_failed(run: &Run) -> Vec<Finding> {
     let hops = run.summary.reach.iter().flat_map(|reach| &reach.next_hops);
     hops.filter(|hop| hop.failures > 0 || hop.carrier_losses > 0).take(1).map(neighbour).collect()
+}
+
+/// Several devices answer for the next hop's address.
+pub(super) fn duplicate_address(run: &Run) -> Vec<Finding> {
+    let hops = run.summary.reach.iter().flat_map(|reach| &reach.next_hops);
+    hops.filter(|hop| hop.answers_from.len() > 1)
+        .map(|hop| {
+            let (title, advice) = reach::one_address_twice(hop.address, &hop.interface, &hop.answers_from);
+            Finding::new("duplicate-address", Severity::Warning, Direction::Up, title)
+                .everywhere()
+                .with("next_hop_address", hop.address.to_string())
+                .with("interface_name", hop.interface.as_str())
+                .with("answers_address", hop.answers_from.clone())
+                .advise(advice)
+        })
+        .collect()
 }
 
 /// The far host answers over one IP family and not over the other.

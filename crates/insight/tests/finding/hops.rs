@@ -79,6 +79,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         trace(&[100; 4]).with(|t| t.untranslated = 7).run()
     }),
     spares("quotes-untranslated", "none does", || trace(&[100; 4]).run()),
+    raises("dead-flows", "one of two is never answered, not even one by one", || silent_flow(4).run()),
+    spares("dead-flows", "further probes of it are answered", || {
+        silent_flow(4).with(|t| t.flows[1].again = Some(counted(4, 4))).run()
+    }),
+    spares("dead-flows", "the far end limits its answers, no further probe shows more", || {
+        silent_flow(4).with(|t| t.flows[1].again = None).run()
+    }),
+    spares("dead-flows", "all flows are answered", || trace(&[100; 4]).run()),
     raises("addresses-alternate", "one flow hears of two addresses", || alternating().run()),
     spares("addresses-alternate", "each flow hears of one", || shared().run()),
     spares("addresses-alternate", "the router there changed", || {
@@ -115,7 +123,7 @@ fn trace(answered: &[u32]) -> Trace {
             ..Hop::default()
         }
     };
-    let flow = HopFlow { flow: None, reached_at: Some(4), far_end: None };
+    let flow = HopFlow { flow: None, reached_at: Some(4), far_end: None, again: None };
     Trace(HopsResult {
         protocol: HopProtocol::Icmp,
         hops: answered.iter().enumerate().map(hop).collect(),
@@ -123,6 +131,17 @@ fn trace(answered: &[u32]) -> Trace {
         end: HopsEnd::Reached,
         packets: 400,
         ..HopsResult::default()
+    })
+}
+
+/// The far end answers one of two flows, and so many further probes of the other were in vain.
+fn silent_flow(again: u32) -> Trace {
+    trace(&[100; 4]).with(|t| {
+        let far = t.hops.last_mut().expect("it has hops");
+        far.flows[1] = counted(0, 50);
+        far.counted = counted(50, 100);
+        far.routers[0].flows = vec![0];
+        (t.flows[1].reached_at, t.flows[1].again) = (None, Some(counted(0, again)));
     })
 }
 

@@ -28,6 +28,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("ttl-rewritten", "no hop behind the first shows", || {
         hole(BlackHoleCause::IcmpFiltered).with(|s| s.up.ttl_rewritten = true).run()
     }),
+    raises("quotes-untranslated", "errors about packets that are too large quote another sender", || {
+        hole(BlackHoleCause::IcmpFiltered).with(|s| s.up.untranslated = 3).run()
+    }),
     raises("mtu-black-hole", "IPv6", || {
         Sizes::for_mtu(true, 1400).with(|s| s.up.black_hole = Some(band(BlackHoleCause::Unknown))).run()
     }),

@@ -27,6 +27,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("neighbour-failed", "an old failure that is none any more", || {
         hops(&[hop("10.0.0.2", Failed, &[(0, Reachable)])])
     }),
+    raises("duplicate-address", "two hardware addresses answer", || {
+        let answers_from = vec!["02:00:00:00:00:02".into(), "02:00:00:00:00:03".into()];
+        hops(&[NextHop { answers_from, ..hop("10.0.0.2", Reachable, &[]) }])
+    }),
+    spares("duplicate-address", "one answers", || hops(&[hop("10.0.0.2", Reachable, &[])])),
     raises("neighbour-failed", "the link was down", || {
         hops(&[NextHop { carrier_losses: 1, ..hop("10.0.0.2", Reachable, &[(4, Unknown), (12, Reachable)]) }])
     }),

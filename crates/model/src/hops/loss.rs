@@ -136,7 +136,7 @@ mod tests {
                 flows: vec![counted(answered, 20)],
                 ..Hop::default()
             };
-            let flow = HopFlow { flow: None, reached_at: Some(3), far_end: None };
+            let flow = HopFlow { flow: None, reached_at: Some(3), far_end: None, again: None };
             let hops = (1..).zip(answered).map(hop).collect();
             let protocol = HopProtocol::Icmp;
             judge(&HopsResult { protocol, hops, flows: vec![flow], ..HopsResult::default() })

@@ -33,6 +33,9 @@ impl FragmentDelivery {
             {
                 [Some(true), Some(false)] => FragmentDelivery::NonFirstDropped,
                 [Some(false), Some(true)] => FragmentDelivery::FirstDropped,
+                [Some(false), Some(false)] if kernel.is_some_and(large_arrived) => {
+                    FragmentDelivery::SmallDropped
+                }
                 [Some(false), Some(false)] => FragmentDelivery::AllDropped,
                 _ => FragmentDelivery::Dropped,
             },
@@ -68,6 +71,12 @@ fn all_crossed(test: &FragmentTest) -> bool {
 /// The receiver's kernel counted every piece.
 fn reached(test: &FragmentTest) -> bool {
     test.pieces_received.is_some_and(|pieces| pieces >= u64::from(test.pieces) * u64::from(test.sent))
+}
+
+/// The receiver's kernel counted all of the pieces that a kernel made, or all but the last of each datagram, which is small.
+fn large_arrived(kernel: &FragmentTest) -> bool {
+    let each = kernel.pieces_received.and_then(|pieces| pieces.checked_div(u64::from(kernel.sent)));
+    kernel.pieces > 1 && each.is_some_and(|each| each + 1 >= u64::from(kernel.pieces))
 }
 
 /// Which of a kernel's fragments are lost, the large ones or the small last one, where fragments of middle size cross. `cut`: a
@@ -182,6 +191,13 @@ mod tests {
         assert_eq!(delivery((5, 10), (0, 5)), FragmentDelivery::LargeDropped);
         assert_eq!(delivery((5, 10), (0, 10)), FragmentDelivery::SmallDropped, "the last piece is missing");
         assert_eq!(delivery((0, 0), (5, 15)), FragmentDelivery::SmallDropped);
+        assert_eq!(
+            delivery((0, 0), (0, 15)),
+            FragmentDelivery::SmallDropped,
+            "no memory to put them together"
+        );
+        assert_eq!(delivery((0, 0), (0, 10)), FragmentDelivery::SmallDropped, "the last is small too");
+        assert_eq!(delivery((0, 0), (0, 5)), FragmentDelivery::AllDropped);
         assert_eq!(delivery((5, 10), (0, 15)), FragmentDelivery::NotReassembled);
         assert_eq!(delivery((5, 10), (5, 15)), FragmentDelivery::Pass);
         assert_eq!(delivery((3, 8), (0, 9)), FragmentDelivery::Pass, "loss by chance shows no size");

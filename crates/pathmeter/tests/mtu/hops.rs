@@ -131,6 +131,30 @@ fn three_legs_are_distinguished_by_flow() {
     assert_eq!(ids, ["paths-differ"]);
 }
 
+/// One of three legs drops everything, and the far end limits its answers as Linux does.
+#[test]
+fn a_leg_that_drops_everything_is_named_with_its_flows() {
+    let Some(lab) = Lab::new("a_leg_that_drops_everything") else { return };
+    lab.legs();
+    lab.forward(Node::R2, "iifname leg15 drop");
+    let (found, ids) = hops(&lab, Who::Unprivileged, &[Node::S.address(Family::V4), "--flows", "8"]);
+    let flows = found["flows"].as_array().unwrap();
+    let dead = |flow: &&Value| flow["again"]["answered"] == 0;
+    // That none of eight flows takes a third of the legs, or all of them, happens once in 25 looks.
+    let count = flows.iter().filter(dead).count();
+    assert_eq!(ids.contains(&"dead-flows".to_owned()), count > 0 && count < 8, "{ids:?} {found:#}");
+    for flow in flows {
+        let took = |number: usize| {
+            let routers = found["hops"][1]["routers"].as_array().unwrap();
+            let is_its = |router: &&Value| router["flows"].as_array().unwrap().contains(&number.into());
+            routers.iter().find(is_its).map(|router| router["address"].as_str().unwrap().to_owned())
+        };
+        let number = flows.iter().position(|other| other == flow).unwrap();
+        let is_dead = took(number).as_deref() == Some("10.71.15.2");
+        assert_eq!(flow["reached_at"].is_null(), is_dead, "{number}: {found:#}");
+    }
+}
+
 #[test]
 fn a_circle_is_named() {
     let Some(lab) = Lab::new("a_circle_is_named") else { return };

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod boxes;
+mod cases;
 mod fragments;
 mod helper;
 mod hops;

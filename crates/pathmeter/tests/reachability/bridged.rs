@@ -44,6 +44,20 @@ impl Bridged {
         Some(net)
     }
 
+    /// A further host on the bridge with this address; removed on drop.
+    pub(super) fn another(&self, address: &str) -> Another {
+        let ns = format!("{}-other", self.server);
+        ip(&["netns", "add", &ns]);
+        let another = Another(ns);
+        let ns = another.0.as_str();
+        let bridge = self.bridge.as_str();
+        ip(&["-n", bridge, "link", "add", "other", "type", "veth", "peer", "name", "eth0", "netns", ns]);
+        ip(&["-n", bridge, "link", "set", "other", "master", "br0", "up"]);
+        ip(&["-n", ns, "link", "set", "eth0", "up"]);
+        ip(&["-n", ns, "address", "add", &format!("{address}/24"), "dev", "eth0"]);
+        another
+    }
+
     /// `pathmeter serve` for both families.
     pub(super) fn serve(&self) -> Running {
         let server = Running::start(pathmeter(Some(&self.server), &["serve"]));
@@ -110,6 +124,15 @@ impl Bridged {
         let mut ping = Command::new("ip");
         ping.args(["netns", "exec", ns, "ping", "-c", "1", "-W", "3", address]).stdout(Stdio::null());
         ping.status().unwrap().success()
+    }
+}
+
+/// A namespace that is removed on drop.
+pub(super) struct Another(String);
+
+impl Drop for Another {
+    fn drop(&mut self) {
+        Command::new("ip").args(["netns", "delete", &self.0]).status().ok();
     }
 }
 

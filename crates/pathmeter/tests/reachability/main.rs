@@ -94,6 +94,27 @@ fn one_hardware_address_of_two_hosts_is_named() {
         .prints("10.78.0.77 and 10.78.0.2 have one hardware address on eth0");
 }
 
+/// A second host has the server's address.
+#[test]
+fn one_address_of_two_hosts_is_named() {
+    let Some(net) = Bridged::new("one_address_of_two_hosts") else { return };
+    let _server = net.serve();
+    let _other = net.another(SERVER);
+    net.forget(&net.client);
+    // Its kernel takes the first answer: of the two hosts one listens.
+    let ended =
+        net.client(&["hops", SERVER, "--protocol", "icmp", "-c", "2", "-i", "100ms", "--json"]).code(0);
+    let run = ended.json();
+    let found = find(&run, "duplicate-address").unwrap_or_else(|| panic!("{:#}", run["findings"]));
+    assert_eq!(found["evidence"]["next_hop_address"], SERVER);
+    assert_eq!(list(&found["evidence"]["answers_address"]).len(), 2, "{found:#}");
+    // One that refuses may be the wrong one.
+    net.client(&["throughput", &format!("{SERVER}:9"), "-t", "1"])
+        .code(3)
+        .prints("2 devices answer ARP for 10.78.0.2 on eth0")
+        .prints("give one of them another address");
+}
+
 /// Packets to the server leave by one interface, and answers arrive by another.
 #[test]
 fn answers_that_rp_filter_drops_are_named() {

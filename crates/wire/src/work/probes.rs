@@ -71,10 +71,18 @@ pub struct PathObservation {
     /// The least TTL or hop limit that a datagram of the session arrived with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least_ttl: Option<u8>,
+    /// ICMP errors that quoted such datagrams with another sender: a NAT did not translate them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub untranslated: u64,
     /// Packet-too-big messages that quoted datagrams it was requested to send.
     pub too_big: Vec<TooBig>,
     /// Routers at which such datagrams ended.
     pub expired: Vec<Expired>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl PathObservation {

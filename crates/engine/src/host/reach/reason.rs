@@ -1,7 +1,7 @@
 //! Why a host cannot be reached: what the kernel knows of the first hop toward it.
 
 use super::families::{contact, is_unanswered, named, neighbour};
-use super::settings;
+use super::{HopToward, duplicate, settings};
 use linux::error::Rejection;
 use linux::netlink::Network;
 use model::plan::{LocalOptions, Target};
@@ -26,6 +26,10 @@ pub(crate) fn reason(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
     match kind {
         ErrorKind::NetworkUnreachable => no_route(address),
         ErrorKind::TimedOut | ErrorKind::HostUnreachable => first_hop(address, kind),
+        // Another host than the one that is meant may have refused.
+        ErrorKind::ConnectionRefused => {
+            neighbour(address).filter(|(hop, _)| hop.is_far_host).and_then(|(hop, _)| duplicate(&hop))
+        }
         _ => None,
     }
 }
@@ -103,6 +107,11 @@ pub(crate) fn other_family(target: &Target, local: &LocalOptions) -> Option<Stri
     Some(format!("over {family} the host answers ({}): {option} measures that", works.ip()))
 }
 
+/// Two devices have its address.
+fn duplicate(hop: &HopToward) -> Option<Reason> {
+    duplicate::look(hop).map(|(what, advice)| Reason { what, advice: Some(advice) })
+}
+
 fn no_route(address: IpAddr) -> Option<Reason> {
     let missing = Network::open().ok()?.route_to(address).is_err();
     let family = if address.is_ipv4() { "" } else { "-6 " };
@@ -135,7 +144,9 @@ fn first_hop(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
             beyond(format!("the router {hop} on {interface}, or one beyond it, reports this (ICMP)"))
         }
         _ if direction.is_far_host => {
-            let own = settings::reverse_path(address, interface).or_else(|| settings::shared_address(&direction));
+            let own = settings::reverse_path(address, interface)
+                .or_else(|| duplicate(&direction))
+                .or_else(|| settings::shared_address(&direction));
             own.or_else(|| {
                 beyond(format!(
                     "the host is on the link ({question} for it on {interface} is answered), and silently drops this or its \

@@ -52,7 +52,12 @@ fn ask(job: &HopsJob<'_>, rounds: &mut Rounds) -> Result<()> {
     let Some(mut prober) = Prober::open_if_there(&target, &local, job.security, job.interrupt)? else {
         return Ok(());
     };
-    rounds.flow = Some(HopFlow { flow: Some(prober.flow(Direction::Down)), reached_at: None, far_end: None });
+    rounds.flow = Some(HopFlow {
+        flow: Some(prober.flow(Direction::Down)),
+        reached_at: None,
+        far_end: None,
+        again: None,
+    });
     let mut before = None;
     let mut number = 0;
     while (plan.watch || number < plan.probes) && !job.interrupt.is_raised() {

@@ -17,23 +17,23 @@ pub(crate) struct Quotes {
 }
 
 /// An error that came.
-pub(super) struct Message<'a> {
-    pub(super) from: Option<IpAddr>,
+pub(crate) struct Message<'a> {
+    pub(crate) from: Option<IpAddr>,
     /// TTL that it arrived with.
-    pub(super) ttl: Option<u8>,
-    pub(super) quote: Quote<'a>,
+    pub(crate) ttl: Option<u8>,
+    pub(crate) quote: Quote<'a>,
 }
 
 /// Hears the errors about datagrams to one host.
 #[derive(Debug)]
-pub(super) struct Listener {
+pub(crate) struct Listener {
     errors: IcmpErrors,
     to: SocketAddr,
 }
 
 impl Listener {
     /// Absent where this user may not.
-    pub(super) fn open(to: SocketAddr) -> Option<Listener> {
+    pub(crate) fn open(to: SocketAddr) -> Option<Listener> {
         let types: &[u8] = if to.is_ipv6() { &[1, 2, 3] } else { &[3, 11] };
         Some(Listener { errors: IcmpErrors::open(to.is_ipv6(), types).ok()?, to })
     }
@@ -44,7 +44,7 @@ impl Listener {
     }
 
     /// Takes what came about datagrams to that port.
-    pub(super) fn take(&self, mut each: impl FnMut(Message<'_>)) {
+    pub(crate) fn take(&self, mut each: impl FnMut(Message<'_>)) {
         let mut buffer = [0; QUOTED];
         for _ in 0..TAKEN {
             let Ok(heard) = self.errors.receive(&mut buffer) else { break };

@@ -50,6 +50,12 @@ impl<'scope, 'env: 'scope> Early<'scope, 'env> {
         Early { scope, job, is_long: false, down: None, legs: Vec::new(), tcp: Vec::new() }
     }
 
+    /// The same with nothing opened.
+    pub(super) fn again(&self) -> Self {
+        let Early { scope, job, .. } = *self;
+        Early { scope, job, is_long: false, down: None, legs: Vec::new(), tcp: Vec::new() }
+    }
+
     /// The first session has come so far. Before it is known that a pathmeter answers, three more connections are opened: those that take
     /// longest.
     pub(super) fn note(&mut self, opened: Opened) {

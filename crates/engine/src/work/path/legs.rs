@@ -13,6 +13,8 @@ use model::plan::Direction;
 pub(super) struct Legs {
     sizes: Vec<(Direction, FlowSize)>,
     packets: u64,
+    /// Flows of which nothing arrives in one direction.
+    pub(super) dead: u32,
     unknown: Option<Unknown>,
 }
 
@@ -29,6 +31,7 @@ pub(super) fn look(job: &PathJob<'_>, early: Vec<OpeningProber<'_>>, known: &Pat
     let mut legs = Legs::default();
     for leg in found.into_iter().flatten() {
         legs.packets += leg.packets;
+        legs.dead += u32::from(leg.is_dead);
         legs.sizes.extend(leg.sizes);
     }
     if let Some(Err(error)) = errors.into_iter().next() {
@@ -61,17 +64,19 @@ impl Legs {
 struct Leg {
     sizes: Vec<(Direction, FlowSize)>,
     packets: u64,
+    is_dead: bool,
 }
 
 fn leg(job: &PathJob<'_>, early: Option<OpeningProber<'_>>, known: &PathResult) -> Result<Leg> {
     let mut prober = prober(early, job)?;
-    let mut sizes = Vec::new();
+    let (mut sizes, mut is_dead) = (Vec::new(), false);
     for direction in [Direction::Up, Direction::Down] {
         let Some(one_way) = known.in_direction(direction) else { continue };
         let size = DirectionSearch::size(&mut prober as &mut dyn Probes, direction, one_way)?;
+        is_dead |= size.is_none() && one_way.path_mtu.is_some() && one_way.bound.is_lower();
         sizes.extend(size.map(|size| (direction, size)));
     }
     let packets = prober.datagrams();
     prober.close();
-    Ok(Leg { sizes, packets })
+    Ok(Leg { sizes, packets, is_dead })
 }

@@ -13,8 +13,8 @@ use crate::work::probe::{Pace, ProbeTrain, Probes};
 use ahead::{Ahead, Counted};
 use model::path::{
     BlackHole, BlackHoleCause, Bound, CutDespiteDf, Discovery, FlowSize, FragmentDelivery, FragmentShape,
-    FragmentTest, Fragments, HopSource, LimitingHop, PathDirection, Search, SizeProbe, TracedHop, Unknown,
-    least_mtu,
+    FragmentTest, Fragments, HopSource, LimitingHop, PathDirection, Search, SizeProbe, TooBig, TracedHop,
+    Unknown, least_mtu,
 };
 use model::plan::Direction;
 use packet::header;
@@ -46,18 +46,20 @@ impl DirectionSearch<'_> {
         largest: Option<u32>,
         also: &[u32],
     ) -> Result<(PathDirection, Vec<Unknown>)> {
-        DirectionSearch::find_and_report(prober, direction, largest, also, &mut |_| {})
+        let sender = prober.sender(direction)?;
+        DirectionSearch::find_and_report(prober, direction, (sender, largest), also, &mut |_| {})
     }
 
-    /// The same; `known` gets it for what other flows need: where round trips take long, as soon as the size is known and what limits it.
+    /// The same, where the `sender`'s facts are known; `known` gets it for what other flows need: where round trips take long, as soon as the
+    /// size is known and what limits it.
     pub(crate) fn find_and_report(
         prober: &mut dyn Probes,
         direction: Direction,
-        largest: Option<u32>,
+        (sender, largest): (PathObservation, Option<u32>),
         also: &[u32],
         known: &mut dyn FnMut(&PathDirection),
     ) -> Result<(PathDirection, Vec<Unknown>)> {
-        let mut finder = DirectionSearch::begin(prober, direction)?;
+        let mut finder = DirectionSearch::begin(prober, direction, sender);
         finder.search(largest)?;
         if finder.one_way.path_mtu.is_some() {
             let is_traced = finder.explain()?;
@@ -97,7 +99,8 @@ impl DirectionSearch<'_> {
         if crossed(&prober.probe_train(direction, train)?, &tried) == (true, false) {
             return Ok(Some(FlowSize { flow, path_mtu: mtu, bound: known.bound }));
         }
-        let mut finder = DirectionSearch::begin(prober, direction)?;
+        let sender = prober.sender(direction)?;
+        let mut finder = DirectionSearch::begin(prober, direction, sender);
         // The search for its size is all that is wanted of it.
         finder.is_long = false;
         finder.search(None)?;
@@ -124,8 +127,11 @@ impl DirectionSearch<'_> {
         Ok(())
     }
 
-    fn begin(prober: &mut dyn Probes, direction: Direction) -> Result<DirectionSearch<'_>> {
-        let mut sender = prober.sender(direction)?;
+    fn begin(
+        prober: &mut dyn Probes,
+        direction: Direction,
+        mut sender: PathObservation,
+    ) -> DirectionSearch<'_> {
         let ipv6 = prober.is_ipv6();
         sender.interface_mtu = sender.interface_mtu.map(|mtu| mtu.max(least_mtu(ipv6)));
         let one_way = PathDirection {
@@ -140,7 +146,7 @@ impl DirectionSearch<'_> {
         prober.set_pace(Pace::FAST);
         let (ahead, pace) = (Ahead::default(), Pace::FAST);
         let loses_anyway = false;
-        Ok(DirectionSearch { prober, direction, sender, one_way, is_long, ahead, pace, loses_anyway })
+        DirectionSearch { prober, direction, sender, one_way, is_long, ahead, pace, loses_anyway }
     }
 
     /// The path MTU, to the byte. A path whose rate loses probes is searched again, more slowly.
@@ -243,7 +249,7 @@ impl DirectionSearch<'_> {
 
     /// The messages of routers about large packets, and the fragments in which one arrives that they may cut.
     fn hint(&mut self, search: &mut Search, most: u32) -> Result<()> {
-        self.one_way.too_big = self.messages()?.too_big;
+        self.one_way.too_big = self.reported()?;
         self.one_way.too_big.iter().for_each(|reported| search.hint_mtu(reported.mtu));
         if !self.one_way.ipv6 {
             let payload = most - self.one_way.headers();
@@ -262,11 +268,15 @@ impl DirectionSearch<'_> {
         let groups = self.planned_fragments();
         self.keep_counts_of(&groups);
         let begin = self.counted()?;
-        let mut end = begin;
+        let (mut end, mut of_datagrams) = (begin, None);
         for group in groups {
             end = self.fragment_tests(group, end)?;
+            of_datagrams = of_datagrams.or(begin.pieces.zip(end.pieces));
         }
         let Fragments { delivery, tests } = &mut self.one_way.fragments;
+        if let Some((before, after)) = of_datagrams {
+            separate_pieces(tests, after.saturating_sub(before));
+        }
         *delivery = FragmentDelivery::from_tests(tests);
         self.note_receivers_fragments(begin, end);
         Ok(())
@@ -329,11 +339,15 @@ impl DirectionSearch<'_> {
             return Ok(before);
         }
         let (tests, after) = self.send_fragments(&planned, before)?;
+        // A kernel's pieces are as large as its interface allows, and vanish like other packets of that size.
+        let is_cut = |test: &FragmentTest| test.shape == FragmentShape::MayBeCut && test.received == 0;
+        let are_too_large = self.one_way.fragments.tests.iter().any(is_cut);
         let is_lossy = |tests: &[FragmentTest]| {
-            let is_alone = |test: &&FragmentTest| {
-                matches!(test.shape, FragmentShape::FirstAlone | FragmentShape::RestAlone)
+            let is_expected = |test: &&FragmentTest| match test.shape {
+                FragmentShape::FirstAlone | FragmentShape::RestAlone => true,
+                shape => shape == FragmentShape::ByKernel && are_too_large,
             };
-            tests.iter().filter(|test| !is_alone(test)).any(|test| test.received < test.sent)
+            tests.iter().filter(|test| !is_expected(test)).any(|test| test.received < test.sent)
         };
         let arrived = |tests: &[FragmentTest]| tests.iter().map(|test| test.received).sum::<u32>();
         if !is_lossy(&tests) || self.pace == Pace::SLOW {
@@ -401,7 +415,7 @@ impl DirectionSearch<'_> {
     fn explain(&mut self) -> Result<bool> {
         let Some(mtu) = self.one_way.path_mtu else { return Ok(false) };
         let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
-        self.one_way.too_big = self.messages()?.too_big;
+        self.one_way.too_big = self.reported()?;
         if mtu >= interface {
             self.one_way.discovery = needless(&self.one_way, mtu);
             return Ok(false);
@@ -426,6 +440,13 @@ impl DirectionSearch<'_> {
         Ok(self.one_way.limiting_hop.is_none())
     }
 
+    /// Reports of routers about packets that are too large.
+    fn reported(&mut self) -> Result<Vec<TooBig>> {
+        let observed = self.messages()?;
+        self.one_way.untranslated = self.one_way.untranslated.max(observed.untranslated);
+        Ok(observed.too_big)
+    }
+
     /// The hop at which larger packets end.
     fn locate(&mut self) -> Result<()> {
         let Some(mtu) = self.one_way.path_mtu else { return Ok(()) };
@@ -447,7 +468,7 @@ impl DirectionSearch<'_> {
     /// Why packets vanish, which is known by fragments too, and by messages that took longer than the probes which they answer.
     fn attribute(&mut self) -> Result<()> {
         if let (Discovery::Silent, Some(mtu)) = (self.one_way.discovery, self.one_way.path_mtu) {
-            let too_big = self.messages()?.too_big;
+            let too_big = self.reported()?;
             if too_big != self.one_way.too_big {
                 self.one_way.too_big = too_big;
                 if let Some(reported) = self.one_way.too_big.iter().find(|reported| reported.mtu == mtu) {
@@ -585,6 +606,24 @@ fn count_pieces(tests: &mut [FragmentTest], counted: Option<u64>) {
             Some(counted) if is_whole(test) || counted >= all => Some(all_pieces(test)),
             Some(counted) if is_one => Some(counted.saturating_sub(whole)),
             Some(_) => None,
+        };
+    }
+}
+
+/// The pieces of datagrams that did not arrive, where single pieces show that all of those which are made by hand are dropped: what was
+/// `counted` is of the others.
+fn separate_pieces(tests: &mut [FragmentTest], counted: u64) {
+    let is_single =
+        |test: &&FragmentTest| matches!(test.shape, FragmentShape::FirstAlone | FragmentShape::RestAlone);
+    let singles: Vec<Option<u64>> = tests.iter().filter(is_single).map(|test| test.pieces_received).collect();
+    if singles.is_empty() || singles.iter().any(|pieces| *pieces != Some(0)) {
+        return;
+    }
+    for test in tests.iter_mut().filter(|test| test.pieces_received.is_none()) {
+        test.pieces_received = match test.shape {
+            FragmentShape::ByKernel => Some(counted.min(all_pieces(test))),
+            FragmentShape::InOrder | FragmentShape::Reversed if test.received == 0 => Some(0),
+            _ => None,
         };
     }
 }

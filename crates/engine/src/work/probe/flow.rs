@@ -5,6 +5,7 @@
 //! for a router that answers within the system call; IPv6 cannot bypass the cache.
 
 use crate::error::Result;
+use crate::work::hops::Listener;
 use crate::work::throughput::flows::is_v4;
 use linux::clock::mono_now;
 use linux::counters::{Counter, Counters};
@@ -38,6 +39,9 @@ pub(crate) struct ProbeFlow {
     remote: SocketAddr,
     raw: Option<RawSender>,
     listener: Option<IcmpErrors>,
+    /// Hears errors that no socket is given.
+    quotes: Option<Listener>,
+    untranslated: u64,
     too_big: Vec<TooBig>,
     expired: VecDeque<Expired>,
     /// When probes left that may go no further than some hops, oldest first.
@@ -78,12 +82,15 @@ impl ProbeFlow {
             .as_ref()
             .filter(|_| remote.is_ipv6())
             .and_then(|_| IcmpErrors::open(true, &[PACKET_TOO_BIG_V6]).ok());
+        let quotes = raw.as_ref().filter(|_| is_v4(remote.ip())).and_then(|_| Listener::open(remote));
         let mut flow = ProbeFlow {
             socket,
             local,
             remote,
             raw,
             listener,
+            quotes,
+            untranslated: 0,
             too_big: Vec::new(),
             expired: VecDeque::new(),
             traced: VecDeque::new(),
@@ -172,6 +179,25 @@ impl ProbeFlow {
                 self.note_too_big(reported.size + headers(true), reported.mtu, heard.from);
             }
         }
+        self.hear_quotes();
+    }
+
+    /// Counts errors that quote a probe with a sender that is none of this host's addresses.
+    fn hear_quotes(&mut self) {
+        let Some(quotes) = &self.quotes else { return };
+        let (own, mut others) = (self.local.ip(), Vec::new());
+        quotes.take(|message| {
+            let sender = message.quote.source.ip();
+            if sender != own && quoted(message.quote.payload).is_some() {
+                others.push(sender);
+            }
+        });
+        if others.is_empty() {
+            return;
+        }
+        let addresses = Network::open().and_then(|mut network| network.addresses()).unwrap_or_default();
+        let is_foreign = |sender: &&IpAddr| addresses.iter().all(|known| known.address != **sender);
+        self.untranslated += others.iter().filter(is_foreign).count() as u64;
     }
 
     /// The path as this end knows it. `control`: the control connection of the session; `since`: routers at which probes of an
@@ -199,6 +225,7 @@ impl ProbeFlow {
             reassembly_failures: count(Counter::ReasmFails),
             undelivered: counters.as_ref().and_then(|counters| counters.undelivered(self.remote.is_ipv6())),
             least_ttl: self.least_ttl,
+            untranslated: self.untranslated,
             too_big: self.too_big.clone(),
             expired: self.expired.iter().filter(|reported| reported.id >= since).cloned().collect(),
         }

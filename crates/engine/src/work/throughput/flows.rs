@@ -8,6 +8,7 @@ use linux::options::{self, MtuDiscovery};
 use linux::poll::{Interest, wait};
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
 use linux::tcp_info::tcp_info;
+use model::event::Warning;
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::path::headers;
 use model::plan::{Direction, LocalOptions, TestSpec, Transport};
@@ -45,6 +46,18 @@ pub(crate) fn connect_all(plan: &FlowPlan, remote: SocketAddr, local: &LocalOpti
         opened.flows.push(describe(&plan.test, stream, socket, Direction::Up));
     }
     Ok(opened)
+}
+
+/// Local ports of UDP that got no answer for a second or more, while another one did.
+pub(crate) fn unanswered_ports(dead: u32) -> Option<Warning> {
+    (dead > 0).then(|| {
+        let ports = if dead == 1 { "one local port".into() } else { format!("{dead} local ports") };
+        let text = format!(
+            "UDP from {ports} got no answer, and from another port it did: of several equal paths (ECMP, a bond, the members of a load \
+             balancer) one drops everything, or the path lost the first datagrams"
+        );
+        Warning::new("dead-flows", text)
+    })
 }
 
 /// The address of a socket that has none any more.

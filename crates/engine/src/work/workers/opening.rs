@@ -57,7 +57,7 @@ impl Opening {
             Opener::Client { target } => {
                 flows::connect_all(plan, target.address, &setting.local).map(|opened| {
                     warnings.extend(lost_syns(&opened.flows));
-                    warnings.extend(unanswered_ports(opened.dead_ports));
+                    warnings.extend(flows::unanswered_ports(opened.dead_ports));
                     Progress::Connected(Some(opened.flows))
                 })
             }
@@ -134,18 +134,6 @@ fn lost_syns(flows: &[Flow]) -> Option<Warning> {
     });
     let tcp: Vec<_> = tcp.collect();
     opened_late(tcp.iter().filter(|tcp| tcp.retransmits > 0).count(), tcp.len())
-}
-
-/// Local ports of UDP that got no answer for a second or more, while a later one did.
-fn unanswered_ports(dead: u32) -> Option<Warning> {
-    (dead > 0).then(|| {
-        let ports = if dead == 1 { "one local port".into() } else { format!("{dead} local ports") };
-        let text = format!(
-            "UDP from {ports} got no answer, and from another port it did: of several equal paths (ECMP, a bond, the members of a load \
-             balancer) one drops everything, or the path lost the first datagrams"
-        );
-        Warning::new("dead-flows", text)
-    })
 }
 
 /// The flows that have arrived, as the test wants them.

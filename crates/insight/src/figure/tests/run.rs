@@ -233,7 +233,7 @@ fn hops() -> HopsResult {
     let counted = HopCounted { sent: 1_000, answered: 782 };
     let rtt = Distribution { p50: micros(219), p90: micros(220), ..Distribution::default() };
     let hop = Hop { ttl: 17, far_end: true, counted, rtt: Some(rtt), flows: vec![counted], ..Hop::default() };
-    let flow = HopFlow { flow: None, reached_at: Some(17), far_end: None };
+    let flow = HopFlow { flow: None, reached_at: Some(17), far_end: None, again: None };
     HopsResult { protocol: HopProtocol::Icmp, hops: vec![hop], flows: vec![flow], ..HopsResult::default() }
 }
 

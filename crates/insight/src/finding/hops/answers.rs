@@ -93,15 +93,21 @@ fn rewritten(found: &HopsResult, what: TtlRewritten) -> Finding {
 
 /// A NAT hands on ICMP errors with the packet that they quote as the outer side saw it.
 pub(in super::super) fn quotes_untranslated(run: &Run) -> Vec<Finding> {
-    let Some(found) = found(run).filter(|found| found.untranslated > 0) else { return Vec::new() };
+    let path = run.summary.path.as_ref();
+    let of_sizes = Direction::BOTH.into_iter().filter_map(|direction| path?.in_direction(direction));
+    let untranslated = found(run).map_or(0, |found| found.untranslated)
+        + of_sizes.map(|one_way| one_way.untranslated).sum::<u64>();
+    if untranslated == 0 {
+        return Vec::new();
+    }
     let title = format!(
         "A NAT on the path does not translate what ICMP errors quote: {} quoted another sender than this host",
-        count(found.untranslated, "answer")
+        count(untranslated, "answer")
     );
     vec![
         Finding::new("quotes-untranslated", Severity::Warning, Direction::Up, title)
             .everywhere()
-            .with("untranslated_count", found.untranslated)
+            .with("untranslated_count", untranslated)
             .advise(
                 "Sockets are not given such errors, so that path MTU discovery fails behind this NAT and traces of other programs end \
                  there. Update or replace it (RFC 5508 section 4.2 has it translate them); until then clamp TCP's MSS to what \

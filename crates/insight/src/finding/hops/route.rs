@@ -3,7 +3,7 @@
 use super::super::text::count;
 use super::super::{Finding, Severity};
 use super::{Look, each, found};
-use model::hops::{Hop, HopsResult, LEVEL, better};
+use model::hops::{Hop, HopFlow, HopsResult, LEVEL, better};
 use model::plan::Direction;
 use model::run::Run;
 use model::units::Nanos;
@@ -47,6 +47,51 @@ pub(in super::super) fn paths_differ(run: &Run) -> Vec<Finding> {
             .into(),
     };
     vec![finding.advise(advice)]
+}
+
+/// Nothing of some flows reaches the far end while others do.
+pub(in super::super) fn dead_flows(run: &Run) -> Option<Finding> {
+    let found = found(run)?;
+    let dead = found.dead_flows();
+    let first = *dead.first()?;
+    let has_flow = |hop: &&Hop| hop.routers.iter().any(|router| router.flows.contains(&(first as u32)));
+    let last = found.hops.iter().rev().find(has_flow).and_then(|hop| {
+        let router = hop.routers.iter().find(|router| router.flows.contains(&(first as u32)))?;
+        Some((hop.ttl, router.address))
+    });
+    let place = match last {
+        Some((ttl, address)) => format!("behind hop {ttl} ({address})"),
+        None => "before the first hop".into(),
+    };
+    let is_answered =
+        |flow: &&HopFlow| flow.reached_at.is_some() || flow.again.is_some_and(|again| again.answered > 0);
+    let numbers: Vec<String> = dead.iter().map(|flow| (flow + 1).to_string()).collect();
+    let (which, its) = match numbers.as_slice() {
+        [one] => (format!("flow {one}"), "its"),
+        _ => (format!("flows {}", numbers.join(", ")), "their"),
+    };
+    let title = format!(
+        "The far end answers {} of {} and never {which}: {its} packets, or the answers to them, are dropped {place}, on one of several \
+         equal paths",
+        found.flows.iter().filter(is_answered).count(),
+        count(found.flows.len() as u64, "flow"),
+    );
+    let probes = dead.iter().filter_map(|flow| found.flows[*flow].again).map(|again| again.sent).sum::<u32>();
+    let finding = Finding::new("dead-flows", Severity::Warning, Direction::Up, title)
+        .everywhere()
+        .with("dead_flows_count", dead.len())
+        .with("flows_count", found.flows.len())
+        .with("further_probes_count", probes)
+        .with("dead_flows", dead.iter().map(|flow| flow + 1).collect::<Vec<_>>())
+        .with_known("distance_hops", last.map(|(ttl, _)| u32::from(ttl)));
+    let finding = match last {
+        Some((_, address)) => finding.with("router_address", address.to_string()),
+        None => finding,
+    };
+    Some(finding.advise(
+        "Connections are lucky or not by their ports. Look at the counters of each link behind the last hop that the flows share: the \
+         members of a bond or of a group of next hops are tried one by one.",
+    ))
 }
 
 /// Several routers answer, each in other flows, and not because the path changed.

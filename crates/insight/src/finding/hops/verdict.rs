@@ -84,7 +84,7 @@ fn far_end(run: &Run, found: &HopsResult, ttl: u8) -> String {
     let rtt = found.far_end().and_then(|hop| hop.rtt);
     let rtt = rtt.map(|rtt| format!(", round trip {} (median)", rtt.p50)).unwrap_or_default();
     let lost = match found.evidence() {
-        Some((counted, false)) if counted.missing() == 0 => {
+        Some((counted, false)) if counted.missing() == 0 && found.dead_flows().is_empty() => {
             format!("; none of {} packets to it was lost", grouped(counted.sent))
         }
         _ => String::new(),

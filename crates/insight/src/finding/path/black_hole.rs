@@ -130,6 +130,12 @@ fn reason(side: Side<'_>, hole: BlackHole) -> String {
         );
     }
     match hole.cause {
+        BlackHoleCause::IcmpFiltered | BlackHoleCause::Unknown if side.one_way.untranslated > 0 => {
+            format!(
+                "{router} cannot pass them on, and a NAT hands its ICMP messages to {} with the packet that they quote untranslated",
+                side.sender()
+            )
+        }
         BlackHoleCause::IcmpFiltered => {
             format!("{router} cannot pass them on, and its ICMP messages do not reach {}", side.sender())
         }
@@ -215,6 +221,10 @@ fn cure(side: Side<'_>, hole: BlackHole) -> String {
     let same =
         format!("set the same MTU at both ends of {}", link(side).unwrap_or_else(|| "the link".into()));
     let fix = match hole.cause {
+        BlackHoleCause::IcmpFiltered | BlackHoleCause::Unknown if side.one_way.untranslated > 0 => format!(
+            "have the NAT translate what ICMP errors quote (RFC 5508 section 4.2), with an update or another one, so that they are of use to {}",
+            side.sender()
+        ),
         BlackHoleCause::IcmpFiltered => let_through,
         BlackHoleCause::LinkMismatch => same,
         BlackHoleCause::ReceiverFilter => format!(

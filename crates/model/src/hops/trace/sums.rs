@@ -21,6 +21,7 @@ pub(super) fn hops_result(trace: &Tracer) -> HopsResult {
         flow: None,
         reached_at: reached(flow_trace),
         far_end: trace.far_counted(number),
+        again: None,
     };
     let flows = (0..).zip(&trace.flows).map(flow).collect();
     HopsResult {

@@ -52,6 +52,8 @@ pub(super) struct Simulated {
     pub(super) receiver_limit: Option<u32>,
     /// The receivers count so many pieces of the next fragments later.
     pub(super) counts_late: u64,
+    /// The first router of each direction is a NAT that hands on the messages of the second without translating what they quote.
+    pub(super) keeps_quotes: bool,
     /// A policer in each direction: bits per second, and bytes that pass at once.
     pub(super) policer: Option<(f64, f64)>,
     /// Bytes that are left in the bucket of each.
@@ -87,6 +89,7 @@ impl Simulated {
             random: 1,
             receiver_limit: None,
             counts_late: 0,
+            keeps_quotes: false,
             policer: None,
             tokens: [0.0; 2],
             pace: Pace::FAST,
@@ -129,7 +132,9 @@ impl Simulated {
             let router = self.routers[at][hop];
             let from = Some(self.address(at, hop));
             if left == 1 {
-                if !router.untraceable {
+                if self.keeps_quotes && hop > 0 {
+                    self.observed[at].untranslated += 1;
+                } else if !router.untraceable {
                     let reported = Expired { size: payload, hops: hop as u8 + 1, from, ..Expired::default() };
                     self.observed[at].expired.push(reported);
                 }
@@ -154,7 +159,9 @@ impl Simulated {
                         cut = Some(20 + (limit - 20) / 8 * 8);
                         continue;
                     }
-                    if !router.silent {
+                    if self.keeps_quotes && hop > 0 {
+                        self.observed[at].untranslated += 1;
+                    } else if !router.silent {
                         self.report(at, TooBig { size, mtu: router.lie.unwrap_or(limit), from, count: 1 });
                     }
                     return Passage::Lost;
@@ -223,7 +230,11 @@ impl Simulated {
         let passes = |piece: u32, routers: &[Router; 2], ipv6: bool| {
             routers.iter().all(|router| {
                 let fits = router.limit.is_none_or(|limit| piece <= limit);
-                !router.drops_fragments && (fits || !ipv6) && piece >= router.drops_pieces_below
+                let is_in_hole = router.hole.is_some_and(|(first, last)| (first..=last).contains(&piece));
+                !router.drops_fragments
+                    && !is_in_hole
+                    && (fits || !ipv6)
+                    && piece >= router.drops_pieces_below
             })
         };
         let routers = self.routers[at];

@@ -267,16 +267,21 @@ fn an_honest_hop_before_a_liar_is_not_accused() {
 #[test]
 fn a_long_path_is_looked_at_in_few_round_trips() {
     // Round trips until all is known: of a path that carries all, and of one with a black hole.
-    for (limit, most) in [(None, 2), (Some(1400), 5)] {
+    // And of one on which larger packets are dropped also where they may be cut.
+    for (limit, is_link, most) in [(None, false, 2), (Some(1400), false, 5), (Some(1400), true, 5)] {
         for ipv6 in [false, true] {
-            let router = Router { limit, silent: true, ..Router::default() };
+            let hole = limit.filter(|_| is_link).map(|limit| (limit + 1, INTERFACE));
+            let router =
+                Router { limit: limit.filter(|_| !is_link), hole, silent: true, ..Router::default() };
             for direction in [Direction::Up, Direction::Down] {
                 let mut path = Simulated::new(ipv6, [[router, Router::default()]; 2]);
                 path.is_long = true;
-                let (found, _) = DirectionSearch::find(&mut path, direction, None, &[]).unwrap();
-                assert_eq!(found.path_mtu, Some(limit.unwrap_or(INTERFACE)));
-                // The far end as the sender is asked what it knows before and after.
-                let most = most + 2 * u32::from(direction == Direction::Down);
+                // The far end's facts are known from the session that opened first.
+                let wanted = (path.observed[usize::from(direction == Direction::Down)].clone(), None);
+                let found = DirectionSearch::find_and_report(&mut path, direction, wanted, &[], &mut |_| {});
+                assert_eq!(found.unwrap().0.path_mtu, Some(limit.unwrap_or(INTERFACE)));
+                // The far end as the sender is asked what it knows afterwards.
+                let most = most + u32::from(direction == Direction::Down);
                 assert!(
                     path.round_trips <= most,
                     "{direction}, {limit:?}, IPv6 {ipv6}: {} round trips",
@@ -345,6 +350,20 @@ fn pieces_that_are_counted_late_are_waited_for() {
             path.counts_late = 4;
             let found = DirectionSearch::find(&mut path, direction, None, &[]).unwrap().0;
             assert_eq!(found.fragments.delivery, wanted, "{direction}: {:#?}", found.fragments);
+        }
+    }
+}
+
+/// The last piece of a kernel's datagram is small too: that none becomes whole does not mean that all pieces are dropped.
+#[test]
+fn small_pieces_that_are_dropped_are_not_all() {
+    for (is_long, below) in [(false, 600), (false, 1_000), (true, 600)] {
+        for direction in [Direction::Up, Direction::Down] {
+            let router = Router { drops_pieces_below: below, ..Router::default() };
+            let mut path = Simulated::new(false, [[router; 2]; 2]);
+            path.is_long = is_long;
+            let fragments = DirectionSearch::find(&mut path, direction, None, &[]).unwrap().0.fragments;
+            assert_eq!(fragments.delivery, FragmentDelivery::SmallDropped, "{direction}: {fragments:#?}");
         }
     }
 }

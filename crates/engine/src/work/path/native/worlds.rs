@@ -8,6 +8,7 @@ use model::finding::Severity;
 use model::host::Host;
 use model::path::{BlackHoleCause, PathDirection, PathMethod, PathResult, RouteMtu, Unknown};
 use model::plan::{Direction, Directions, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
+use model::reach::{NeighbourChange, NeighbourState, NextHop, Reach};
 use model::run::Run;
 use model::sample::{Role, Side, SideResult, Silence, StreamResult, TcpCounters, UdpCounters};
 use model::time::WallTime;
@@ -51,6 +52,10 @@ enum Fault {
     Filter(u32),
     /// The path was down to the end.
     Down,
+    /// Packets above a size are refused behind a NAT that does not translate what the messages quote.
+    Untranslated(u32),
+    /// The next hop stops answering in mid test.
+    DeadNeighbour,
     /// Some further flows take a leg on which packets above a size vanish.
     Leg(u32),
 }
@@ -96,6 +101,8 @@ const REASONS: &[&str] = &[
     "paths-differ",
     "outage",
     "conntrack-drops",
+    "quotes-untranslated",
+    "neighbour-failed",
 ];
 
 impl World {
@@ -120,6 +127,8 @@ impl World {
             Fault::Partial(..) => &["mtu-black-hole"],
             Fault::Down => &["outage"],
             Fault::Leg(_) => &["paths-differ"],
+            Fault::Untranslated(_) => &["mtu-black-hole", "quotes-untranslated"],
+            Fault::DeadNeighbour => &["neighbour-failed"],
         };
         found.iter().copied().collect()
     }
@@ -127,11 +136,12 @@ impl World {
     fn network(&self) -> Simulated {
         let mut routers = [[Router::default(); 2]; 2];
         let at = usize::from(self.direction == Direction::Down);
-        let router = &mut routers[at][self.hop];
+        let is_behind_nat = matches!(self.fault, Fault::Untranslated(_));
+        let router = &mut routers[at][if is_behind_nat { 1 } else { self.hop }];
         match self.fault {
             Fault::Silent(limit) => (router.limit, router.silent) = (Some(limit), true),
             Fault::RouteBelow(limit) => (router.limit, router.silent) = (Some(limit), true),
-            Fault::Reported(limit) => router.limit = Some(limit),
+            Fault::Reported(limit) | Fault::Untranslated(limit) => router.limit = Some(limit),
             Fault::ClearsDf(limit) => (router.limit, router.clears_df) = (Some(limit), true),
             Fault::Hole(first, last) => router.hole = Some((first, last)),
             Fault::Partial(limit, width) => {
@@ -143,7 +153,7 @@ impl World {
         router.sets_ttl = self.sets_ttl;
         let mut network = Simulated::new(self.ipv6, routers);
         (network.random, network.is_long) = (self.random, self.is_long);
-        network.policer = self.policer;
+        (network.policer, network.keeps_quotes) = (self.policer, is_behind_nat);
         if let Fault::Filter(limit) = self.fault {
             network.receiver_limit = Some(limit);
         }
@@ -188,6 +198,8 @@ impl World {
     fn arrived(&self) -> f64 {
         match self.fault {
             Fault::Silent(_) | Fault::Filter(_) | Fault::Partial(..) | Fault::Hole(..) => 0.0,
+            Fault::Untranslated(_) => 0.0,
+            Fault::DeadNeighbour => 0.4,
             Fault::Mark | Fault::Down => 0.0,
             Fault::Memory if self.transport == Transport::Udp => 0.0,
             Fault::Joined | Fault::Unread if self.transport == Transport::Tcp => 0.1,
@@ -225,9 +237,12 @@ impl World {
         };
         let (mut sent, mut received) = (row(Role::Sender, SENT), row(Role::Receiver, arrived));
         let is_unread = self.fault == Fault::Unread && self.transport == Transport::Tcp;
-        let is_dead = arrived == 0 || is_unread;
-        let length = Nanos::from_secs(10);
-        let silence = is_dead.then_some(Silence { at: Nanos::ZERO, length, ended: false, missing: None });
+        let since = match self.fault {
+            Fault::DeadNeighbour => Some(DIES),
+            _ => (arrived == 0 || is_unread).then_some(Nanos::ZERO),
+        };
+        let silence =
+            since.map(|at| Silence { at, length: LENGTH.saturating_sub(at), ended: false, missing: None });
         match self.transport {
             Transport::Tcp => {
                 sent.tcp = Some(self.tcp(arrived));
@@ -266,7 +281,7 @@ impl World {
             Fault::Joined => SENT - arrived,
             Fault::Loss | Fault::Checksum => SENT - arrived,
             Fault::Silent(_) | Fault::Filter(_) | Fault::Partial(..) | Fault::Hole(..) => 4,
-            Fault::Mark | Fault::Down => 4,
+            Fault::Mark | Fault::Down | Fault::Untranslated(_) | Fault::DeadNeighbour => 4,
             _ => 0,
         };
         TcpCounters {
@@ -307,12 +322,17 @@ impl World {
     }
 
     fn run(&self) -> Run {
+        let [sender, receiver] = self.ends();
+        let ends = if self.direction == Direction::Up { [sender, receiver] } else { [receiver, sender] };
+        if self.fault == Fault::DeadNeighbour {
+            let mut events = events(self.plan(), ends, None, Explanation::default());
+            events.push(Event::Reach(Box::new(dead_neighbour())));
+            return insight::run_of_events("1", "throughput", &events);
+        }
         let (one_way, unknown) = self.search();
         let mut path = PathResult { method: PathMethod::Native, unknown, ..PathResult::default() };
         *path.direction_mut(self.direction) = Some(one_way);
-        let [sender, receiver] = self.ends();
-        let ends = if self.direction == Direction::Up { [sender, receiver] } else { [receiver, sender] };
-        insight::run_of_events("1", "throughput", &events(self.plan(), ends, path, self.explanation()))
+        insight::run_of_events("1", "throughput", &events(self.plan(), ends, Some(path), self.explanation()))
     }
 }
 
@@ -335,14 +355,24 @@ fn both_directions([up, down]: [World; 2]) -> Run {
     let hypotheses = [up.explanation().hypotheses, down.explanation().hypotheses].concat();
     let explanation = Explanation { hypotheses, ..Explanation::default() };
     let ends = [end(up_sender, down_receiver), end(down_sender, up_receiver)];
-    insight::run_of_events("1", "throughput", &events(plan, ends, path, explanation))
+    insight::run_of_events("1", "throughput", &events(plan, ends, Some(path), explanation))
+}
+
+/// The next hop answers until [`DIES`], and is given up three seconds later.
+fn dead_neighbour() -> Reach {
+    let change = |at, state| NeighbourChange { at, state };
+    let given_up = DIES + Nanos::from_secs(3);
+    let changes = [change(DIES, NeighbourState::Probe), change(given_up, NeighbourState::Failed)];
+    let states = (NeighbourState::Reachable, NeighbourState::Failed);
+    let hop = ([10, 71, 0, 1].into(), "eth0".into(), false);
+    Reach { next_hops: vec![NextHop::judge(hop, states, &changes, LENGTH)], ..Reach::default() }
 }
 
 /// The events of a test: of this end and of the far one.
 fn events(
     plan: Plan,
     [here, there]: [SideResult; 2],
-    path: PathResult,
+    path: Option<PathResult>,
     explanation: Explanation,
 ) -> Vec<Event> {
     let address = |port: u16| ([10, 71, 0, 1], port).into();
@@ -360,14 +390,10 @@ fn events(
         |side, result| Event::Result(EndResult { side, result, output_text: None, output_json: None });
     let wall = WallTime(20_000_000_000);
     let finished = Finished { wall, elapsed: Nanos::from_secs(10), outcome: Outcome::Completed };
-    vec![
-        Event::Connected(connected),
-        result(Side::Local, here),
-        result(Side::Peer, there),
-        Event::Path(Box::new(path)),
-        Event::Explained(Box::new(explanation)),
-        Event::Finished(finished),
-    ]
+    let ends =
+        [Event::Connected(connected), result(Side::Local, here), result(Side::Peer, there)].into_iter();
+    let found = path.map(|path| Event::Path(Box::new(path)));
+    ends.chain(found).chain([Event::Explained(Box::new(explanation)), Event::Finished(finished)]).collect()
 }
 
 fn fault() -> impl Strategy<Value = Fault> {
@@ -390,6 +416,8 @@ fn fault() -> impl Strategy<Value = Fault> {
         1 => Just(Fault::Loss),
         1 => Just(Fault::Down),
         1 => (600_u32..1_490).prop_map(Fault::Leg),
+        1 => (600_u32..1_490).prop_map(Fault::Untranslated),
+        1 => Just(Fault::DeadNeighbour),
         1 => (1_000_u32..1_490, 6_u32..60).prop_map(|(limit, width)| Fault::Partial(limit, width)),
     ]
 }
@@ -445,6 +473,8 @@ proptest! {
     fn each_direction_has_its_own_reason(up in world(), down in world()) {
         // The mark is the plan's, and so of both directions.
         prop_assume!(up.fault != Fault::Mark && down.fault != Fault::Mark);
+        // A dead neighbour ends both directions.
+        prop_assume!(up.fault != Fault::DeadNeighbour && down.fault != Fault::DeadNeighbour);
         let worlds = [(up, Direction::Up), (down, Direction::Down)]
             .map(|(world, direction)| World { transport: Transport::Tcp, direction, ..world });
         let run = both_directions(worlds);
@@ -557,5 +587,9 @@ proptest! {
     }
 }
 
+/// Time of each test.
+const LENGTH: Nanos = Nanos::from_secs(10);
+/// When a neighbour stops answering.
+const DIES: Nanos = Nanos::from_secs(4);
 /// Segments or datagrams of each test.
 const SENT: u64 = 2_000;

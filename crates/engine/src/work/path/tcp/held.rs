@@ -47,14 +47,18 @@ impl<'scope> Held<'scope> {
     }
 }
 
-/// Starts those that are wanted, and ends the others.
+/// Starts those that are wanted, and ends the others. `vanishing`: of these it is known that nothing arrives.
 pub(super) fn start(
     job: &PathJob<'_>,
     held: Vec<Held<'_>>,
-    wanted: &[Direction],
+    [wanted, vanishing]: [&[Direction]; 2],
 ) -> Vec<(Direction, Option<Exchanged>)> {
     for one in &held {
-        one.gate.set(if wanted.contains(&one.direction) { OPEN } else { REFUSED });
+        one.gate.set(match wanted.contains(&one.direction) {
+            true if vanishing.contains(&one.direction) => BRIEF,
+            true => OPEN,
+            false => REFUSED,
+        });
     }
     let ended =
         held.into_iter().map(|one| (one.direction, one.thread.join().unwrap_or(Err(Refused::ForGood))));
@@ -79,6 +83,11 @@ impl Gate {
     /// Whether leave is yet to be given.
     pub(super) fn is_shut(&self) -> bool {
         self.0.load(Ordering::Acquire) == SHUT
+    }
+
+    /// Leave is given for a short time.
+    pub(super) fn is_brief(&self) -> bool {
+        self.0.load(Ordering::Acquire) == BRIEF
     }
 
     /// There will be no leave.
@@ -124,6 +133,7 @@ impl Session for Guarded {
 const SHUT: u8 = 0;
 const OPEN: u8 = 1;
 const REFUSED: u8 = 2;
+const BRIEF: u8 = 3;
 /// Both ends have results.
 const ENDS: usize = 2;
 /// Time between two looks at the gate.
