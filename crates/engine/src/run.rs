@@ -88,7 +88,7 @@ impl Serialize for Plan {
             Plan::Pairs(pairs) => pairs.plans.serialize(serializer),
             Plan::Measure(plan) => plan.tests.serialize(serializer),
             Plan::Frames(plan) => plan.rows.serialize(serializer),
-            Plan::Latency(work) => work.plan.serialize(serializer),
+            Plan::Latency(work) => work.serialize(serializer),
             Plan::Path(plan) => plan.serialize(serializer),
             Plan::Hops(work) => work.plan.serialize(serializer),
             Plan::Transfer(work) => work.plan.serialize(serializer),

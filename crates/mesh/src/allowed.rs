@@ -1,6 +1,7 @@
 //! The jobs that coordinators may have this agent do: the table `[agent]` of its configuration. The holder of the coordinator's
 //! key gives the jobs; the agent's operator decides which are allowed.
 
+use engine::host::host_port::HostPort;
 use engine::request::{Request, Throughput};
 use engine::run::PairCount;
 use model::latency::LatencyProtocol;
@@ -71,6 +72,7 @@ impl Allowed {
             return Err(refused(&format!("{kind} tests"), &format!("tests = [\"{kind}\"]")));
         }
         self.check_far(request, far)?;
+        observed(request).iter().try_for_each(|host| self.check_host(&host.host))?;
         // The estimate has what connecting and the exchange of results take.
         let time = experiment::time_of(request).filter(|time| time.saturating_sub(AROUND) > self.max_time);
         if let Some(time) = time {
@@ -220,6 +222,16 @@ fn kind(request: &Request) -> Option<&'static str> {
     kinds.into_iter().find_map(|(is_asked, name)| is_asked.then_some(name))
 }
 
+/// The hosts that it contacts to observe them.
+fn observed(request: &Request) -> &[HostPort] {
+    match request {
+        Request::Throughput(asked) => &asked.observe,
+        Request::Measure(asked) => &asked.observe,
+        Request::Latency(asked) => &asked.observe,
+        _ => &[],
+    }
+}
+
 fn streams(request: &Request) -> Option<u32> {
     let sessions = |pairs: &Option<PairCount>| match pairs {
         Some(PairCount::Fixed(count)) => *count,
@@ -355,6 +367,13 @@ mod tests {
                 "tests toward other.example",
             ),
             ("far.example", "test = \"throughput\"", Far::Host("FAR.example"), ""),
+            ("10.1.2.3", "test = \"throughput\"\nobserve = \"10.1.0.1, far.example\"", host, ""),
+            (
+                "10.1.2.3",
+                "test = \"throughput\"\nobserve = \"10.1.0.1, 192.0.2.1:22\"",
+                host,
+                "tests toward 192.0.2.1",
+            ),
         ] {
             let refused = checked(&allowed, to, test, far);
             assert!(

@@ -126,6 +126,9 @@ pub struct LoadArgs {
     /// TCP congestion control of the load
     #[arg(long, value_name = "NAME")]
     pub congestion: Option<String>,
+    /// Observe a host on the path that runs `pathmeter serve` too: its CPUs, queues and drops beside the load; may be repeated
+    #[arg(long, value_name = "HOST[:PORT]", requires = "loaded")]
+    pub observe: Vec<HostPort>,
 }
 
 /// Resources of this host that the test uses.

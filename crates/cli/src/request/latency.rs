@@ -66,6 +66,7 @@ impl Asks for LatencyArgs {
             secured: self.session.identity.token_file.is_some()
                 || self.session.identity.fingerprint.is_some(),
             explain: self.explain.budget(),
+            observe: self.load.observe.clone(),
         })))
     }
 }

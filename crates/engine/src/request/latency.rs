@@ -81,6 +81,8 @@ pub struct Latency {
     pub secured: bool,
     /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
     pub explain: Nanos,
+    /// Hosts between the ends that are observed beside the load, each with a `pathmeter serve`.
+    pub observe: Vec<HostPort>,
 }
 
 /// TCP beside the round trips: up, down and both directions in turn.
@@ -146,6 +148,7 @@ impl Latency {
             wire_times: true,
             secured: false,
             explain: DEFAULT_BUDGET,
+            observe: Vec::new(),
         }
     }
 
@@ -171,11 +174,19 @@ impl Latency {
 pub(super) fn resolve(asked: &Latency, host: &Host) -> Result<Plan> {
     let plan = plan(asked, host)?;
     preflight::latency(&plan)?;
+    let observe = match asked.hosts.first() {
+        Some(far) => {
+            let far = FarEnd { host: far.clone(), port: asked.port, origin: asked.origin.clone() };
+            far.others(&asked.observe, host)?
+        }
+        None => Vec::new(),
+    };
     Ok(Plan::Latency(Box::new(LatencyWork {
         plan,
         key: asked.key.clone(),
         playback: asked.playback.clone(),
         raw: asked.raw.clone(),
+        observe,
     })))
 }
 

@@ -101,6 +101,25 @@ fn a_host_is_observed_beside_one_session() {
 }
 
 #[test]
+fn a_host_is_observed_beside_the_load_of_round_trips() {
+    let load = LatencyLoad { streams: 1, congestion: None };
+    let observe = vec!["127.0.0.1:7".parse().unwrap()];
+    let request = Latency { observe, load: Some(load), ..Latency::to(far()) };
+    let Plan::Latency(work) = resolve(&Request::Latency(Box::new(request.clone())), &host()).unwrap() else {
+        panic!("round trips are asked for");
+    };
+    assert_eq!(work.observe.iter().map(|target| target.address.port()).collect::<Vec<_>>(), [7]);
+    let printed = serde_json::to_value(&*work).unwrap();
+    assert_eq!(
+        (&printed["observe"][0]["host"], &printed["protocol"]),
+        (&"127.0.0.1".into(), &"native".into())
+    );
+    let idle = Latency { load: None, ..request };
+    let error = resolve(&Request::Latency(Box::new(idle)), &host()).unwrap_err();
+    assert_eq!(error.kind(), Kind::Usage, "{error}");
+}
+
+#[test]
 fn round_trips_wait_as_the_host_can() {
     let plan = |change: fn(&mut Latency)| {
         let mut request = Latency::to(far());

@@ -3,6 +3,7 @@
 use super::begun::{Begun, Watched};
 use super::explain::tcp::mark_dropped;
 use super::explain::{self, Subject};
+use super::observe::Observing;
 use super::throughput::is_refused;
 use super::{Measured, Options, limit};
 use crate::error::{Error, Failure, Result};
@@ -12,10 +13,11 @@ use crate::work::latency::{self, LatencyJob};
 use insight::run_of_events;
 use model::event::Event;
 use model::latency::{EgressPath, LatencyPlan, LatencyProtocol};
-use model::plan::{Direction, End, LocalOptions};
+use model::plan::{Direction, End, LocalOptions, Plan, Target, TestSpec};
 use model::playback::Item;
 use model::reach::Reach;
 use model::units::Nanos;
+use serde::{Serialize, Serializer};
 use std::path::PathBuf;
 use wire::ProtocolError;
 use wire::stamp::Key;
@@ -31,6 +33,22 @@ pub struct LatencyWork {
     pub playback: Vec<Item>,
     /// The file in which every round trip is a line.
     pub raw: Option<PathBuf>,
+    /// Hosts between the ends that are observed beside the load.
+    pub observe: Vec<Target>,
+}
+
+/// The form that is printed before anything is done.
+impl Serialize for LatencyWork {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Printed<'a> {
+            #[serde(flatten)]
+            plan: &'a LatencyPlan,
+            #[serde(skip_serializing_if = "<[Target]>::is_empty")]
+            observe: &'a [Target],
+        }
+        Printed { plan: &self.plan, observe: &self.observe }.serialize(serializer)
+    }
 }
 
 pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
@@ -54,7 +72,7 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
         raw,
         interrupt: &options.stop,
     };
-    let outcome = latency::run(&job, &mut |event| begun.event(event));
+    let outcome = measure(&job, work, options, &mut begun);
     for event in watched.finish(None, &options.stop, Reach::default()) {
         begun.event(&event);
     }
@@ -87,6 +105,41 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
         None => attribute(measured, error),
     };
     begun.end("latency", outcome, options, |event| matches!(event, Event::Latency(_)), attribute)
+}
+
+/// Measures the round trips, and observes hosts beside their load.
+fn measure(job: &LatencyJob<'_>, work: &LatencyWork, options: &Options, begun: &mut Begun<'_>) -> Result<()> {
+    let observed = plan_of_observed(work);
+    // Without intervals nothing shows when the load begins.
+    let is_early = work.plan.interval.is_zero();
+    let mut observing = observed.as_ref().filter(|_| is_early).map(|plan| Observing::begin(plan, options));
+    let outcome = latency::run(job, &mut |event| {
+        if observing.is_none() && is_beside_load(event) {
+            observing = observed.as_ref().map(|plan| Observing::begin(plan, options));
+        }
+        begun.event(event);
+    });
+    for event in observing.into_iter().flat_map(Observing::finish) {
+        begun.event(&event);
+    }
+    outcome
+}
+
+/// The load of all phases as a test, whose time and far end the observation has; absent: nothing is observed.
+fn plan_of_observed(work: &LatencyWork) -> Option<Plan> {
+    let (load, plan) = (work.plan.load.as_ref()?, limit::plan_of_load(&work.plan)?);
+    let time = load.time.saturating_mul(load.phases.len() as u64 + 1) + BETWEEN;
+    let local = LocalOptions { observe: work.observe.clone(), ..plan.local };
+    (!work.observe.is_empty()).then(|| Plan {
+        test: TestSpec { end: End::Time(time), ..plan.test },
+        local,
+        ..plan
+    })
+}
+
+/// An interval in which a load ran.
+fn is_beside_load(event: &Event) -> bool {
+    matches!(event, Event::LatencySample(sample) if sample.load.is_some())
 }
 
 fn has_replies(events: &[Event]) -> bool {
@@ -152,5 +205,7 @@ fn attribute(measured: bool, error: Error) -> Error {
     }
 }
 
+/// Connecting between phases takes no longer in all.
+const BETWEEN: Nanos = Nanos::from_secs(10);
 /// Time of a test that only shows whether replies come.
 const SHORT: Nanos = Nanos::from_millis(300);

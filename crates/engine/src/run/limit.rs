@@ -107,7 +107,7 @@ pub(super) fn decide_loaded(
 }
 
 /// The load beside the round trips as a test of its own; absent: there is none, or the far end takes no other.
-fn plan_of_load(plan: &LatencyPlan) -> Option<Plan> {
+pub(super) fn plan_of_load(plan: &LatencyPlan) -> Option<Plan> {
     let (load, [egress]) = (plan.load.as_ref()?, plan.egress_paths.as_slice()) else { return None };
     let test = TestSpec { end: End::Time(load.time), streams: load.streams, ..TestSpec::new(Transport::Tcp) };
     let local = LocalOptions {

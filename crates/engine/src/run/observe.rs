@@ -13,6 +13,7 @@ use model::limit::ObservedHost;
 use model::plan::{End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
 use model::units::{BitRate, Nanos};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 use wire::iperf3::Extras;
@@ -26,9 +27,24 @@ pub(super) struct Observing {
 impl Observing {
     /// Begins to observe the hosts that a plan names, and waits until each has begun or failed to.
     pub(super) fn start(plan: &Plan, options: &Options) -> Observing {
+        let (observing, begun) = Observing::spawn(plan, options);
+        let deadline = mono_now() + BEGIN;
+        for has_begun in begun {
+            // An end of the channel is a failure, which the thread reports.
+            has_begun.recv_timeout(Duration::from_nanos(deadline.saturating_since(mono_now()).0)).ok();
+        }
+        observing
+    }
+
+    /// Begins to observe them beside a load that runs already, without a wait.
+    pub(super) fn begin(plan: &Plan, options: &Options) -> Observing {
+        Observing::spawn(plan, options).0
+    }
+
+    fn spawn(plan: &Plan, options: &Options) -> (Observing, Vec<Receiver<()>>) {
         let stop = Interrupt::default();
         let started = plan.local.observe.iter().map(|target| {
-            let (begun, has_begun) = std::sync::mpsc::channel();
+            let (begun, has_begun) = channel();
             let (own, security, stop) = (plan_of(plan, target), options.security.clone(), stop.clone());
             let thread = Builder::new().name("observe".into()).spawn(move || {
                 observe(&own, &security, &stop, &mut || {
@@ -37,14 +53,8 @@ impl Observing {
             });
             (target.clone(), thread, has_begun)
         });
-        let started: Vec<_> = started.collect();
-        let deadline = mono_now() + BEGIN;
-        let threads = started.into_iter().map(|(target, thread, has_begun)| {
-            // An end of the channel is a failure, which the thread reports.
-            has_begun.recv_timeout(Duration::from_nanos(deadline.saturating_since(mono_now()).0)).ok();
-            (target, thread)
-        });
-        Observing { threads: threads.collect(), stop }
+        let (threads, begun) = started.map(|(target, thread, begun)| ((target, thread), begun)).unzip();
+        (Observing { threads, stop }, begun)
     }
 
     /// The observations until now.

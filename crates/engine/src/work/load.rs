@@ -2,6 +2,7 @@
 //! know of each step. The client's side chooses the steps (`schedule`).
 
 mod receiver;
+mod routers;
 pub(crate) mod schedule;
 mod sender;
 mod session;

@@ -3,6 +3,7 @@
 use super::texts;
 use crate::plan::{Against, Test, Variant};
 use crate::request::{HOST, refused};
+use engine::host::host_port::HostPort;
 use engine::request::{
     Body, FarEnd, Frames, Hops, Latency, LatencyLoad, Measure, Path, Request, Throughput, Transfer,
 };
@@ -204,7 +205,7 @@ const KINDS: [Kind; 7] = [
     },
 ];
 
-const THROUGHPUT: [Key<Throughput>; 16] = [
+const THROUGHPUT: [Key<Throughput>; 17] = [
     key("protocol", |value, asked| set(&mut asked.protocol, word(value, ProtocolName::WORDS))),
     key("transport", |value, asked| set(&mut asked.transport, value.word(&TRANSPORTS))),
     key("direction", |value, asked| {
@@ -224,9 +225,10 @@ const THROUGHPUT: [Key<Throughput>; 16] = [
     key("congestion", |value, asked| set(&mut asked.sockets.congestion, text(value).map(Some))),
     key("dscp", |value, asked| set(&mut asked.sockets.tos, value.scalar("ef").map(Dscp::tos))),
     key("interval", |value, asked| set(&mut asked.interval, value.parsed("1s"))),
+    key("observe", |value, asked| set(&mut asked.observe, hosts(value))),
 ];
 
-const LATENCY: [Key<Latency>; 10] = [
+const LATENCY: [Key<Latency>; 11] = [
     key("protocol", |value, asked| set(&mut asked.protocol, word(value, LatencyProtocol::WORDS))),
     key("transport", |value, asked| set(&mut asked.transport, value.word(&TRANSPORTS))),
     key("port", |value, asked| set(&mut asked.port, value.number(1, 65_535).map(|port| Some(port as u16)))),
@@ -240,6 +242,7 @@ const LATENCY: [Key<Latency>; 10] = [
     }),
     key("warm-up", |value, asked| set(&mut asked.warm_up, value.parsed("100ms").map(Some))),
     key("dscp", |value, asked| set(&mut asked.tos, value.scalar("ef").map(Dscp::tos))),
+    key("observe", |value, asked| set(&mut asked.observe, hosts(value))),
 ];
 
 const MTU: [Key<Path>; 3] = [
@@ -277,9 +280,10 @@ const TRANSFER: [Key<Transfer>; 6] = [
     key("congestion", |value, asked| set(&mut asked.congestion, text(value).map(Some))),
 ];
 
-const MEASURE: [Key<Measure>; 2] = [
+const MEASURE: [Key<Measure>; 3] = [
     key("port", |value, asked| port(value, &mut asked.far)),
     key("quick", |value, asked| set(&mut asked.quick, value.boolean())),
+    key("observe", |value, asked| set(&mut asked.observe, hosts(value))),
 ];
 
 const AGAINST: [(&str, Against); 2] = [("paths", Against::Paths), ("values", Against::Values)];
@@ -292,6 +296,13 @@ fn port(value: &Value<'_>, far: &mut FarEnd) -> Option<()> {
 /// The value of a word of a table that the command line reads, too.
 fn word<T: Copy, const N: usize>(value: &Value<'_>, words: [(&str, T, &str); N]) -> Option<T> {
     value.word(&words.map(|(word, meaning, _)| (word, meaning)))
+}
+
+/// Hosts between commas: a list would be a variable.
+fn hosts(value: &Value<'_>) -> Option<Vec<HostPort>> {
+    let names = value.text_as("10.0.0.1, router.example")?.split(',').map(|name| name.trim().parse());
+    let read = names.collect::<Result<Vec<HostPort>, String>>();
+    read.or_else(|error| value.wrong(format!("`observe`: {error}")).ok_or(())).ok()
 }
 
 fn text(value: &Value<'_>) -> Option<String> {

@@ -47,6 +47,16 @@ fn faults(replaced: &[(&str, &str)]) -> String {
 }
 
 #[test]
+fn several_hosts_are_observed_by_one_test() {
+    let text = RIGHT.replace("bytes = 1000000", "observe = \"10.0.0.1, [2001:db8::1]:5211\"");
+    let plan = Plan::parse("p.toml", &text, &Known::default()).unwrap();
+    let Request::Throughput(asked) = &plan.tests[1].variants[0].request else { panic!("it is one") };
+    let hosts: Vec<_> = asked.observe.iter().map(|host| (host.host.as_str(), host.port)).collect();
+    assert_eq!(hosts, [("10.0.0.1", None), ("2001:db8::1", Some(5211))]);
+    assert_eq!(plan.tests[1].variants.len(), 4, "no variable");
+}
+
+#[test]
 fn a_right_file_is_read() {
     let plan = Plan::parse("dir/p.toml", RIGHT, &Known::default()).unwrap();
     assert_eq!((plan.name.as_str(), plan.repetitions, plan.labels.len()), ("p", 2, 2));
@@ -120,6 +130,11 @@ fn faults_are_named_with_their_place_and_advice() {
         ),
         (&[("time = \"30min\"", "tiem = \"30min\"")], "p.toml:6:1: unknown key `tiem`: did you mean `time`?"),
         (&[("\"10GB\"", "\"much\"")], "p.toml:7:9: `bytes`: "),
+        (
+            &[("expect = \"rtt.p99<5ms\"", "observe = \"10.0.0.1\"")],
+            "--observe is about hosts that a load crosses",
+        ),
+        (&[("bytes = 1000000", "observe = \"10.0.0.1, a b\"")], "`observe`: expected a name or an address"),
         (&[("bind", "bnid")], "unknown key `bnid`: did you mean `bind`?"),
         (&[("lab = \"forward\"", "labb = \"forward\"")], "unknown key `labb`: did you mean `lab`?"),
         (&[("\"192.0.2.1\"", "\"a b\"")], "`to`: expected a name or an address"),

@@ -5,6 +5,7 @@ mod evidence;
 pub mod facts;
 mod observed;
 mod path;
+mod routers;
 mod rows;
 mod signs;
 mod sweep;
@@ -19,7 +20,7 @@ use model::plan::Direction;
 use model::run::{Run, Subject};
 use model::units::BitRate;
 use rows::ROWS;
-use signs::Signs;
+use signs::{LITTLE_LOST, Signs};
 
 /// The limit that this evidence shows.
 #[must_use]
@@ -40,7 +41,7 @@ pub fn lossless_rate(run: &Run, direction: Direction) -> Option<BitRate> {
 }
 
 fn lossless(signs: &Signs<'_>) -> Option<BitRate> {
-    let rate = signs.hot.map_or(signs.passed, |hot| hot.rate * BELOW_LIMIT);
+    let rate = signs.hot.map_or_else(|| signs.passed_with(LITTLE_LOST), |hot| hot.rate * BELOW_LIMIT);
     (rate > 0.0).then_some(BitRate(rate as u64))
 }
 

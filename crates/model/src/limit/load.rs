@@ -307,6 +307,10 @@ pub struct LoadProbing {
     /// Number of links, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<u8>,
+    /// By how much the round trip to each router, from the first on, and to the far end grew while the queue was full; `null`: it did
+    /// not answer. Empty: not asked.
+    #[serde(default, rename = "router_growth_ns", skip_serializing_if = "Vec::is_empty")]
+    pub router_growth: Vec<Option<Nanos>>,
     /// Why it was cut short or left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -327,6 +331,7 @@ impl LoadProbing {
             host_drops: 0,
             place: None,
             links: None,
+            router_growth: Vec::new(),
             note: Some(note.into()),
             elapsed: Nanos::ZERO,
         }

@@ -21,6 +21,9 @@ pub(super) fn check(asked: &Latency, mode: LatencyMode) -> Result<(), Failure> {
             "give --playback FILE, with lines of `seconds, bytes`",
         );
     }
+    if asked.load.is_none() && !asked.observe.is_empty() {
+        return no("--observe is about hosts that a load crosses", "add --loaded, or drop it");
+    }
     if asked.load.is_some() { beside_load(asked, mode) } else { Ok(()) }
 }
 

@@ -3,14 +3,17 @@
 
 mod place;
 mod reading;
+mod routers;
 
 use super::StepOutcome;
+use super::routers::RouterProbes;
 use crate::error::Result;
 use model::limit::{FLOOD, LoadProbing, Purpose, StepRequest};
 use model::plan::Direction;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use reading::Reading;
+use routers::FullQueue;
 
 /// A path that carries steps of load.
 pub(crate) trait LoadPath {
@@ -22,6 +25,8 @@ pub(crate) trait LoadPath {
     fn saturate(&mut self, step: StepRequest, most: f64) -> Result<bool>;
     /// Sends nothing for this long.
     fn rest(&mut self, time: Nanos) -> Result<()>;
+    /// The shortest round trip to each router and to the far end, while what is sent goes on; `None`: it did not answer.
+    fn router_trips(&mut self, probes: RouterProbes) -> Result<Vec<Option<Nanos>>>;
     /// Datagrams that the hosts' kernels have dropped so far.
     fn host_drops(&self) -> u64;
 }
@@ -63,6 +68,7 @@ pub(crate) fn probe(path: &mut dyn LoadPath, quest: Quest) -> LoadProbing {
     probing.note = ended.err().map(|error| crate::error::sentence(&error)).or_else(|| reading.note.clone());
     probing.links = reading.links();
     probing.place = reading.place;
+    probing.router_growth.clone_from(&reading.router_growth);
     probing.steps = reading.steps();
     (probing.most, probing.saturated) = (quest.most, saturated);
     probing.host_drops = path.host_drops().saturating_sub(drops);
@@ -83,17 +89,18 @@ struct Phase<'a> {
 impl Phase<'_> {
     fn carry_out(&mut self) -> Result<()> {
         let capped = if self.quest.is_met { Some(self.below()?) } else { self.ladder()? };
-        let Some(capped) = capped else { return self.idle() };
+        let Some(capped) = capped else { return self.idle(None) };
         let flood = self.step(capped * FLOOD, self.quest.payload, Nanos::from_secs(1));
         let most = capped * SATURATED / self.bits(self.quest.payload);
         let time = if self.quest.short { SHORT_SATURATION } else { SATURATION };
         self.saturated = self.path.saturate(StepRequest { time, ..flood }, most)?;
         self.hot_steps(capped)?;
         let rate = self.reading.rate().unwrap_or(capped);
+        let full = routers::under_load(self, rate)?;
         if self.quest.place && !self.quest.short && self.left() > PLACE_TIME {
             place::look(self, rate)?;
         }
-        self.idle()?;
+        self.idle(full)?;
         if self.quest.short || self.is_over() { Ok(()) } else { self.cold(rate) }
     }
 
@@ -120,7 +127,7 @@ impl Phase<'_> {
         let reached = (self.quest.reached.0 as f64).max(LEAST_RATE);
         let highest = if self.quest.lost > SOME_LOSS { MOST_TIMES_LOSSY } else { MOST_TIMES };
         let (mut times, mut slow, mut again) = (LADDER_START, 0, 0);
-        let (mut most_asked, mut most_sent) = (0.0, 0.0_f64);
+        let (mut most_asked, mut most_sent, mut most_passed) = (0.0, 0.0_f64, 0.0_f64);
         // Where TCP lost packets by chance, a step that seems to be capped is sent once more.
         let mut is_sure = self.quest.lost <= SOME_LOSS;
         while times <= highest && self.left() > self.step_time(reached * times) {
@@ -139,6 +146,11 @@ impl Phase<'_> {
                 return Ok(None);
             }
             if last.is_capped(self.quest.lost) {
+                // A sender that stood still sends less than the path has taken already.
+                if last.stalled && last.delivered < most_passed {
+                    self.reading.note = Some("this host was too busy to load the path".into());
+                    return Ok(None);
+                }
                 if is_sure || !last.is_doubtful() {
                     return Ok(Some(last.delivered));
                 }
@@ -146,6 +158,7 @@ impl Phase<'_> {
                 continue;
             }
             is_sure = self.quest.lost <= SOME_LOSS;
+            most_passed = last.delivered.max(most_passed);
             // More was asked for, and hardly more was sent.
             let is_slow = rate > most_asked * 1.05 && last.sent < most_sent * 1.1;
             (most_asked, most_sent) = (rate.max(most_asked), last.sent.max(most_sent));
@@ -236,10 +249,14 @@ impl Phase<'_> {
         Ok(delayed)
     }
 
-    /// The idle path, once its queue has drained.
-    fn idle(&mut self) -> Result<()> {
+    /// The idle path, once its queue has drained. `full`: what that queue did to the round trips to routers.
+    fn idle(&mut self, full: Option<FullQueue>) -> Result<()> {
         let queue = self.reading.queue();
         self.path.rest(queue + DRAIN)?;
+        if let Some(full) = full {
+            let idle = self.path.router_trips(full.compared())?;
+            self.reading.router_growth = full.growth(&idle);
+        }
         let time = if self.quest.short { SHORT_IDLE } else { IDLE };
         let step = StepRequest {
             step: self.number(),
@@ -350,5 +367,7 @@ const IDLE: Nanos = Nanos::from_millis(200);
 const SHORT_IDLE: Nanos = Nanos::from_millis(120);
 const IDLE_GAP: Nanos = Nanos::from_millis(6);
 
+#[cfg(test)]
+mod simulated;
 #[cfg(test)]
 mod tests;

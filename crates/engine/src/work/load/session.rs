@@ -1,8 +1,9 @@
 //! A session of load with a pathmeter server: steps in either direction.
 
+use super::routers::{RouterProbes, shortest};
 use super::schedule::LoadPath;
 use super::{Load, StepOutcome, prepare_control};
-use crate::error::{Result, fault};
+use crate::error::{Context, Result, fault};
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
 use crate::work::dialogue::{Dialogue, Messages};
@@ -20,6 +21,8 @@ use wire::work::load::StepReport;
 pub(crate) struct LoadSession {
     dialogue: Dialogue,
     load: Load,
+    target: Target,
+    local: LocalOptions,
 }
 
 /// One direction of a session.
@@ -52,7 +55,7 @@ impl LoadSession {
         }
         prepare_control(dialogue.pump.link.socket());
         let load = Load::start(dialogue.flows.clone(), class)?;
-        let mut session = LoadSession { dialogue, load };
+        let mut session = LoadSession { dialogue, load, target: target.clone(), local: local.clone() };
         // The server begins to receive.
         session.dialogue.machine.send_load(mono_now(), Vec::new())?;
         session.pause(Nanos::ZERO)?;
@@ -199,6 +202,20 @@ impl LoadPath for LoadDirection<'_> {
     fn rest(&mut self, time: Nanos) -> Result<()> {
         self.session.send(self.direction, Vec::new())?;
         self.session.pause(time)
+    }
+
+    fn router_trips(&mut self, probes: RouterProbes) -> Result<Vec<Option<Nanos>>> {
+        let probes = RouterProbes { wait: probes.wait + self.session.round_trip(), ..probes };
+        let (to, local) = (self.session.target.address.ip(), self.session.local.clone());
+        let thread = std::thread::Builder::new().name("load-routers".into());
+        let probing =
+            thread.spawn(move || shortest(to, &local, probes)).context("start a thread of probes")?;
+        // The dialogue with the far end goes on beside them.
+        let paused = self.session.pause(probes.time());
+        let trips = probing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        paused?;
+        // A host that does not let such probes out knows the rest all the same.
+        Ok(trips.unwrap_or_default())
     }
 
     fn host_drops(&self) -> u64 {

@@ -77,6 +77,7 @@ pub fn evidence_of_load(run: &Run, direction: Direction) -> Option<Evidence> {
             ..HostFacts::default()
         },
         load: load_of(run, direction),
+        observed: run.summary.observed.clone(),
         ..Evidence::default()
     })
 }

@@ -1,8 +1,9 @@
 //! The rows about a path that takes no more: what kind of limit a load above it met.
 
+use super::routers;
 use super::rows::{BINDING, limit};
 use super::signs::{Hot, MILLI, STALLED, Signs, variation};
-use model::limit::{Confidence, FLOOD, Limit, LimitKind, LoadStep, Purpose};
+use model::limit::{Confidence, FLOOD, Limit, LimitKind, LimitPlace, LoadStep, Purpose};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 /// The limit of the path whether TCP met it or not.
@@ -24,7 +25,7 @@ pub(super) fn standing(signs: &Signs<'_>) -> Option<Limit> {
 /// Others send over the same queue: it gives more to who asks for more, or TCP fills it and gets a part of it.
 pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
-    let fills = signs.rtt_growth().is_some_and(|growth| hot.is_queued() && growth >= hot.queue / 4.0);
+    let fills = is_filled(signs);
     let rates = saturated_rates(signs, &hot);
     let scatter = variation(&rates);
     // A limit that is alone on its link gives the same rate to every load above it, to a tenth of a percent; and TCP that goes by
@@ -35,7 +36,8 @@ pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
     });
     let part = fills && signs.rate < 0.85 * hot.rate && signs.lost() < 0.02 && could_fill && !is_alone;
     let least = least_of_less(signs, &hot);
-    let more = least.is_some_and(|least| hot.rate >= 1.12 * least) && hot.variation < 0.08;
+    let is_most = signs.step(Purpose::Higher).is_none_or(|step| step.delivered.0 as f64 >= 0.97 * hot.rate);
+    let more = least.is_some_and(|least| hot.rate >= 1.12 * least) && hot.variation < 0.08 && is_most;
     let most = rates.iter().copied().fold(0.0, f64::max);
     let shakes = fills
         && is_full_queue(signs, &hot)
@@ -44,6 +46,12 @@ pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
         && signs.rate < 0.95 * hot.rate
         && least.is_some_and(|least| least < 0.94 * most);
     (part || more || shakes || is_shared_out(signs, &hot)).then(|| shared(signs, &hot))
+}
+
+/// TCP's round trip grew by a good part of the queue that the load fills: it has met the limit.
+pub(super) fn is_filled(signs: &Signs<'_>) -> bool {
+    let hot = signs.hot.filter(Hot::is_queued);
+    hot.zip(signs.rtt_growth()).is_some_and(|(hot, growth)| growth >= hot.queue / 4.0)
 }
 
 /// The queue is as long in every hot step: a link whose own rate changes has one that is longer and shorter.
@@ -195,7 +203,12 @@ pub(super) fn short_queue(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot.filter(Hot::is_queued)?;
     let load = signs.load()?;
     let hot_steps = || load.for_purpose(Purpose::Hot).filter(|step| step.stalled < STALLED);
-    let is_marked = hot_steps().any(|step| step.marked >= 0.02);
+    // A timer marks few packets of a fast load, and some in every step; a queue behind the limit marks none of a lower load.
+    let is_everywhere = || {
+        signs.step(Purpose::Lower).is_some_and(|lower| lower.marked > 0.0)
+            && hot_steps().all(|step| step.marked > 0.0)
+    };
+    let is_marked = hot_steps().any(|step| step.marked >= 0.02) || is_everywhere();
     let others = hot_steps().filter_map(|step| Some((step.other_growth?.0 as f64, step.growth.0 as f64)));
     let is_fair = others.into_iter().any(|(other, own)| own > 5.0 * MILLI && other < 0.3 * own);
     // Where each flow has a queue of its own, that of the first goes on beside the next, and takes a part of the rate.
@@ -304,10 +317,18 @@ fn with_queue(kind: LimitKind, signs: &Signs<'_>, hot: &Hot, confidence: Confide
         queue_at_least: shown && hot.loss < 0.02,
         burst: burst.map(|(bytes, _)| bytes),
         burst_at_least: burst.is_some_and(|(_, at_least)| at_least),
-        place: signs.load().and_then(|load| load.place),
+        place: place(kind, signs, hot),
         per_flow: per_flow(signs, hot.rate),
         ..limit(kind, confidence)
     }
+}
+
+/// Where the load ended before the limit, or else where the round trips say that the queue is: a policer's is another's.
+fn place(kind: LimitKind, signs: &Signs<'_>, hot: &Hot) -> Option<LimitPlace> {
+    let load = signs.load()?;
+    let queue = signs.step(Purpose::Lower).map_or(hot.queue, |lower| lower.growth.0 as f64);
+    let is_queue = hot.is_queued() && kind != LimitKind::Policer;
+    load.place.or_else(|| routers::place(&load.router_growth, queue).filter(|_| is_queue))
 }
 
 /// The bytes that passed at once after a pause, and whether it may be more: the pause was no longer than that.

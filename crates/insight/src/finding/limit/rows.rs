@@ -128,8 +128,12 @@ fn ramp_up(signs: &Signs<'_>) -> Option<Limit> {
     // TCP that loses packets all the time over hundreds of round trips grows and falls; it will not reach more.
     let is_losing =
         signs.lost() >= LOSING && signs.round_trips().is_some_and(|count| count > MANY_ROUND_TRIPS);
+    // Others take and leave their share of a path, and chance losses come and go: TCP grows and falls with them, to the end.
+    let by_others = path::standing(signs).is_some() || path::is_filled(signs);
+    let by_chance = loss(signs).is_some_and(|limit| limit.confidence == Confidence::High);
     // Acknowledgements that wait let TCP grow slowly, and it goes on to the end.
-    (is_growing && !is_losing && ack_path(signs).is_none()).then(|| Limit {
+    let is_start = !is_losing && !by_others && !by_chance && ack_path(signs).is_none();
+    (is_growing && is_start).then(|| Limit {
         also: path::any(signs).map(Box::new),
         ..limit(LimitKind::RampUp, Confidence::Medium)
     })
@@ -215,24 +219,39 @@ fn loss(signs: &Signs<'_>) -> Option<Limit> {
     let tcp = signs.tcp().filter(|tcp| tcp.is_loss_based && tcp.lost >= 2)?;
     let share = signs.lost();
     let rtt = tcp.loaded_rtt.or(tcp.idle_rtt)?.as_secs_f64();
-    let reno = 1.22 * f64::from(tcp.mss) * 8.0 / (rtt * share.sqrt()) * f64::from(tcp.streams);
-    let fits = (0.3..=4.0).contains(&(reno / signs.rate.max(1.0)));
+    let segments = f64::from(tcp.mss) * 8.0 * f64::from(tcp.streams);
+    let (most, least) = (segments * reno(rtt, share), segments * with_timeouts(rtt, share));
+    let fits = (0.25 * least..=most / 0.3).contains(&signs.rate);
     let load = signs.load()?;
-    // Steps that the path took: of one that was capped the losses are the cap's.
+    // Steps that the path took: of one that was capped the losses are the cap's, and of one that waited a full queue's.
     let below = |step: &&LoadStep| signs.hot.is_none_or(|hot| (step.sent.0 as f64) < 0.9 * hot.rate);
-    let ladder: Vec<&LoadStep> = load.for_purpose(Purpose::Ladder).filter(below).collect();
+    let waited = |step: &&LoadStep| step.growth_p10.0 as f64 > WAITED;
+    let is_shared = load.for_purpose(Purpose::Ladder).filter(below).any(|step| waited(&step));
+    let ladder: Vec<&LoadStep> =
+        load.for_purpose(Purpose::Ladder).filter(below).filter(|step| !waited(step)).collect();
     let sent: f64 = ladder.iter().map(|step| step.datagrams as f64).sum();
     let lost: f64 = ladder.iter().map(|step| step.loss * step.datagrams as f64).sum();
     let expected = sent * share;
     let confirmed = lost >= expected / 4.0;
     let confidence = if expected >= 4.0 { Confidence::High } else { Confidence::Low };
-    let too_few = expected < 4.0 && signs.hot.is_none();
+    let too_few = expected < 4.0 && signs.hot.is_none() && !is_shared;
     let is_it = signs.passes() && signs.is_below() && fits && (confirmed && expected >= 4.0 || too_few);
     is_it.then(|| Limit {
         share: Some(share),
         also: path::any(signs).map(Box::new),
         ..limit(LimitKind::Loss, confidence)
     })
+}
+
+/// Segments per second of a TCP that loses a share of them and repairs each loss at once (Mathis et al., 1997).
+fn reno(rtt: f64, share: f64) -> f64 {
+    1.22 / (rtt * share.sqrt())
+}
+
+/// The same where timeouts repair what many losses in a window leave (Padhye et al., 1998, one acknowledgement for each segment).
+fn with_timeouts(rtt: f64, share: f64) -> f64 {
+    let timeouts = (3.0 * (0.375 * share).sqrt()).min(1.0) * share * (1.0 + 32.0 * share * share);
+    1.0 / (rtt * (share / 1.5).sqrt() + (LEAST_TIMEOUT + rtt) * timeouts)
 }
 
 /// Datagrams are lost by chance: also where less is sent than the path took, or where more of a load passes than of the test.
@@ -309,6 +328,10 @@ pub(super) fn not_known(signs: &Signs<'_>) -> Limit {
     Limit { ruled_out, ..Limit::default() }
 }
 
+/// Nearly every packet of a load below the limit waited for longer than hosts delay them, nanoseconds: in a queue that others filled.
+const WAITED: f64 = 5.0 * MILLI;
+/// Linux's shortest retransmission timeout, seconds, beyond the round trip.
+const LEAST_TIMEOUT: f64 = 0.2;
 /// Slow start ends with a loss or two.
 const SOME_LOSSES: u64 = 4;
 /// Fewer datagrams are lost on many paths.

@@ -51,11 +51,23 @@ impl<'a> Signs<'a> {
         let rate = evidence.rate.0 as f64;
         let load = evidence.load.as_ref();
         let hot = load.and_then(|load| Hot::new(load, evidence.frame));
-        let free = hot.filter(|_| load.is_some_and(is_free));
+        let free = hot.filter(|hot| load.is_some_and(|load| is_free(load, hot.visible)));
         let hot = hot.filter(|_| free.is_none());
-        let passed = load.map_or(0.0, |load| passed(load, hot.map(|hot| hot.rate)));
-        let passed = free.map_or(passed, |free| free.rate.max(passed));
-        Signs { evidence, rate, passed, hot, is_free: free.is_some() }
+        let mut signs = Signs { evidence, rate, passed: 0.0, hot, is_free: free.is_some() };
+        let passed = signs.passed_with(by_chance(signs.lost()));
+        signs.passed = free.map_or(passed, |free| free.rate.max(passed));
+        signs
+    }
+
+    /// The highest rate of the ladder of which less than a share was lost, and at which the path was not capped.
+    pub(super) fn passed_with(&self, most_lost: f64) -> f64 {
+        let passes = |step: &&LoadStep| {
+            step.loss < most_lost
+                && step.delivered.0 as f64 >= (MOST_DELIVERED - most_lost) * step.sent.0 as f64
+        };
+        let ladder = self.load().into_iter().flat_map(|load| load.for_purpose(Purpose::Ladder));
+        let passed = ladder.filter(passes).map(|step| step.delivered.0 as f64);
+        passed.filter(|rate| self.hot.is_none_or(|hot| *rate <= hot.rate * 1.1)).fold(0.0, f64::max)
     }
 
     pub(super) fn tcp(&self) -> Option<&'a TcpSigns> {
@@ -214,12 +226,59 @@ impl Hot {
     }
 }
 
-/// Every hot step arrived nearly whole and waited for nothing: what seemed to cap the ladder was lost by chance.
-fn is_free(load: &LoadProbing) -> bool {
-    load.for_purpose(Purpose::Hot).filter(|step| step.datagrams > 1).all(|step| {
-        let arrived = step.loss < FREE_LOSS && step.delivered.0 as f64 >= 0.9 * step.sent.0 as f64;
-        arrived && step.stalled < STALLED && (step.growth.0 as f64) < MILLI
-    })
+/// Every hot step arrived nearly whole, or lost as much as every other load, and one of them waited for nothing: what seemed to cap the
+/// ladder was chance, or a delay of a host. A cap at half of that load fills a queue in milliseconds, or drops half of it.
+fn is_free(load: &LoadProbing, visible: f64) -> bool {
+    let is_alike = is_lost_alike(load);
+    let hot = || load.for_purpose(Purpose::Hot).filter(|step| step.datagrams > 1);
+    let arrived = |step: &LoadStep| step.loss < FREE_LOSS || is_alike;
+    let passed = |step: &LoadStep| {
+        let waited = step.growth.0 as f64;
+        step.delivered.0 as f64 >= 0.9 * step.sent.0 as f64 * (1.0 - step.loss) && waited < visible
+    };
+    !load.saturated && hot().all(|step| arrived(step) && step.stalled < STALLED) && hot().any(passed)
+        || hot().all(|step| {
+            arrived(step) && step.stalled < STALLED && passed(step) && (step.growth.0 as f64) < MILLI
+        })
+}
+
+/// Loads of very different rates lose the same share: a cap takes more of a higher one.
+fn is_lost_alike(load: &LoadProbing) -> bool {
+    let is_full = |step: &&LoadStep| {
+        matches!(step.purpose, Purpose::Ladder | Purpose::Lower | Purpose::Hot | Purpose::Higher)
+            && step.datagrams >= FEW
+            && step.stalled < STALLED
+            && step.sent.0 > 0
+    };
+    let all: Vec<&LoadStep> = load.steps.iter().filter(is_full).collect();
+    let rates = || all.iter().map(|step| step.sent.0 as f64);
+    let middle = (rates().fold(f64::INFINITY, f64::min) * rates().fold(0.0, f64::max)).sqrt();
+    let (lower, higher): (Vec<&LoadStep>, Vec<&LoadStep>) =
+        all.iter().copied().partition(|step| (step.sent.0 as f64) < middle);
+    let (Some(lower), Some(higher)) = (Sent::new(&lower), Sent::new(&higher)) else { return false };
+    let taken_by_a_cap = (1.0 - lower.loss) * (1.0 - lower.rate / higher.rate);
+    let deviation =
+        (lower.loss * (1.0 - lower.loss) * (1.0 / lower.datagrams + 1.0 / higher.datagrams)).sqrt();
+    let alike = 3.0 * deviation + ALIKE;
+    taken_by_a_cap > DISTINCT.max(2.0 * alike) && (higher.loss - lower.loss).abs() < alike
+}
+
+/// Several steps: the rate, bits per second, and the share that was lost.
+struct Sent {
+    rate: f64,
+    loss: f64,
+    datagrams: f64,
+}
+
+impl Sent {
+    fn new(steps: &[&LoadStep]) -> Option<Sent> {
+        let datagrams: f64 = steps.iter().map(|step| step.datagrams as f64).sum();
+        let mean = |of: fn(&LoadStep) -> f64| {
+            steps.iter().map(|step| of(step) * step.datagrams as f64).sum::<f64>() / datagrams
+        };
+        let of_all = Sent { rate: mean(|step| step.sent.0 as f64), loss: mean(|step| step.loss), datagrams };
+        (datagrams > 0.0).then_some(of_all)
+    }
 }
 
 /// The delay of the idle path falls: what waits there is what a load left.
@@ -235,11 +294,9 @@ fn still_full<'a>(all: &[&'a LoadStep]) -> Vec<&'a LoadStep> {
     if full.len() >= 2 && variation(&rates) < STEADY { full } else { Vec::new() }
 }
 
-/// The highest rate of the ladder that passed without a cap; one at which the path was capped did not.
-fn passed(load: &LoadProbing, capped: Option<f64>) -> f64 {
-    let passes = |step: &&LoadStep| step.loss < 0.03 && step.delivered.0 as f64 >= 0.9 * step.sent.0 as f64;
-    let passed = load.for_purpose(Purpose::Ladder).filter(passes).map(|step| step.delivered.0 as f64);
-    passed.filter(|rate| capped.is_none_or(|capped| *rate <= capped * 1.1)).fold(0.0, f64::max)
+/// The share of a step that is lost by chance, where TCP lost so much of what it sent.
+fn by_chance(lost: f64) -> f64 {
+    (3.0 * lost).clamp(LITTLE_LOST, MOST_BY_CHANCE)
 }
 
 /// Standard deviation as a share of the mean.
@@ -266,6 +323,18 @@ const STILL_LOST: f64 = 0.25;
 const STOOD_STILL: f64 = 0.9;
 /// Lost by chance at most, in a step of few datagrams.
 const FREE_LOSS: f64 = 0.1;
+/// A step that passed lost less, unless TCP lost as much …
+pub(super) const LITTLE_LOST: f64 = 0.03;
+/// … and never more.
+const MOST_BY_CHANCE: f64 = 0.12;
+/// This share of a load arrives at least, where nothing is lost.
+const MOST_DELIVERED: f64 = 0.93;
+/// Datagrams that show a share of losses.
+const FEW: u64 = 20;
+/// A cap that would take less of a load than this cannot be distinguished from chance.
+const DISTINCT: f64 = 0.2;
+/// Shares that differ by no more, beside what chance explains, are alike.
+const ALIKE: f64 = 0.03;
 const PASSES: f64 = 1.15;
 /// Below this UDP shows nothing about what TCP met.
 const EXCEEDED: f64 = 1.15;

@@ -517,3 +517,105 @@ fn an_outage_is_why_less_arrived_than_the_path_carries() {
         Some("the path was down for 2.00 s of the test")
     );
 }
+
+/// Losses of 4 % at every rate up to where a CPU on the path forwards no more, which small frames meet at the same number.
+#[test]
+fn random_loss_is_named_though_the_load_meets_a_cpu_far_above() {
+    let mut evidence = capped(Nanos::from_micros(700));
+    evidence.rate = BitRate(6 * MBIT);
+    let signs = tcp(&mut evidence);
+    (signs.segments, signs.lost, signs.growing) = (2_100, 90, true);
+    (signs.idle_rtt, signs.loaded_rtt) = (Some(Nanos::from_micros(3_900)), Some(Nanos::from_micros(6_600)));
+    let lossy =
+        |sent: u64| LoadStep { loss: 0.042, ..step(Purpose::Ladder, sent, sent * 958 / 1000, Nanos::ZERO) };
+    let ladder: Vec<LoadStep> = [8, 12, 19, 40, 120, 360].map(lossy).into();
+    steps(&mut evidence).splice(0..1, ladder);
+    for (step, rate) in steps(&mut evidence)[6..].iter_mut().zip([640, 598, 655, 610, 627, 633]) {
+        (step.sent, step.delivered, step.loss) = (BitRate(1_300 * MBIT), BitRate(rate * MBIT), 0.52);
+    }
+    let small = purpose(&mut evidence, Purpose::Small);
+    (small.sent, small.delivered, small.loss) = (BitRate(208 * MBIT), BitRate(104 * MBIT), 0.5);
+    let found = limit_of(&evidence);
+    assert_eq!((found.kind, found.confidence), (LimitKind::Loss, Confidence::High));
+    assert_eq!(found.also.map(|also| also.kind), Some(LimitKind::PacketRate));
+    // Without losses below the cap nothing but the cap is there.
+    steps(&mut evidence)[..6].iter_mut().for_each(|step| step.loss = 0.0);
+    assert_ne!(limit_of(&evidence).kind, LimitKind::Loss);
+}
+
+/// Figures of a busy host: each load arrived, some of it late, and a step of the ladder that stood still seemed to be capped.
+#[test]
+fn delays_of_a_host_are_no_cap() {
+    let mut evidence = clean();
+    evidence.rate = BitRate(4_200_000);
+    let signs = tcp(&mut evidence);
+    (signs.segments, signs.lost) = (1_976, 81);
+    (signs.idle_rtt, signs.loaded_rtt) = (Some(Nanos::from_millis(3)), Some(Nanos::from_micros(9_770)));
+    let load = evidence.load.as_mut().expect("a load");
+    let recorded = |purpose, kbits: [u64; 2], datagrams, loss, millis| LoadStep {
+        sent: BitRate(kbits[0] * 1_000),
+        delivered: BitRate(kbits[1] * 1_000),
+        datagrams,
+        loss,
+        growth_p10: Nanos::from_micros(200),
+        ..step(purpose, 1, 1, Nanos::from_millis(millis))
+    };
+    load.steps = vec![
+        recorded(Purpose::Ladder, [3_960, 3_930], 90, 0.022, 0),
+        recorded(Purpose::Ladder, [4_020, 3_880], 90, 0.033, 0),
+        recorded(Purpose::Ladder, [6_260, 6_050], 90, 0.033, 0),
+        LoadStep { stalled: 1.0, ..recorded(Purpose::Ladder, [1_090, 940], 26, 0.077, 4) },
+        recorded(Purpose::Hot, [1_960, 670], 22, 0.045, 278),
+        recorded(Purpose::Hot, [2_000, 1_453_410], 22, 0.091, 91),
+        recorded(Purpose::Hot, [2_020, 2_020], 22, 0.0, 0),
+        recorded(Purpose::Idle, [90, 90], 21, 0.048, 0),
+    ];
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Loss);
+}
+
+/// Figures of a path shared with two TCP flows, by a host too busy to load it: others filled the queue, whose losses are no chance.
+#[test]
+fn losses_of_a_queue_that_others_fill_are_not_random() {
+    let mut evidence = clean();
+    evidence.rate = BitRate(13_100_000);
+    let signs = tcp(&mut evidence);
+    (signs.segments, signs.lost) = (4_227, 13);
+    (signs.idle_rtt, signs.loaded_rtt) = (Some(Nanos::from_micros(54)), Some(Nanos::from_micros(30_183)));
+    let queued = |sent: u64, datagrams, loss| LoadStep {
+        datagrams,
+        loss,
+        stalled: 0.6,
+        growth_p10: Nanos::from_millis(17),
+        ..step(Purpose::Ladder, sent, sent, Nanos::from_millis(24))
+    };
+    let load = evidence.load.as_mut().expect("a load");
+    load.steps =
+        vec![queued(14, 219, 0.0), queued(25, 352, 0.014), queued(37, 561, 0.011), queued(40, 898, 0.003)];
+    assert_eq!(limit_of(&evidence).kind, LimitKind::NotKnown);
+}
+
+#[test]
+fn tcp_that_grows_while_others_fill_the_path_is_not_starting() {
+    let mut evidence = capped(Nanos::from_millis(29));
+    evidence.rate = BitRate(20 * MBIT);
+    let signs = tcp(&mut evidence);
+    (signs.growing, signs.lost) = (true, 13);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::RampUp, "the queue is empty");
+    steps(&mut evidence).last_mut().expect("idle").growth = Nanos::from_millis(12);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Competing);
+    steps(&mut evidence).last_mut().expect("idle").growth = Nanos::ZERO;
+    tcp(&mut evidence).loaded_rtt = Some(Nanos::from_millis(42));
+    assert_ne!(limit_of(&evidence).kind, LimitKind::RampUp, "TCP filled the queue");
+}
+
+#[test]
+fn a_queue_has_the_place_where_round_trips_grow_and_a_policer_has_not() {
+    let grown = |millis: u64| Some(Nanos::from_millis(millis));
+    let mut shaper = capped(Nanos::from_millis(50));
+    shaper.load.as_mut().expect("a load").router_growth = vec![grown(0), grown(48), grown(51)];
+    let place = limit_of(&shaper).place.map(|place| (place.first, place.last));
+    assert_eq!(place, Some((2, 2)));
+    let mut policer = capped(Nanos::from_micros(1));
+    policer.load.as_mut().expect("a load").router_growth = vec![grown(0), grown(48), grown(51)];
+    assert_eq!((limit_of(&policer).kind, limit_of(&policer).place), (LimitKind::Policer, None));
+}

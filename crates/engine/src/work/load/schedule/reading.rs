@@ -14,6 +14,8 @@ pub(super) struct Reading {
     /// Where the limit is.
     pub(super) place: Option<LimitPlace>,
     links: Option<u8>,
+    /// By how much the round trip to each router, and to the far end, grew.
+    pub(super) router_growth: Vec<Option<Nanos>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +57,14 @@ impl StepRates {
 
 impl Reading {
     pub(super) fn new(overhead: u32) -> Reading {
-        Reading { taken: Vec::new(), overhead, note: None, place: None, links: None }
+        Reading {
+            taken: Vec::new(),
+            overhead,
+            note: None,
+            place: None,
+            links: None,
+            router_growth: Vec::new(),
+        }
     }
 
     /// Takes what came of a step; its rates, where enough of it was sent.
@@ -96,6 +105,15 @@ impl Reading {
         let mut rates: Vec<f64> = self.hot().map(|taken| taken.rates(self.overhead).delivered).collect();
         rates.sort_by(f64::total_cmp);
         rates.get(rates.len() / 2).copied()
+    }
+
+    /// How long the queue is that a load fills: the median of the hot steps.
+    pub(super) fn hot_queue(&self) -> Nanos {
+        let least = self.least();
+        let growth = |taken: &Taken| taken.received.transit_p50.saturating_sub(least).max(0).cast_unsigned();
+        let mut queues: Vec<u64> = self.hot().map(growth).collect();
+        queues.sort_unstable();
+        Nanos(queues.get(queues.len() / 2).copied().unwrap_or(0)).min(LONGEST_QUEUE)
     }
 
     /// How long the queue is that is to drain.

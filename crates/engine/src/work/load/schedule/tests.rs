@@ -1,186 +1,11 @@
 //! The decision phase over simulated paths, and what the rules make of it: thousands of worlds of known truth.
 
+use super::simulated::{Bucket, Codel, FULL, OVERHEAD, SimPath};
 use super::*;
 use insight::limit::limit_of;
-use model::limit::{Arrival, Evidence, HostFacts, LimitKind, StepReceived, StepSent, TcpSigns, UdpSigns};
+use model::limit::{Evidence, HostFacts, LimitKind, TcpSigns, UdpSigns};
 use model::units::Bytes;
 use proptest::prelude::*;
-
-/// A bucket that drops, or queues up to so many bits.
-#[derive(Clone, Debug)]
-struct Bucket {
-    link: u8,
-    rate: f64,
-    burst: f64,
-    queue: f64,
-    /// The limit counts packets and not bits.
-    counts_packets: bool,
-    per_flow: bool,
-    /// For each flow: tokens, when they were counted, and when its queue is empty.
-    state: [(f64, f64, f64); 4],
-}
-
-#[derive(Clone, Debug)]
-struct SimPath {
-    now: f64,
-    delay: f64,
-    jitter: f64,
-    buckets: Vec<Bucket>,
-    loss: f64,
-    links: u8,
-    random: u64,
-    /// The last step that was asked for, which goes on.
-    last: Option<StepRequest>,
-}
-
-const OVERHEAD: u32 = 42;
-const FULL: f64 = 1514.0 * 8.0;
-
-impl Bucket {
-    fn new(link: u8, rate: f64, burst: f64, queue: f64) -> Bucket {
-        let burst = burst.max(2.0 * FULL);
-        Bucket {
-            link,
-            rate,
-            burst,
-            queue,
-            counts_packets: false,
-            per_flow: false,
-            state: [(burst, 0.0, 0.0); 4],
-        }
-    }
-
-    /// When it lets a packet go; `None`: it drops it.
-    fn pass(&mut self, at: f64, bits: f64, flow: usize) -> Option<f64> {
-        let bits = if self.counts_packets { FULL } else { bits };
-        let (tokens, counted, empty) = &mut self.state[if self.per_flow { flow } else { 0 }];
-        if self.queue > 0.0 {
-            // Waiting packets have used up the tokens; what is saved shortens the time.
-            let start = empty.max(at - self.burst / self.rate);
-            let leaves = start + bits / self.rate;
-            if (leaves - at) * self.rate > self.queue {
-                return None;
-            }
-            *empty = leaves;
-            return Some(leaves.max(at));
-        }
-        *tokens = (*tokens + (at - *counted) * self.rate).min(self.burst);
-        *counted = at;
-        (*tokens >= bits).then(|| {
-            *tokens -= bits;
-            at
-        })
-    }
-}
-
-impl SimPath {
-    fn new(buckets: Vec<Bucket>, delay: f64, seed: u64) -> SimPath {
-        SimPath { now: 1.0, delay, jitter: 2e-5, buckets, loss: 0.0, links: 3, random: seed | 1, last: None }
-    }
-
-    fn draw(&mut self) -> f64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (self.random >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// One packet sent now; when it arrives. A load that ends after some links meets no bucket behind them.
-    fn packet(&mut self, at: f64, bits: f64, flow: usize, crosses: u8) -> Option<f64> {
-        let mut time = at;
-        for index in 0..self.buckets.len() {
-            if self.buckets[index].link > crosses {
-                return None;
-            }
-            time = self.buckets[index].pass(time, bits, flow)?;
-        }
-        if crosses < self.links || self.draw() < self.loss {
-            return None;
-        }
-        Some(time + self.delay + self.draw() * self.jitter)
-    }
-
-    fn step(&mut self, request: StepRequest, time: f64) -> StepOutcome {
-        let (began, bits) = (self.now, f64::from(request.size + OVERHEAD) * 8.0);
-        let mut sent = StepSent { ended: true, ..StepSent::default() };
-        let (mut arrivals, mut first_late, mut last_late) = (Vec::new(), None, 0.0);
-        let mut index = 0;
-        while self.now < began + time {
-            let late = self.now >= began + 0.4 * time;
-            let sparse = request.sparse > 0 && self.draw() * f64::from(request.sparse) < 1.0;
-            let own = index as usize % usize::from(request.flows.max(1));
-            let flow = if sparse && request.ttl.is_none() { (own + 1) % 4 } else { own };
-            let crosses = if sparse { u8::MAX } else { request.ttl.unwrap_or(u8::MAX) };
-            sent.datagrams += 1;
-            sent.late += u64::from(late);
-            sent.late_sparse += u64::from(late && sparse);
-            if late {
-                first_late.get_or_insert(self.now);
-                last_late = self.now;
-            }
-            if let Some(came) = self.packet(self.now, bits, flow, crosses) {
-                let (came, transit) = ((came * 1e9) as i64, ((came - self.now) * 1e9) as i64);
-                arrivals.push(Arrival {
-                    index,
-                    late,
-                    sparse,
-                    marked: false,
-                    came,
-                    transit: transit - 77_000_000,
-                });
-            }
-            index += 1;
-            self.now += request.gap.0 as f64 / 1e9;
-        }
-        sent.late_time = Nanos(((last_late - first_late.unwrap_or(last_late)) * 1e9) as u64);
-        arrivals.sort_by_key(|one| one.came);
-        StepOutcome { sent, received: StepReceived::from_arrivals(&arrivals), ttl: Some(65 - self.links) }
-    }
-
-    /// The time in which the answer comes is load, too.
-    fn hold(&mut self, time: f64) {
-        if let Some(last) = self.last {
-            self.step(last, time);
-        }
-    }
-}
-
-impl LoadPath for SimPath {
-    fn now(&self) -> MonoTime {
-        MonoTime((self.now * 1e9) as u64)
-    }
-
-    fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepOutcome>> {
-        let outcome = steps.iter().map(|step| self.step(*step, step.time.as_secs_f64())).collect();
-        self.last = steps.last().copied();
-        self.hold(2.0 * self.delay + 0.01);
-        Ok(outcome)
-    }
-
-    fn saturate(&mut self, step: StepRequest, most: f64) -> Result<bool> {
-        self.last = Some(step);
-        let mut slow = 0;
-        for _ in 0..(step.time.as_secs_f64() / 0.06) as u32 {
-            let outcome = self.step(step, 0.06);
-            let rate = outcome.received.datagrams as f64 / 0.06;
-            slow = if rate <= most { slow + 1 } else { 0 };
-            if slow == 2 {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn rest(&mut self, time: Nanos) -> Result<()> {
-        self.last = None;
-        self.now += time.as_secs_f64();
-        Ok(())
-    }
-
-    fn host_drops(&self) -> u64 {
-        0
-    }
-}
 
 /// The figures of TCP before: its share of the rate, its losses, and by how much its round trip grew.
 #[derive(Clone, Copy, Debug)]
@@ -193,6 +18,11 @@ struct Before {
 }
 
 fn evidence(path: &mut SimPath, before: Before) -> Evidence {
+    evidence_with(path, before, true)
+}
+
+/// `place`: load may end at the routers of the path.
+fn evidence_with(path: &mut SimPath, before: Before, place: bool) -> Evidence {
     let quest = Quest {
         direction: Direction::Up,
         reached: BitRate(before.rate as u64),
@@ -202,7 +32,7 @@ fn evidence(path: &mut SimPath, before: Before) -> Evidence {
         lost: before.lost,
         is_met: before.is_met,
         short: false,
-        place: true,
+        place,
         budget: Nanos::from_secs(4),
     };
     let load = probe(path, quest);
@@ -314,6 +144,136 @@ proptest! {
         let found = limit_of(&evidence(&mut path, Before { rate, lost: 0.0, growth, is_met: false }));
         prop_assert!(!found.kind.is_of_the_path(), "{:?}", found);
         prop_assert!(found.ruled_out.iter().any(|text| text.contains("not the path")), "{:?}", found);
+    }
+
+    #[test]
+    fn on_public_paths_a_queue_has_the_place_where_round_trips_grow(
+        rate in 6.0..9.3_f64, queue in 0.008..0.3_f64, link in 1..=6_u8, delay in 1e-4..0.05_f64,
+        silent in prop::collection::vec(1..=6_u8, 0..3), seed: u64,
+    ) {
+        let rate = 10_f64.powf(rate);
+        let queue_bits = (rate * queue).max(8.0 * FULL);
+        let bucket = Bucket::new(link, rate, 15e3 * 8.0, queue_bits);
+        let mut path = SimPath { links: 6, silent: silent.clone(), ..SimPath::new(vec![bucket], delay, seed) };
+        let before = Before { rate: rate * 0.95, lost: 0.003, growth: queue_bits / rate * 0.8, is_met: false };
+        let found = limit_of(&evidence_with(&mut path, before, false));
+        prop_assert_eq!(found.kind, LimitKind::Shaper, "{:?}", found);
+        let is_hidden = silent.contains(&link) || link > 1 && silent.contains(&(link - 1));
+        match found.place {
+            Some(place) => prop_assert!(place.first <= link && link <= place.last, "{:?} for {}", place, link),
+            None => prop_assert!(is_hidden || silent.contains(&6) || rate < 5e6, "no place for {}: {:?}", link, found),
+        }
+    }
+
+    #[test]
+    fn a_policer_behind_another_queue_has_no_place_by_round_trips(
+        rate in 6.8..7.5_f64, times in 2.3..2.9_f64, queue in 0.02..0.05_f64, seed: u64,
+    ) {
+        let rate = 10_f64.powf(rate);
+        let faster = Bucket::new(1, rate * times, 15e3 * 8.0, rate * times * queue);
+        let mut path = SimPath::new(vec![faster, Bucket::new(3, rate, 60e3 * 8.0, 0.0)], 0.002, seed);
+        let before = Before { rate: rate * 0.9, lost: 0.03, growth: 1e-4, is_met: false };
+        let found = limit_of(&evidence_with(&mut path, before, false));
+        prop_assert_eq!((found.kind, found.place), (LimitKind::Policer, None), "{:?}", found);
+    }
+
+    #[test]
+    fn of_two_queues_the_slower_one_has_the_place(
+        rate in 6.8..7.8_f64, times in 1.5..4.0_f64, queues in (0.02..0.2_f64, 0.02..0.2_f64), is_first: bool, seed: u64,
+    ) {
+        let rate = 10_f64.powf(rate);
+        let slower = if is_first { 1 } else { 3 };
+        let buckets = vec![
+            Bucket::new(4 - slower, rate * times, 15e3 * 8.0, rate * times * queues.0),
+            Bucket::new(slower, rate, 15e3 * 8.0, rate * queues.1),
+        ];
+        let buckets = if is_first { buckets.into_iter().rev().collect() } else { buckets };
+        let mut path = SimPath::new(buckets, 0.002, seed);
+        let before = Before { rate: rate * 0.95, lost: 0.003, growth: queues.1 * 0.8, is_met: false };
+        let found = limit_of(&evidence_with(&mut path, before, false));
+        let is_there = found.place.is_none_or(|place| place.first <= slower && slower <= place.last);
+        prop_assert!(is_there, "{:?} for {}", found, slower);
+    }
+
+    /// TCP stays far below a cap by losses of its own; the load meets the cap.
+    #[test]
+    fn random_loss_is_named_though_the_load_meets_a_cap(
+        loss in 0.015..0.06_f64, delay in 0.001..0.03_f64, times in 4.0..40.0_f64, counts_packets: bool, queue in 0.0..0.1_f64,
+        slower in 0.4..1.0_f64, seed: u64,
+    ) {
+        let rtt = 2.0 * delay + 1e-4;
+        // Between losses that are repaired at once and those that need timeouts (Padhye et al.).
+        let timeouts = 0.2 * (3.0 * (0.375 * loss).sqrt()) * loss;
+        let tcp = 1448.0 * 8.0 / (rtt * (loss / 1.5).sqrt() + slower * timeouts);
+        let cap = (tcp * times).max(8e6);
+        let queue_bits = if queue < 0.02 { 0.0 } else { cap * queue };
+        let bucket = Bucket { counts_packets, ..Bucket::new(2, cap, 30.0 * FULL, queue_bits) };
+        let mut path = SimPath { loss, ..SimPath::new(vec![bucket], delay, seed) };
+        let found = limit_of(&evidence(&mut path, Before { rate: tcp, lost: loss, growth: 1e-4, is_met: false }));
+        prop_assert_eq!(found.kind, LimitKind::Loss, "{:?}", found);
+    }
+
+    #[test]
+    fn tcp_that_grows_is_starting_unless_it_filled_the_queue(
+        rate in 6.8..7.8_f64, share in 0.2..0.7_f64, queue in 0.03..0.2_f64, filled: bool, seed: u64,
+    ) {
+        let rate = 10_f64.powf(rate);
+        let mut path = SimPath::new(vec![Bucket::new(2, rate, 15e3 * 8.0, rate * queue)], 0.03, seed);
+        let growth = if filled { queue * 0.5 } else { queue * 0.02 };
+        let mut found = evidence(&mut path, Before { rate: rate * share, lost: 0.0, growth, is_met: false });
+        found.tcp.as_mut().expect("TCP").growing = true;
+        let found = limit_of(&found);
+        prop_assert_eq!(found.kind == LimitKind::RampUp, !filled, "{:?}", found);
+    }
+
+    #[test]
+    fn a_queue_that_is_kept_short_by_marks_is_managed(
+        rate in 7.0..7.9_f64, target in 0.005..0.02_f64, delay in 1e-3..0.02_f64, seed: u64,
+    ) {
+        let rate = 10_f64.powf(rate);
+        let codel = Some(Codel::new(target, true));
+        let bucket = Bucket { codel, ..Bucket::new(2, rate, 3e3 * 8.0, rate * 0.3) };
+        let mut path = SimPath::new(vec![bucket], delay, seed);
+        let before = Before { rate: rate * 0.97, lost: 0.0, growth: target * 1.5, is_met: false };
+        let found = limit_of(&evidence(&mut path, before));
+        prop_assert_eq!(found.kind, LimitKind::Aqm, "{:?}", found);
+        prop_assert!(near(found.rate.expect("a rate").0 as f64, rate, 0.03), "{:?} for {}", found.rate, rate);
+    }
+
+    #[test]
+    fn packets_that_come_late_hold_a_loss_based_tcp_back(
+        rate in 6.5..7.5_f64, late in 0.01..0.05_f64, delay in 1e-3..0.02_f64, seed: u64,
+    ) {
+        let rate = 10_f64.powf(rate);
+        let mut path = SimPath { late, ..SimPath::new(Vec::new(), delay, seed) };
+        let mut found = evidence(&mut path, Before { rate, lost: 0.0, growth: 1e-4, is_met: false });
+        found.tcp.as_mut().expect("TCP").reordering = 60;
+        let found = limit_of(&found);
+        prop_assert_eq!(found.kind, LimitKind::Reordering, "{:?}", found);
+    }
+
+    /// Acknowledgements that wait, a window and a buffer: the path itself has room.
+    #[test]
+    fn hosts_and_acknowledgements_are_named_where_the_path_has_room(
+        rate in 6.5..7.5_f64, delay in 2e-3..0.03_f64, which in 0..3_u8, seed: u64,
+    ) {
+        let rate = 10_f64.powf(rate);
+        let mut path = SimPath::new(Vec::new(), delay, seed);
+        let growth = if which == 0 { 0.08 } else { 1e-4 };
+        let mut found = evidence(&mut path, Before { rate, lost: 0.0, growth, is_met: false });
+        let tcp = found.tcp.as_mut().expect("TCP");
+        let kind = match which {
+            0 => LimitKind::AckPath,
+            1 => {
+                tcp.receive_window = 0.9;
+                LimitKind::ReceiverWindow
+            }
+            _ => {
+                tcp.largest_cwnd = Bytes(tcp.largest_cwnd.0 * 3);
+                LimitKind::SenderBuffer
+            }
+        };
+        prop_assert_eq!(limit_of(&found).kind, kind);
     }
 
     #[test]
