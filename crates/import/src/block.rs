@@ -28,6 +28,11 @@ pub(super) struct Lines {
 }
 
 impl Lines {
+    /// None yet, with room for those of a short output.
+    fn with_room() -> Lines {
+        Lines { text: String::with_capacity(SHORT), ends: Vec::with_capacity(SHORT / USUAL_LINE) }
+    }
+
     fn push(&mut self, line: &str) {
         self.text.push_str(line);
         self.ends.push(self.text.len());
@@ -112,6 +117,8 @@ pub(super) enum Mark {
     First,
     /// One of an output.
     Part,
+    /// A whole output, after which the one before it goes on.
+    Whole,
 }
 
 impl Block {
@@ -119,7 +126,7 @@ impl Block {
         let mut block = Block {
             tool,
             line,
-            lines: Lines::default(),
+            lines: Lines::with_room(),
             stamps: Vec::new(),
             span: None,
             command: None,
@@ -169,6 +176,11 @@ impl Block {
 }
 
 impl Reading {
+    /// An attempt that failed.
+    pub(super) fn has_failed_without_rows(&self) -> bool {
+        (self.refused || self.unresolved || self.unconnected) && !self.rows
+    }
+
     fn take(&mut self, line: &str) {
         if line.starts_with('[') {
             self.rows = self.rows || line.contains(" sec ");
@@ -210,6 +222,9 @@ pub(super) fn unresolved(line: &str) -> Option<Option<&str>> {
     known.iter().any(|known| reason.starts_with(known)).then_some(None)
 }
 
+/// Bytes of a short output, and of its lines.
+const SHORT: usize = 1024;
+const USUAL_LINE: usize = 64;
 /// The errors.
 const UNCONNECTED: [&str; 3] =
     ["iperf3: error - unable to connect", "iperf3: error - the server is busy", "iperf3: parameter error - "];

@@ -510,3 +510,63 @@ fn keys_that_stand_twice() {
     assert_ne!(twice, document);
     assert_eq!(only(&twice).run.summary, only(&document).run.summary);
 }
+
+/// Rows behind the failed attempt of another client are those of the test that goes on.
+#[test]
+fn failed_attempts_between_the_rows_of_a_test() {
+    let refused = "iperf3: error - unable to connect to server: Connection refused";
+    let rule = "------------------------------------------------------------";
+    let refused2 = format!(
+        "{rule}\nClient connecting to 192.0.2.9, TCP port 5001\n{rule}\ntcp connect failed: Connection refused"
+    );
+    let row = |start: u32, end: &str| {
+        format!("[  5] {start:3}.00-{end:5}  sec  11.9 MBytes   100 Mbits/sec                  ")
+    };
+    let row2 = |start: f64, end: f64, sum: &str| {
+        format!("[  3] {start:4.1}-{end:4.1} sec  {sum} MBytes   100 Mbits/sec")
+    };
+    let rows = [row(0, "1.00"), row(1, "2.00"), row(2, "3.00")].join("\n");
+    let summary = format!(
+        "- - - - - - - - - - - - - - - - - - - - - - - - -\n[ ID] Interval           Transfer     Bitrate\n{}",
+        row(0, "3.00").replace("11.9", "35.8").trim_end()
+    );
+    let server = format!(
+        "-----------------------------------------------------------\nServer listening on 5201 (test #1)\n\
+        -----------------------------------------------------------\nAccepted connection from 192.0.2.7, port 40000\n\
+        [  5] local 192.0.2.21 port 5201 connected to 192.0.2.7 port 41000\n[ ID] Interval           Transfer     Bitrate\n\
+        {rows}\n{summary}                  receiver\n"
+    );
+    let client = format!(
+        "Connecting to host 192.0.2.21, port 5201\n[  5] local 192.0.2.7 port 41000 connected to 192.0.2.21 port 5201\n\
+        [ ID] Interval           Transfer     Bitrate\n{rows}\n{summary}                  sender\n\
+        {}                  receiver\n\niperf Done.\n",
+        row(0, "3.00").replace("11.9", "35.8").trim_end()
+    );
+    let iperf2 = format!(
+        "{rule}\nClient connecting to 192.0.2.21, TCP port 5001\n{rule}\n\
+        [  3] local 192.0.2.7 port 41000 connected with 192.0.2.21 port 5001\n{}\n{}\n{}\n{}\n",
+        row2(0.0, 1.0, "11.9"),
+        row2(1.0, 2.0, "11.9"),
+        row2(2.0, 3.0, "11.9"),
+        row2(0.0, 3.0, "35.8")
+    );
+    for (name, text, attempt, places) in [
+        ("server", &server, refused, 4..10),
+        ("client", &client, refused, 4..10),
+        ("iPerf2", &iperf2, refused2.as_str(), 5..7),
+    ] {
+        let alone = only(text);
+        for place in places {
+            let mut lines: Vec<&str> = text.lines().collect();
+            lines.insert(place, attempt);
+            let both = all(&lines.join("\n"));
+            assert_eq!(both.len(), 2, "{name}, line {place}: {both:#?}");
+            let (failed, whole): (Vec<_>, Vec<_>) =
+                both.iter().partition(|one| one.run.verdict.status == Status::Void);
+            assert_eq!((failed.len(), whole.len()), (1, 1), "{name}, line {place}");
+            // A rule stands above the heading of iPerf2.
+            assert_eq!(failed[0].line, place + 1 + usize::from(name == "iPerf2"), "{name}");
+            assert_eq!(whole[0].run.summary, alone.run.summary, "{name}, line {place}");
+        }
+    }
+}
