@@ -138,6 +138,20 @@ impl Block {
         block
     }
 
+    /// The same output with some of its lines, by their places and texts; `None` of none.
+    pub(super) fn of_lines(&self, is: impl Fn(usize, &str) -> bool) -> Option<Block> {
+        let mut own = self.lines.iter().enumerate().filter(|(at, line)| is(*at, line));
+        let line =
+            |(at, text): (usize, &'_ str)| (at, self.stamps.get(at).copied().flatten(), text.to_owned());
+        let (at, stamp, text) = own.next().map(line)?;
+        let mut block = Block::new(self.tool, self.line + at, &Line { text: text.into(), stamp });
+        block.command.clone_from(&self.command);
+        for (_, stamp, text) in own.map(line) {
+            block.push(&Line { text: text.into(), stamp });
+        }
+        Some(block)
+    }
+
     pub(super) fn push(&mut self, line: &Line<'_>) {
         if line.stamp.is_some() || !self.stamps.is_empty() {
             self.stamps.resize(self.lines.ends.len(), None);

@@ -1,7 +1,7 @@
 //! One case for each kind of output and container that was once read wrongly or not at all, made with the structure of what tools,
 //! editors and collectors of logs write.
 
-use super::{fixture, found, near, only, warned};
+use super::{all, fixture, found, near, only, warned};
 use model::finding::Status;
 use model::run::Run;
 use model::summary::DirectionSummary;
@@ -11,10 +11,6 @@ use serde_json::{Value, json};
 
 fn output() -> String {
     fixture("cases/iperf3-bytes.txt")
-}
-
-fn all(text: &str) -> Vec<Imported> {
-    read("file", text, Known::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn up(imported: &Imported) -> &DirectionSummary {
@@ -378,19 +374,9 @@ fn formats_that_are_not_read_have_their_names() {
         ("rc_bw:\n    bw  =  11.6 GB/sec\n", "qperf's tests of RDMA, SCTP or SDP; the nearest"),
         ("sdp_lat:\n    latency  =  7.5 us\n", "qperf's tests of RDMA, SCTP or SDP; the nearest"),
         ("RemotePort       : 5201\nTcpTestSucceeded : True\n", "Test-NetConnection"),
-        (
-            "   Destination: 192.0.2.9\n\nPing Source  Address    Latency BufferSize Status\n   1 h       192.0.2.9       13         32 Success\n",
-            "Test-Connection",
-        ),
         ("Probing 192.0.2.1:80/tcp - Port is open - time=1.021ms\n", "a ping over TCP"),
         ("seq=0 rtt=412µs rd=100µs sd=312µs ipdv=n/a\n", "irtt"),
-        ("    0 192.0.2.1   56  57 10ms\n    sent=2 received=1 packet-loss=50% min-rtt=10ms\n", "MikroTik"),
         ("\t cubic rto:204 rtt:0.412/0.02 mss:1448 cwnd:10\n", "ss"),
-        (
-            "HPING 192.0.2.1 (eth0 192.0.2.1): icmp mode set\n--- 192.0.2.1 hping statistic ---\n\
-          1 packets transmitted, 1 packets received, 0% packet loss\nround-trip min/avg/max = 1.9/1.9/1.9 ms\n",
-            "hping",
-        ),
     ] {
         let error = read("file", text, Known::default()).expect_err("it is not read").to_string();
         assert!(error.contains(words), "{error}");
