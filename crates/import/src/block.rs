@@ -28,6 +28,11 @@ pub(super) struct Lines {
 }
 
 impl Lines {
+    /// None yet, with room for those of a short output.
+    fn with_room() -> Lines {
+        Lines { text: String::with_capacity(SHORT), ends: Vec::with_capacity(SHORT / USUAL_LINE) }
+    }
+
     fn push(&mut self, line: &str) {
         self.text.push_str(line);
         self.ends.push(self.text.len());
@@ -112,6 +117,8 @@ pub(super) enum Mark {
     First,
     /// One of an output.
     Part,
+    /// A whole output, after which the one before it goes on.
+    Whole,
 }
 
 impl Block {
@@ -119,7 +126,7 @@ impl Block {
         let mut block = Block {
             tool,
             line,
-            lines: Lines::default(),
+            lines: Lines::with_room(),
             stamps: Vec::new(),
             span: None,
             command: None,
@@ -129,6 +136,20 @@ impl Block {
         };
         block.push(first);
         block
+    }
+
+    /// The same output with some of its lines, by their places and texts; `None` of none.
+    pub(super) fn of_lines(&self, is: impl Fn(usize, &str) -> bool) -> Option<Block> {
+        let mut own = self.lines.iter().enumerate().filter(|(at, line)| is(*at, line));
+        let line =
+            |(at, text): (usize, &'_ str)| (at, self.stamps.get(at).copied().flatten(), text.to_owned());
+        let (at, stamp, text) = own.next().map(line)?;
+        let mut block = Block::new(self.tool, self.line + at, &Line { text: text.into(), stamp });
+        block.command.clone_from(&self.command);
+        for (_, stamp, text) in own.map(line) {
+            block.push(&Line { text: text.into(), stamp });
+        }
+        Some(block)
     }
 
     pub(super) fn push(&mut self, line: &Line<'_>) {
@@ -169,6 +190,11 @@ impl Block {
 }
 
 impl Reading {
+    /// An attempt that failed.
+    pub(super) fn has_failed_without_rows(&self) -> bool {
+        (self.refused || self.unresolved || self.unconnected) && !self.rows
+    }
+
     fn take(&mut self, line: &str) {
         if line.starts_with('[') {
             self.rows = self.rows || line.contains(" sec ");
@@ -210,6 +236,9 @@ pub(super) fn unresolved(line: &str) -> Option<Option<&str>> {
     known.iter().any(|known| reason.starts_with(known)).then_some(None)
 }
 
+/// Bytes of a short output, and of its lines.
+const SHORT: usize = 1024;
+const USUAL_LINE: usize = 64;
 /// The errors.
 const UNCONNECTED: [&str; 3] =
     ["iperf3: error - unable to connect", "iperf3: error - the server is busy", "iperf3: parameter error - "];

@@ -32,10 +32,12 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     let server_again =
         begins && (is_tested || reading.dropped || reading.unconnected && !line.starts_with(CLIENT));
     let is_over = reading.ended || reading.failed && (reading.rows || reading.unconnected);
-    // A client's error in a server's log is of neither test beside it.
-    let is_others = reading.listening && !reading.headed && is_unconnected(line);
-    let error_again = line.starts_with("iperf3: ") && is_over || is_others;
+    // A client that failed to connect, in the log of a server or between the rows of another client, is of neither test beside it.
+    let is_running = reading.rows && !reading.ended && !reading.failed;
+    let is_aside = (reading.listening && !reading.headed || is_running) && is_unconnected(line);
+    let error_again = line.starts_with("iperf3: ") && is_over;
     match () {
+        () if is_aside => Mark::Whole,
         () if client_again || server_again || version_again || error_again => Mark::First,
         () if begins || lines::is_part(line) => Mark::Part,
         () if IperfRow::padded(line).is_some() && !reading.ended => Mark::Part,

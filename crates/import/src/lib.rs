@@ -27,6 +27,7 @@ mod number;
 mod own;
 mod page;
 mod ping;
+mod probes;
 mod qperf;
 mod quoted;
 mod results;
@@ -77,6 +78,18 @@ pub enum Tool {
     Netperf,
     /// qperf.
     Qperf,
+    /// fping.
+    Fping,
+    /// hping3.
+    Hping,
+    /// Nping, of Nmap.
+    Nping,
+    /// PsPing, of Sysinternals.
+    Psping,
+    /// Test-Connection and Test-NetConnection of PowerShell.
+    PowerShell,
+    /// `/ping` and `/tool bandwidth-test` of MikroTik's RouterOS.
+    RouterOs,
     /// pathmeter itself.
     Pathmeter,
 }
@@ -200,6 +213,7 @@ fn is_claimed(line: &str) -> bool {
         || ping::is_part(line)
         || netperf::is_part(line)
         || qperf::is_part(line)
+        || probes::is_part(line)
 }
 
 /// The reader of one tool's text.
@@ -219,6 +233,12 @@ static READERS: &[Reader] = &[
     Reader { tool: Tool::Ping, mark: ping::mark, read: ping::read },
     Reader { tool: Tool::Netperf, mark: netperf::mark, read: netperf::read },
     Reader { tool: Tool::Qperf, mark: qperf::mark, read: qperf::read },
+    probes::FPING,
+    probes::HPING,
+    probes::NPING,
+    probes::PSPING,
+    probes::POWERSHELL,
+    probes::ROUTEROS,
 ];
 
 /// `None` of a tool that has no text.
@@ -235,6 +255,12 @@ impl fmt::Display for Tool {
             Tool::Ping => "ping",
             Tool::Netperf => "netperf",
             Tool::Qperf => "qperf",
+            Tool::Fping => "fping",
+            Tool::Hping => "hping",
+            Tool::Nping => "Nping",
+            Tool::Psping => "PsPing",
+            Tool::PowerShell => "PowerShell",
+            Tool::RouterOs => "RouterOS",
             Tool::Pathmeter => "pathmeter",
         })
     }

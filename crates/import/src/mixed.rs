@@ -3,7 +3,7 @@
 
 use super::block::Block;
 use super::build::ParsedRun;
-use super::{Imported, Known, Tool, iperf2};
+use super::{Imported, Known, Tool, iperf2, probes};
 use model::event::Outcome;
 use model::plan::{ProtocolName, TestSpec, Transport};
 use std::net::IpAddr;
@@ -23,6 +23,10 @@ pub(super) fn read(
     let clients = clients_of_server(block);
     if !clients.is_empty() {
         return clients.iter().filter_map(|block| read(name, block, known)).collect();
+    }
+    let hosts = probes::of_each_host(block);
+    if hosts.len() > 1 {
+        return hosts.iter().filter_map(|block| read(name, block, known)).collect();
     }
     let headings: Vec<&str> = block.lines.iter().filter(|line| host(line).is_some()).collect();
     // A server that connects back (-d, -r) has such a line, too.

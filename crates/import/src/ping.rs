@@ -1,7 +1,7 @@
 //! The output of ping: of iputils (also with `-M do`, `-D`, `-q`, `-f`), BusyBox, BSD, macOS and Windows.
 
 mod lines;
-mod silence;
+pub(super) mod silence;
 mod tally;
 mod words;
 
@@ -17,6 +17,7 @@ use model::path::{
 use model::stats::distribution::{Distribution, PartialDistribution};
 use model::units::{Nanos, count};
 use words::Refusal;
+pub(super) use words::milliseconds;
 
 /// The role of a line in an output of ping.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {

@@ -7,7 +7,9 @@ use super::embedded::Found;
 use super::heads::{Heads, Part};
 use super::json::{self, Document, Split};
 use super::results::Results;
+use super::row::IperfRow;
 use super::{Item, Known, READERS, Tool, What, iperf3, mixed, own, ping, read_whole, reader};
+use model::units::Nanos;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -308,7 +310,16 @@ fn blocks<'a>(lines: impl Iterator<Item = Line<'a>>, above: Option<Block>) -> (V
             .and_then(|block| Some((reader(block.tool)?.mark)(&line.text, Some(block))))
             .unwrap_or(Mark::No);
         if own == Mark::Part {
+            if let Some(at) = resumed(&blocks, &line.text) {
+                let failed = blocks.len() - 1;
+                blocks.swap(at, failed);
+            }
             blocks.last_mut().expect("it claims the line").push(&line);
+            continue;
+        }
+        if own == Mark::Whole {
+            let tool = blocks.last().expect("it claims the line").tool;
+            blocks.insert(blocks.len() - 1, Block::new(tool, number, &line));
             continue;
         }
         // No output begins with an empty line, and a document of JSON has left one for each of its own.
@@ -332,6 +343,18 @@ fn blocks<'a>(lines: impl Iterator<Item = Line<'a>>, above: Option<Block>) -> (V
         blocks.push(block);
     }
     (blocks, command.map(|(at, _)| at))
+}
+
+/// The output before the last one, where a row goes on with it behind an attempt that failed.
+fn resumed(blocks: &[Block], line: &str) -> Option<usize> {
+    let [.., before, last] = blocks else { return None };
+    if !last.reading.has_failed_without_rows() || before.tool != last.tool {
+        return None;
+    }
+    let row = IperfRow::from_line(line).filter(|row| row.start > Nanos::ZERO)?;
+    let mut rows = before.lines.iter().rev().filter_map(IperfRow::from_line);
+    rows.find(|earlier| earlier.id == row.id).filter(|earlier| earlier.end == row.start)?;
+    Some(blocks.len() - 2)
 }
 
 /// The line from the heading of a client of iPerf3 on, which can stand behind other words where the lines below have no head: a fence, a

@@ -98,6 +98,8 @@ impl<'a> Output<'a> {
     pub(super) fn from_lines(lines: &'a Lines) -> Output<'a> {
         let mut output = Output::default();
         let mut place = LinePosition::default();
+        // Most lines are rows of a client.
+        output.client.intervals.reserve(lines.iter().len());
         lines.iter().for_each(|line| output.take(line.trim_start(), &mut place));
         output.drop_cut_row();
         output.settle();
@@ -335,14 +337,16 @@ pub(super) fn begins(line: &str) -> bool {
 
 /// A line of columns; a web page may have made one blank of several.
 pub(super) fn is_header(line: &str) -> bool {
-    if !line.starts_with("[ ID]") {
-        return false;
-    }
-    let headings: Vec<&str> = line["[ ID]".len()..].trim_start_matches("[Role]").split_whitespace().collect();
+    let Some(columns) = line.strip_prefix("[ ID]") else { return false };
+    let mut columns = columns.trim_start_matches("[Role]").split_whitespace();
+    let [first, second, rate, next] = std::array::from_fn(|_| columns.next());
+    let is_own = match rate {
+        Some("Bitrate") => true,
+        Some("Bandwidth") => matches!(next, Some("Retr" | "Total")),
+        _ => false,
+    };
     line.contains("Interval           Transfer")
-        || headings.starts_with(&["Interval", "Transfer", "Bitrate"])
-        || headings.starts_with(&["Interval", "Transfer", "Bandwidth", "Retr"])
-        || headings.starts_with(&["Interval", "Transfer", "Bandwidth", "Total"])
+        || (first, second) == (Some("Interval"), Some("Transfer")) && is_own
 }
 
 /// A line that belongs to an output and to nothing else.

@@ -5,7 +5,7 @@ use model::units::Nanos;
 
 /// The replies so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Replies {
+pub(in super::super) struct Replies {
     /// Those with the lowest and with the highest number.
     ends: Option<(Answer, Answer)>,
     /// Packets in a row without a reply, of which one may still come late.
@@ -16,9 +16,9 @@ pub(super) struct Replies {
 
 /// A reply: the number of its packet, and when that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
-    pub(super) sequence: u64,
-    pub(super) at: Nanos,
+pub(in super::super) struct Answer {
+    pub(in super::super) sequence: u64,
+    pub(in super::super) at: Nanos,
 }
 
 /// Replies between whose packets others have none.
@@ -30,16 +30,16 @@ struct Gap {
 
 /// The packets of an output.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packets {
+pub(in super::super) struct Packets {
     /// The highest number that is known of, where no summary counts them.
-    pub(super) highest: u64,
-    pub(super) transmitted: Option<u64>,
+    pub(in super::super) highest: u64,
+    pub(in super::super) transmitted: Option<u64>,
     /// The first packet is known to be the first of the output.
-    pub(super) headed: bool,
+    pub(in super::super) headed: bool,
 }
 
 impl Replies {
-    pub(super) fn push(&mut self, answer: Answer) {
+    pub(in super::super) fn push(&mut self, answer: Answer) {
         let Some((first, last)) = self.ends else {
             self.ends = Some((answer, answer));
             return;
@@ -67,7 +67,11 @@ impl Replies {
     }
 
     /// The longest silence; `time` is the time that is meant by one of the replies'.
-    pub(super) fn silence(&self, packets: Packets, time: impl Fn(Nanos) -> Nanos) -> Option<Silence> {
+    pub(in super::super) fn silence(
+        &self,
+        packets: Packets,
+        time: impl Fn(Nanos) -> Nanos,
+    ) -> Option<Silence> {
         let (first, last) = self.ends.map(|(first, last)| {
             let timed = |answer: Answer| Answer { at: time(answer.at), ..answer };
             (timed(first), timed(last))
@@ -106,6 +110,6 @@ impl Gap {
 }
 
 /// The time that ping waits between packets, by default.
-pub(super) const SECOND: Nanos = Nanos::from_secs(1);
+pub(in super::super) const SECOND: Nanos = Nanos::from_secs(1);
 /// Replies later than so many gaps are not waited for.
 const MOST_RECENT: usize = 4096;

@@ -369,7 +369,7 @@ pub(super) fn failure(line: &str) -> Option<String> {
     Some(rest.trim_end_matches('.').split(". ").next().unwrap_or(rest).to_owned())
 }
 
-pub(super) fn milliseconds(text: &str) -> Option<Nanos> {
+pub(in super::super) fn milliseconds(text: &str) -> Option<Nanos> {
     let printed = Printed::from_text(text).filter(|printed| (0.0..1e12).contains(&printed.value))?;
     Some(Nanos((printed.value * 1e6).round() as u64))
 }

@@ -1,7 +1,7 @@
 //! Outputs of the kinds that public reports have, each with what is right of it, and the same with other digits, hosts, orders of
 //! keys and lines, encodings and heads.
 
-use super::{fixture, found, near, only, warned};
+use super::{all, fixture, found, near, only, warned};
 use model::finding::Status;
 use model::latency::Counted;
 use model::plan::Transport;
@@ -11,10 +11,6 @@ use pathmeter_report::import::{Imported, Known, Tool, read, texts};
 
 fn case(name: &str) -> String {
     fixture(&format!("cases/{name}"))
-}
-
-fn all(text: &str) -> Vec<Imported> {
-    read("file", text, Known::default()).expect("it is read")
 }
 
 fn up(imported: &Imported) -> &DirectionSummary {
@@ -473,7 +469,7 @@ fn ends_of_logs_and_numbers_that_come_round() {
 fn what_is_not_read_is_named() {
     for (text, words) in [
         (case("fping.ndjson"), "fping"),
-        ("192.0.2.60 : xmt/rcv/%loss = 2/2/0%, min/avg/max = 0.02/0.03/0.04\n".into(), "fping"),
+        ("HPING 192.0.2.1 (eth0 192.0.2.1): icmp mode set, 28 headers + 0 data bytes\n".into(), "hping"),
     ] {
         let error = read("file", &text, Known::default()).expect_err("it is not read");
         assert!(error.to_string().contains(words), "{error}");

@@ -1,7 +1,7 @@
 //! One case for each kind of output and container that was once read wrongly or not at all, made with the structure of what tools,
 //! editors and collectors of logs write.
 
-use super::{fixture, found, near, only, warned};
+use super::{all, fixture, found, near, only, warned};
 use model::finding::Status;
 use model::run::Run;
 use model::summary::DirectionSummary;
@@ -11,10 +11,6 @@ use serde_json::{Value, json};
 
 fn output() -> String {
     fixture("cases/iperf3-bytes.txt")
-}
-
-fn all(text: &str) -> Vec<Imported> {
-    read("file", text, Known::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn up(imported: &Imported) -> &DirectionSummary {
@@ -378,19 +374,9 @@ fn formats_that_are_not_read_have_their_names() {
         ("rc_bw:\n    bw  =  11.6 GB/sec\n", "qperf's tests of RDMA, SCTP or SDP; the nearest"),
         ("sdp_lat:\n    latency  =  7.5 us\n", "qperf's tests of RDMA, SCTP or SDP; the nearest"),
         ("RemotePort       : 5201\nTcpTestSucceeded : True\n", "Test-NetConnection"),
-        (
-            "   Destination: 192.0.2.9\n\nPing Source  Address    Latency BufferSize Status\n   1 h       192.0.2.9       13         32 Success\n",
-            "Test-Connection",
-        ),
         ("Probing 192.0.2.1:80/tcp - Port is open - time=1.021ms\n", "a ping over TCP"),
         ("seq=0 rtt=412µs rd=100µs sd=312µs ipdv=n/a\n", "irtt"),
-        ("    0 192.0.2.1   56  57 10ms\n    sent=2 received=1 packet-loss=50% min-rtt=10ms\n", "MikroTik"),
         ("\t cubic rto:204 rtt:0.412/0.02 mss:1448 cwnd:10\n", "ss"),
-        (
-            "HPING 192.0.2.1 (eth0 192.0.2.1): icmp mode set\n--- 192.0.2.1 hping statistic ---\n\
-          1 packets transmitted, 1 packets received, 0% packet loss\nround-trip min/avg/max = 1.9/1.9/1.9 ms\n",
-            "hping",
-        ),
     ] {
         let error = read("file", text, Known::default()).expect_err("it is not read").to_string();
         assert!(error.contains(words), "{error}");
@@ -509,4 +495,64 @@ fn keys_that_stand_twice() {
     let twice = document.replacen("\"end\"", "\"end\": {\"sum_sent\": {}},\n\"end\"", 1);
     assert_ne!(twice, document);
     assert_eq!(only(&twice).run.summary, only(&document).run.summary);
+}
+
+/// Rows behind the failed attempt of another client are those of the test that goes on.
+#[test]
+fn failed_attempts_between_the_rows_of_a_test() {
+    let refused = "iperf3: error - unable to connect to server: Connection refused";
+    let rule = "------------------------------------------------------------";
+    let refused2 = format!(
+        "{rule}\nClient connecting to 192.0.2.9, TCP port 5001\n{rule}\ntcp connect failed: Connection refused"
+    );
+    let row = |start: u32, end: &str| {
+        format!("[  5] {start:3}.00-{end:5}  sec  11.9 MBytes   100 Mbits/sec                  ")
+    };
+    let row2 = |start: f64, end: f64, sum: &str| {
+        format!("[  3] {start:4.1}-{end:4.1} sec  {sum} MBytes   100 Mbits/sec")
+    };
+    let rows = [row(0, "1.00"), row(1, "2.00"), row(2, "3.00")].join("\n");
+    let summary = format!(
+        "- - - - - - - - - - - - - - - - - - - - - - - - -\n[ ID] Interval           Transfer     Bitrate\n{}",
+        row(0, "3.00").replace("11.9", "35.8").trim_end()
+    );
+    let server = format!(
+        "-----------------------------------------------------------\nServer listening on 5201 (test #1)\n\
+        -----------------------------------------------------------\nAccepted connection from 192.0.2.7, port 40000\n\
+        [  5] local 192.0.2.21 port 5201 connected to 192.0.2.7 port 41000\n[ ID] Interval           Transfer     Bitrate\n\
+        {rows}\n{summary}                  receiver\n"
+    );
+    let client = format!(
+        "Connecting to host 192.0.2.21, port 5201\n[  5] local 192.0.2.7 port 41000 connected to 192.0.2.21 port 5201\n\
+        [ ID] Interval           Transfer     Bitrate\n{rows}\n{summary}                  sender\n\
+        {}                  receiver\n\niperf Done.\n",
+        row(0, "3.00").replace("11.9", "35.8").trim_end()
+    );
+    let iperf2 = format!(
+        "{rule}\nClient connecting to 192.0.2.21, TCP port 5001\n{rule}\n\
+        [  3] local 192.0.2.7 port 41000 connected with 192.0.2.21 port 5001\n{}\n{}\n{}\n{}\n",
+        row2(0.0, 1.0, "11.9"),
+        row2(1.0, 2.0, "11.9"),
+        row2(2.0, 3.0, "11.9"),
+        row2(0.0, 3.0, "35.8")
+    );
+    for (name, text, attempt, places) in [
+        ("server", &server, refused, 4..10),
+        ("client", &client, refused, 4..10),
+        ("iPerf2", &iperf2, refused2.as_str(), 5..7),
+    ] {
+        let alone = only(text);
+        for place in places {
+            let mut lines: Vec<&str> = text.lines().collect();
+            lines.insert(place, attempt);
+            let both = all(&lines.join("\n"));
+            assert_eq!(both.len(), 2, "{name}, line {place}: {both:#?}");
+            let (failed, whole): (Vec<_>, Vec<_>) =
+                both.iter().partition(|one| one.run.verdict.status == Status::Void);
+            assert_eq!((failed.len(), whole.len()), (1, 1), "{name}, line {place}");
+            // A rule stands above the heading of iPerf2.
+            assert_eq!(failed[0].line, place + 1 + usize::from(name == "iPerf2"), "{name}");
+            assert_eq!(whole[0].run.summary, alone.run.summary, "{name}, line {place}");
+        }
+    }
 }

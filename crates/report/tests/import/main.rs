@@ -18,6 +18,7 @@ mod netperf;
 mod newer;
 mod ping;
 mod printed;
+mod probes;
 mod properties;
 mod qperf;
 mod recorded;
@@ -37,6 +38,11 @@ fn fixture(name: &str) -> String {
 fn items(text: &str) -> Vec<Item> {
     let outputs = Outputs::of_source(Box::new(std::io::Cursor::new(text.to_owned().into_bytes())));
     outputs.flat_map(|batch| batch.expect("a text").read("file", Known::default())).collect()
+}
+
+/// Every output of a text.
+fn all(text: &str) -> Vec<Imported> {
+    read("file", text, Known::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// The only output of a text.

@@ -1,7 +1,7 @@
 //! More outputs of the kinds that public reports have: other versions, units, languages and systems, errors, and containers. The
 //! expectation of each was written down before it was read.
 
-use super::{fixture, found, near, only, warned};
+use super::{all, fixture, found, near, only, warned};
 use model::finding::Status;
 use model::latency::Counted;
 use pathmeter_report::import::{Imported, Known, Tool, read};
@@ -9,10 +9,6 @@ use serde_json::{Value, json};
 
 fn case(name: &str) -> String {
     fixture(&format!("cases/{name}"))
-}
-
-fn all(text: &str) -> Vec<Imported> {
-    read("file", text, Known::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// The figures of a direction: bits per second, retransmits, and losses.
