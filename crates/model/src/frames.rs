@@ -7,8 +7,6 @@ use crate::framing::{
 use crate::limit::Limit;
 use crate::plan::{Direction, Transport};
 use crate::units::{BitRate, Bytes, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Frame sizes of a sweep that names none: RFC 2544's, and 146, the least that Linux TCP fills.
@@ -17,7 +15,7 @@ pub const DEFAULT_SIZES: [Bytes; 8] =
 
 /// One frame size with one transport.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrameRow {
     /// Requested Ethernet frame, FCS included, before encapsulation, bytes.
     pub frame: u32,
@@ -92,7 +90,7 @@ const FCS: u32 = 4;
 
 /// Frames that an interface counted while the test ran, beside the test's own packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceFrames {
     /// The interface of this host.
     pub interface: String,

@@ -16,14 +16,12 @@ use crate::plan::Direction;
 use crate::time::WallTime;
 use crate::transfer::Spread;
 use crate::units::{BitRate, Nanos, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
 /// The lab document, schema `pathmeter/lab/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabReport {
     /// Always `pathmeter/lab/1`.
     pub schema: String,
@@ -49,7 +47,7 @@ pub struct LabReport {
 
 /// One topology and what was found in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Variant {
     /// Name of the topology.
     pub name: String,
@@ -74,7 +72,7 @@ pub struct Variant {
 
 /// Rates of a topology for frames of each size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrameSweep {
     /// The family of the addresses measured between.
     pub family: Network,
@@ -87,7 +85,7 @@ pub struct FrameSweep {
 
 /// One figure of one topology, repeated: a test over one family in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
     /// `pathmeter`, or the name of another tool.
     pub tool: String,
@@ -124,7 +122,7 @@ pub struct Series {
 
 /// A kind of test in a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LabTest {
     /// TCP, one direction at a time.
@@ -151,7 +149,7 @@ pub enum LabTest {
 
 /// One repetition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repetition {
     /// Its number, from 1.
     pub number: u32,
@@ -198,7 +196,7 @@ pub struct Repetition {
 
 /// CPU of the machine that the device under test is: of the whole host for a namespace, of the virtual machine where it is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabCpu {
     /// Share of all its CPUs that was busy, 0 to 1.
     pub busy: f64,
@@ -212,7 +210,7 @@ pub struct LabCpu {
 
 /// Packets that one interface dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drops {
     /// The node.
     pub node: String,
@@ -226,7 +224,7 @@ pub struct Drops {
 
 /// Something a topology expects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expectation {
     /// The figure: `path MTU up, IPv4`.
     pub what: String,
@@ -240,7 +238,7 @@ pub struct Expectation {
 
 /// A finding and the family it is of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VariantFinding {
     /// The family measured over.
     pub family: Network,

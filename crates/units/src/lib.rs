@@ -10,8 +10,6 @@ mod print;
 pub mod time;
 mod written;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
@@ -29,7 +27,7 @@ pub use written::{
 /// Prefixes are decimal unless written `Ki`, `Mi`, `Gi`, `Ti`; their letter case does not matter, the case of `b`
 /// (bits) and `B` (bytes) does. Prints `9.41 Gbit/s`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct BitRate(pub u64);
 
@@ -38,7 +36,7 @@ pub struct BitRate(pub u64);
 /// Reads `1472`, `128KiB` and `128Ki` (1024), `128kB` (1000), and bare `128K`, which is 1024-based as in iPerf and
 /// `dd`. Prints decimal `1.34 GB`, or with `{:#}` binary `1.25 GiB`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
@@ -46,7 +44,7 @@ pub struct Bytes(pub u64);
 ///
 /// Reads `1.2Mpps`, `1.2M`, `1000`. Prints `1.94 Mpps`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct PacketRate(pub u64);
 
@@ -55,7 +53,7 @@ pub struct PacketRate(pub u64);
 /// Reads `10s`, `500ms`, `100us` or `100µs`, `5ns`, `2m` or `2min`, `1h`, and a bare number as seconds.
 /// Prints `10.0 s`, `350 µs`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 

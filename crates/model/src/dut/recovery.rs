@@ -2,13 +2,11 @@
 
 use crate::search::{Load, Trial};
 use crate::units::Nanos;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The two loads of the test for system recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overload {
     /// First, for 60 seconds or more: 110 % of the throughput or what the link carries, in frames per second.
     #[serde(rename = "overload_pps")]
@@ -42,7 +40,7 @@ pub fn recovery_time(overload: &Trial, relief: &Trial, last_lost: Option<u64>) -
 
 /// For how long a reset interrupts forwarding, by both methods of RFC 6201.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResetTime {
     /// From the last frame received before to the first one after, in nanoseconds; the time between two frames is part of it.
     #[serde(rename = "by_time_ns")]

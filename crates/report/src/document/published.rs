@@ -8,8 +8,6 @@ use model::event::Event;
 use model::plan::Plan;
 use model::run::Run;
 use model::time::WallTime;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -19,7 +17,7 @@ use std::collections::BTreeMap;
 /// `started` and `finished` are nanoseconds since 1970. Such a number is above 2⁵³, and programs that have floating point
 /// alone (JavaScript, jq before 1.7) round it.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "{T}"))]
 pub struct Published<T> {
     #[cfg_attr(feature = "schema", schemars(flatten))]
@@ -94,7 +92,7 @@ impl<'a> Published<&'a DutReport> {
 
 /// The value of a figure in a document.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(untagged))]
 enum Plain {
     Number(f64),
@@ -125,7 +123,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// An event as it is written.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Event"))]
 pub struct PublishedEvent<T = Event> {
     #[cfg_attr(feature = "schema", schemars(flatten))]
@@ -160,7 +158,7 @@ impl<'a> PublishedEvent<&'a Event> {
 
 /// A plan as it is printed.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Plan"))]
 pub struct PublishedPlan<T = Plan> {
     #[cfg_attr(feature = "schema", schemars(flatten))]

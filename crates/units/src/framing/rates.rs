@@ -2,13 +2,11 @@
 
 use super::{FramingError, Layout, Ratio};
 use crate::BitRate;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Rates of a stream of equal packets, each exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rates {
     /// Packets, and so frames, per second.
     pub packets_per_second: Ratio,

@@ -2,14 +2,12 @@
 
 use super::super::{SearchError, accept};
 use super::scale::Scale;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// One goal of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Goal {
     /// A trial with a higher loss ratio is a bad one; 0 to below 1.
     pub loss_ratio: f64,
