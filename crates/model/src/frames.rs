@@ -14,7 +14,7 @@ pub const DEFAULT_SIZES: [Bytes; 8] =
     [Bytes(64), Bytes(128), Bytes(146), Bytes(256), Bytes(512), Bytes(1024), Bytes(1280), Bytes(1518)];
 
 /// One frame size with one transport.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrameRow {
     /// Requested Ethernet frame, FCS included, before encapsulation, bytes.
@@ -200,23 +200,9 @@ impl FrameAsked {
             frame: u32::try_from(self.frame.0).unwrap_or(u32::MAX),
             protocol: self.protocol,
             direction: self.direction,
-            mss: None,
-            payload: None,
-            offered: None,
-            goodput: BitRate(0),
-            packets_per_second: None,
-            line_rate_pps: None,
-            share: None,
-            loss_share: None,
             encap: (self.encaps != Encaps::NONE).then_some(encap),
             pairs: 1,
-            sender_cpu: None,
-            receiver_cpu: None,
-            limited_by: Vec::new(),
-            limit: None,
-            device: None,
-            skipped: None,
-            notes: Vec::new(),
+            ..FrameRow::default()
         }
     }
 }

@@ -84,7 +84,7 @@ pub struct FrameSweep {
 }
 
 /// One figure of one topology, repeated: a test over one family in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
     /// `pathmeter`, or the name of another tool.
@@ -121,11 +121,12 @@ pub struct Series {
 }
 
 /// A kind of test in a lab.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LabTest {
     /// TCP, one direction at a time.
+    #[default]
     Tcp,
     /// TCP, both directions at once.
     TcpBoth,
@@ -276,22 +277,7 @@ impl Series {
     /// An empty series.
     #[must_use]
     pub fn new(tool: &str, family: Network, test: LabTest, direction: Option<Direction>) -> Series {
-        Series {
-            tool: tool.into(),
-            family,
-            test,
-            direction,
-            runs: Vec::new(),
-            goodput: None,
-            rtt: None,
-            path_mtu: None,
-            packet: None,
-            speed: None,
-            share_of_nic: None,
-            limit: None,
-            share_of_limit: None,
-            cpu: None,
-        }
+        Series { tool: tool.into(), family, test, direction, ..Series::default() }
     }
 
     /// The same measurement, in whatever topology.

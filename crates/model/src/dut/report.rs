@@ -176,7 +176,7 @@ pub struct TunnelEnds {
 }
 
 /// The results of one stream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamReport {
     /// The frames sent.
@@ -225,25 +225,7 @@ impl StreamReport {
     /// A stream without results.
     #[must_use]
     pub fn new(stream: Stream) -> StreamReport {
-        StreamReport {
-            stream,
-            line_rate: None,
-            ceiling: None,
-            most: None,
-            limit: None,
-            set_by: None,
-            reference: None,
-            flood: Vec::new(),
-            rates: Vec::new(),
-            mrr: None,
-            latency: Vec::new(),
-            loss: None,
-            back_to_back: None,
-            recovery: None,
-            reset: None,
-            delay_variation: None,
-            left_out: Vec::new(),
-        }
+        StreamReport { stream, ..StreamReport::default() }
     }
 }
 
