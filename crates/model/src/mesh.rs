@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The document of a mesh, schema `pathmeter/mesh/1`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[must_use]
 pub struct MeshReport {
     /// Always `pathmeter/mesh/1`.
     pub schema: String,

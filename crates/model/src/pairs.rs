@@ -93,7 +93,6 @@ pub struct PairStep {
 
 impl Pairs {
     /// Payload per second of both directions together.
-    #[must_use]
     pub fn goodput(&self) -> BitRate {
         let directions = self.together.iter().flat_map(|sum| [sum.up, sum.down]);
         BitRate(directions.flatten().map(|direction: PairsDirection| direction.goodput.0).sum())

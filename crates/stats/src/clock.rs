@@ -170,7 +170,6 @@ impl ClockFit {
     }
 
     /// The most by which the offset at a local time may be wrong: `error`, growing outside of the anchors.
-    #[must_use]
     pub fn error_at(&self, local: MonoTime) -> Nanos {
         let outside = (self.from - local) + (local - self.until);
         self.error + Nanos((self.drift_error * outside.0 as f64).ceil() as u64)

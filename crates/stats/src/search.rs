@@ -34,13 +34,11 @@ impl Load {
     }
 
     /// The time that `frames` take at this load, rounded up to a nanosecond.
-    #[must_use]
     pub fn time_for(self, frames: u64) -> Nanos {
         Nanos((frames as f64 / self.0 * 1e9).ceil() as u64)
     }
 
     /// The nearest whole number of frames per second.
-    #[must_use]
     pub fn rounded(self) -> PacketRate {
         PacketRate(self.0.round() as u64)
     }

@@ -29,6 +29,7 @@ pub use written::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
+#[must_use]
 pub struct BitRate(pub u64);
 
 /// An amount of data in bytes (octets).
@@ -46,6 +47,7 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
+#[must_use]
 pub struct PacketRate(pub u64);
 
 /// A span of time in nanoseconds.
@@ -55,11 +57,11 @@ pub struct PacketRate(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
+#[must_use]
 pub struct Nanos(pub u64);
 
 impl BitRate {
     /// The rate at which `amount` passed in `time`, rounded to the nearest bit per second; 0 when no time passed.
-    #[must_use]
     pub fn from_bytes(amount: Bytes, time: Nanos) -> BitRate {
         BitRate(per_second(u128::from(amount.0) * 8, time))
     }
@@ -78,7 +80,6 @@ impl BitRate {
     }
 
     /// The sum, or the largest rate there is.
-    #[must_use]
     pub fn saturating_add(self, other: BitRate) -> BitRate {
         BitRate(self.0.saturating_add(other.0))
     }
@@ -86,13 +87,11 @@ impl BitRate {
 
 impl PacketRate {
     /// The rate of `count` packets in `time`, rounded to the nearest packet per second; 0 when no time passed.
-    #[must_use]
     pub fn from_count(count: u64, time: Nanos) -> PacketRate {
         PacketRate(per_second(u128::from(count), time))
     }
 
     /// The sum, or the largest rate there is.
-    #[must_use]
     pub fn saturating_add(self, other: PacketRate) -> PacketRate {
         PacketRate(self.0.saturating_add(other.0))
     }
@@ -128,25 +127,21 @@ impl Nanos {
     }
 
     /// Whole seconds, saturating.
-    #[must_use]
     pub const fn from_secs(seconds: u64) -> Nanos {
         Nanos(seconds.saturating_mul(1_000_000_000))
     }
 
     /// Whole milliseconds, saturating.
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Nanos {
         Nanos(millis.saturating_mul(1_000_000))
     }
 
     /// Whole microseconds, saturating.
-    #[must_use]
     pub const fn from_micros(micros: u64) -> Nanos {
         Nanos(micros.saturating_mul(1_000))
     }
 
     /// Nanoseconds: for spans that are no whole number of microseconds.
-    #[must_use]
     pub const fn from_nanos(nanos: u64) -> Nanos {
         Nanos(nanos)
     }
@@ -164,25 +159,21 @@ impl Nanos {
     }
 
     /// The span of a standard duration, saturating at [`Nanos::MAX`].
-    #[must_use]
     pub fn from_duration(duration: Duration) -> Nanos {
         Nanos(clamp(duration.as_nanos()))
     }
 
     /// The sum, or [`Nanos::MAX`].
-    #[must_use]
     pub const fn saturating_add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
     }
 
     /// The difference, or zero.
-    #[must_use]
     pub const fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
     }
 
     /// The span taken `factor` times, or [`Nanos::MAX`].
-    #[must_use]
     pub const fn saturating_mul(self, factor: u64) -> Nanos {
         Nanos(self.0.saturating_mul(factor))
     }

@@ -31,6 +31,7 @@ pub struct MonoTime(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
+#[must_use]
 pub struct WallTime(pub u64);
 
 /// The text is not an RFC 3339 date and time between 1970 and 2554.
@@ -52,7 +53,6 @@ impl MonoTime {
     }
 
     /// The time since `earlier`; zero when `earlier` is in fact later.
-    #[must_use]
     pub const fn saturating_since(self, earlier: MonoTime) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }

@@ -102,7 +102,6 @@ pub struct DirectionObservation {
 
 impl Action {
     /// Duration, without pauses.
-    #[must_use]
     pub fn time(&self, stream: &Stream) -> Nanos {
         match self {
             Action::Flood(time) => time.saturating_mul(stream.direction_count()),

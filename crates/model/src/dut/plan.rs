@@ -81,7 +81,6 @@ pub struct BenchmarkPlan {
 
 impl TrialPlan {
     /// Longest duration of everything, in nanoseconds; trials that are discarded and repeated come on top.
-    #[must_use]
     pub fn most(&self) -> Nanos {
         self.rows.iter().fold(self.floods, |sum, row| sum + row.most)
     }

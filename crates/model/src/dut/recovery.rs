@@ -32,7 +32,6 @@ impl Overload {
 
 /// From the fall of the load to the sending of the last frame that was lost; none when no frame was lost after the fall.
 /// Frames are numbered through both loads, `last_lost` is the highest number that did not arrive.
-#[must_use]
 pub fn recovery_time(overload: &Trial, relief: &Trial, last_lost: Option<u64>) -> Nanos {
     let after = last_lost.and_then(|number| number.checked_sub(overload.frames));
     after.map_or(Nanos::ZERO, |number| relief.load.time_for(number))

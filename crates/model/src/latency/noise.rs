@@ -73,7 +73,6 @@ impl HostNoise {
 
     /// How much longer a round trip may take because of other work, where the far end shares the CPUs or has as much of
     /// it: four threads wait for their turn, each behind the threads of its CPU.
-    #[must_use]
     pub fn longest_wait(&self) -> Nanos {
         let queue = (TURNS * self.runnable_per_cpu * SLICE.0 as f64) as u64;
         Nanos(queue).max(ONE_WAIT)

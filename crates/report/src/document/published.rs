@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "{T}"))]
+#[must_use]
 pub struct Published<T> {
     #[cfg_attr(feature = "schema", schemars(flatten))]
     document: T,
@@ -66,7 +67,6 @@ impl<T: Serialize> Published<T> {
 
 impl<'a> Published<&'a Run> {
     /// A run.
-    #[must_use]
     pub fn of_run(run: &'a Run) -> Published<&'a Run> {
         let published = Published::new(run, run.started, run.finished);
         let mut figures = plain(numbers(run));
@@ -75,7 +75,6 @@ impl<'a> Published<&'a Run> {
     }
 
     /// The same with the error that ended it early.
-    #[must_use]
     pub fn with_error(self, error: Option<ErrorBody>) -> Published<&'a Run> {
         Published { error, ..self }
     }
@@ -83,7 +82,6 @@ impl<'a> Published<&'a Run> {
 
 impl<'a> Published<&'a DutReport> {
     /// The report of devices.
-    #[must_use]
     pub fn of_devices(report: &'a DutReport) -> Published<&'a DutReport> {
         let published = Published::new(report, report.started, report.finished);
         Published { figures: Some(plain(device_numbers(report))), ..published }

@@ -128,7 +128,6 @@ impl Mlr {
     }
 
     /// Total duration of the trials.
-    #[must_use]
     pub fn spent(&self) -> Nanos {
         self.spent
     }

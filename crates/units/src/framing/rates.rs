@@ -77,7 +77,6 @@ impl Layout {
     }
 
     /// Payload as a share of the wire: the goodput at line rate per bit of link.
-    #[must_use]
     pub fn efficiency(&self) -> Ratio {
         Ratio::new(self.payload.0.into(), self.wire.0.into())
     }
