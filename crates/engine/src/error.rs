@@ -31,6 +31,7 @@ pub enum Kind {
 /// of [`std::error::Error::source`].
 #[derive(Debug)]
 #[non_exhaustive]
+#[must_use]
 pub enum Error {
     /// A refusal or a failure whose reason is known here.
     Failure(Failure),
@@ -124,13 +125,11 @@ impl Error {
     }
 
     /// The same error with the thing it is about and what to try.
-    #[must_use]
     pub fn advised(self, thing: impl Display, advice: impl Into<String>) -> Error {
         Error::During { doing: thing.to_string(), advice: Some(advice.into()), source: Box::new(self) }
     }
 
     /// The same error with what was being done.
-    #[must_use]
     pub fn context(self, doing: impl Display) -> Error {
         Error::During { doing: doing.to_string(), advice: None, source: Box::new(self) }
     }

@@ -35,6 +35,7 @@ use crate::run::Plan;
 /// A requested measurement. Every option has a default.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[must_use]
 pub enum Request {
     /// How much a path carries, in one session or in several at once.
     Throughput(Box<Throughput>),
@@ -57,25 +58,21 @@ pub enum Request {
 
 impl Request {
     /// The main job, toward a host that runs `pathmeter serve`: a name or an address, with a port or without.
-    #[must_use]
     pub fn measure(host: &str) -> Request {
         Request::Measure(Box::new(Measure::to(FarEnd::named(host))))
     }
 
     /// TCP to a host for ten seconds.
-    #[must_use]
     pub fn throughput(host: &str) -> Request {
         Request::Throughput(Box::new(Throughput::to(FarEnd::named(host))))
     }
 
     /// UDP round trips to a host for five seconds.
-    #[must_use]
     pub fn latency(host: &str) -> Request {
         Request::Latency(Box::new(Latency::to(FarEnd::named(host))))
     }
 
     /// Which packet sizes cross, in both directions where the host runs `pathmeter serve`.
-    #[must_use]
     pub fn path(host: &str) -> Request {
         Request::Path(Box::new(Path::to(FarEnd::named(host))))
     }

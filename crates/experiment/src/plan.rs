@@ -234,7 +234,6 @@ fn shorten(request: &mut Request, time: Option<Nanos>) {
 
 impl Cell<'_> {
     /// The request to the engine.
-    #[must_use]
     pub fn request(&self) -> Request {
         let Path { name, to, origin, link, .. } = self.path;
         Toward { name, to, origin, link: *link }.fill(self.variant.request.clone())

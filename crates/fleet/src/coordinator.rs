@@ -75,6 +75,7 @@ pub trait Sink {
 }
 
 /// A coordinator at work on one plan.
+#[must_use]
 pub struct Coordinator<'a> {
     name: String,
     broker: &'a dyn Broker,
@@ -176,14 +177,12 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Adds the turns of runs that its plan does not have yet ([`Coordinator::go_on_with`]) ([`MeshPlan::turns`]).
-    #[must_use]
     pub fn with_turns(mut self, turns: Vec<Resource>) -> Coordinator<'a> {
         self.claims.extend(turns);
         self
     }
 
     /// The coordinator measures these again beside what was missed, each by one more attempt.
-    #[must_use]
     pub fn measuring_again(mut self, again: Again) -> Coordinator<'a> {
         self.again = again;
         self.wanted = wanted(self.sink, self.plan.all(), again);
@@ -191,7 +190,6 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Names that people know resources by: `eth0 of ams`.
-    #[must_use]
     pub fn with_labels(mut self, labels: BTreeMap<String, String>) -> Coordinator<'a> {
         self.labels = labels;
         self

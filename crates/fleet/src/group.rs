@@ -24,13 +24,11 @@ pub struct Offset {
 
 impl Offset {
     /// A time of ours, on the agent's clock.
-    #[must_use]
     pub fn at_agent(self, ours: WallTime) -> WallTime {
         WallTime(ours.0.saturating_add_signed(self.ahead))
     }
 
     /// A time of the agent's, on our clock.
-    #[must_use]
     pub fn at_ours(self, agents: WallTime) -> WallTime {
         WallTime(agents.0.saturating_add_signed(self.ahead.saturating_neg()))
     }

@@ -40,6 +40,7 @@ use serde::{Deserialize, Serialize};
 
 /// Something that tests share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[must_use]
 pub struct Resource {
     /// Its name: words of letters, digits, `-` and `_`, joined by dots.
     pub name: String,
@@ -50,7 +51,6 @@ pub struct Resource {
 
 impl Resource {
     /// A resource for one at a time.
-    #[must_use]
     pub fn sole(name: impl Into<String>) -> Resource {
         Resource { name: name.into(), capacity: 1 }
     }

@@ -133,7 +133,6 @@ impl MeshPlan {
     }
 
     /// How long it takes: the rounds, in each the agent with the most to do; or what runs beside them, where that takes longer.
-    #[must_use]
     pub fn duration(&self) -> Nanos {
         let rounds = self.rounds.iter().map(|round| span_of(round)).fold(Nanos::ZERO, Nanos::saturating_add);
         let beside = Nanos(span_of(&self.background).0 / BESIDE as u64);
@@ -175,7 +174,6 @@ impl MeshPlan {
 }
 
 /// The claim of a coordinator for its runs on a resource.
-#[must_use]
 pub fn turn(resource: &Resource) -> Resource {
     Resource { name: format!("mesh.{}", resource.name), capacity: resource.capacity }
 }

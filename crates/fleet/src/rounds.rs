@@ -73,7 +73,6 @@ pub fn colour(sites: usize, pairs: &[Pair], shared: &[SharedLink]) -> Rounds {
 }
 
 /// How long rounds take: in each the pairs run at once, `per_pair` each, and `between` passes from one round to the next.
-#[must_use]
 pub fn duration(rounds: &Rounds, per_pair: Nanos, between: Nanos) -> Nanos {
     let count = rounds.len() as u64;
     per_pair.saturating_mul(count).saturating_add(between.saturating_mul(count.saturating_sub(1)))

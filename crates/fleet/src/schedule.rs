@@ -71,7 +71,6 @@ impl Schedule {
     }
 
     /// How much later than the nominal times this job's runs are due.
-    #[must_use]
     pub fn jitter(&self) -> Nanos {
         self.jitter
     }

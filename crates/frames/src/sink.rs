@@ -85,7 +85,6 @@ impl Arrived {
 
 impl Silence {
     /// Its length.
-    #[must_use]
     pub fn time(&self) -> Nanos {
         self.first - self.last
     }

@@ -22,13 +22,11 @@ use model::pairs::Together;
 use model::run::Run;
 use model::stats::compare::Comparison;
 use model::units::BitRate;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The analysis document, schema `pathmeter/analysis/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analysis {
     /// Always `pathmeter/analysis/1`.
     pub schema: String,
@@ -53,7 +51,7 @@ pub struct Analysis {
 
 /// A finding and the run it is of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunFinding {
     /// Name of the run.
     pub run: String,

@@ -25,7 +25,7 @@ mod verdict;
 mod window;
 
 pub(crate) use cpu::full_cpus;
-pub(crate) use measured::MeasuredDirection;
+pub(crate) use measured::{MeasuredDirection, measured_directions};
 pub(crate) use noise::is_noisy;
 pub use outage::is_lasting;
 pub(crate) use ramp_up::{Growth, progress};
@@ -46,17 +46,41 @@ pub struct Rule {
     pub id: &'static str,
     /// The finding in a few words, to which directions can be added.
     pub short: &'static str,
-    /// Finds it in the figures of a run, at most once for each direction and egress path.
-    pub find: fn(&Run) -> Vec<Finding>,
+    /// Where it looks.
+    find: Find,
     /// From which severity on it names the limit of the rate; it is no fault by itself then. `None`: it never does.
     pub limits: Option<Severity>,
     /// Its figures have a row in the table of a run of several tests.
     pub is_in_table: bool,
 }
 
+/// How a rule finds its reason, at most once for each direction and egress path.
+#[derive(Clone, Copy, Debug)]
+enum Find {
+    /// In all figures of a run.
+    Run(fn(&Run) -> Vec<Finding>),
+    /// In one measured direction.
+    Direction(fn(&MeasuredDirection<'_>) -> Option<Finding>),
+}
+
 impl Rule {
     const fn new(id: &'static str, short: &'static str, find: fn(&Run) -> Vec<Finding>) -> Rule {
-        Rule { id, short, find, limits: None, is_in_table: false }
+        Rule { id, short, find: Find::Run(find), limits: None, is_in_table: false }
+    }
+
+    const fn by_direction(
+        id: &'static str,
+        short: &'static str,
+        find: fn(&MeasuredDirection<'_>) -> Option<Finding>,
+    ) -> Rule {
+        Rule { id, short, find: Find::Direction(find), limits: None, is_in_table: false }
+    }
+
+    fn findings(&self, run: &Run) -> Vec<Finding> {
+        match self.find {
+            Find::Run(find) => find(run),
+            Find::Direction(find) => measured_directions(run).filter_map(|one_way| find(&one_way)).collect(),
+        }
     }
 
     const fn limiting(self, from: Severity) -> Rule {
@@ -90,23 +114,23 @@ pub const RULES: &[Rule] = &[
     Rule::new("mtu-discovery-wrong", "Routers report a wrong path MTU", path::wrong),
     Rule::new("paths-differ", "Flows take paths of different MTU", paths_differ),
     Rule::new("dead-flows", "Some flows are dropped whole", contradiction::dead_flows),
-    Rule::new("streams-stalled", "Some streams delivered nothing", streams::stalled),
+    Rule::by_direction("streams-stalled", "Some streams delivered nothing", streams::stalled),
     Rule::new("fragments-dropped", "IP fragments are dropped", fragments::fragments_dropped).in_table(),
-    Rule::new("udp-fragmented", "The datagrams were sent in fragments", fragments::udp_fragmented),
+    Rule::by_direction("udp-fragmented", "The datagrams were sent in fragments", fragments::udp_fragmented),
     Rule::new("df-ignored", "A router cuts packets that forbid it", path::df_ignored),
-    Rule::new(
+    Rule::by_direction(
         "reassembly-failed",
         "The receiver did not put fragments together",
         receiver::reassembly_failed,
     ),
-    Rule::new("checksum-errors", "Packets arrive with wrong checksums", receiver::checksum_errors),
+    Rule::by_direction("checksum-errors", "Packets arrive with wrong checksums", receiver::checksum_errors),
     Rule::new("conntrack-drops", "Connection tracking dropped packets", receiver::conntrack_drops),
     Rule::new("service-limit", "The service answers small datagrams only", path::service_limit),
     Rule::new("joined-segments-dropped", "Segments joined by an offload are dropped", crippled::joined),
     Rule::new("mark-dropped", "Packets with a mark are dropped", crippled::mark),
-    Rule::new("receiver-stalled", "The receiving program stopped reading", crippled::stalled),
+    Rule::by_direction("receiver-stalled", "The receiving program stopped reading", crippled::stalled),
     Rule::new("outage", "The path was down for a while", outages),
-    Rule::new("receiver-buffer-loss", "The receiver dropped datagrams", loss::receiver_buffer_loss)
+    Rule::by_direction("receiver-buffer-loss", "The receiver dropped datagrams", loss::receiver_buffer_loss)
         .limiting(Severity::Info)
         .in_table(),
     Rule::new("policer", "A policer drops what exceeds its rate", limits::policer).limiting(Severity::Info),
@@ -116,7 +140,7 @@ pub const RULES: &[Rule] = &[
     Rule::new("host-limited", "A host's queue, link, bus or tunnel sets the rate", limits::host_limited)
         .limiting(Severity::Info),
     Rule::new("path-loss", "The path lost packets", loss::path_loss).in_table(),
-    Rule::new("tcp-crippled", "TCP hardly moves", crippled::crippled),
+    Rule::by_direction("tcp-crippled", "TCP hardly moves", crippled::crippled),
     Rule::new("loss-from-hop", "Packets are lost on the path", hops::loss_from_hop),
     Rule::new("route-changed", "The route changed during the test", hops::changed),
     Rule::new("size-dependent-loss", "Large packets are lost more often", path::size_dependent_loss),
@@ -137,15 +161,16 @@ pub const RULES: &[Rule] = &[
         "A hop answers one flow from several addresses",
         hops::addresses_alternate,
     ),
-    Rule::new("ramp-up", "TCP was still growing when the test ended", ramp_up::ramp_up),
-    Rule::new("window-scaling-removed", "TCP's window cannot grow", crippled::unscaled),
-    Rule::new("window-limited", "The TCP window sets the rate", window::window_limited)
+    Rule::by_direction("ramp-up", "TCP was still growing when the test ended", ramp_up::ramp_up),
+    Rule::by_direction("window-scaling-removed", "TCP's window cannot grow", crippled::unscaled),
+    Rule::by_direction("window-limited", "The TCP window sets the rate", window::window_limited)
         .limiting(Severity::Info),
-    Rule::new("receiver-limited", "The receiving host sets the rate", cpu::receiver_limited)
+    Rule::by_direction("receiver-limited", "The receiving host sets the rate", cpu::receiver_limited)
         .limiting(Severity::Info),
     Rule::new("sender-limited", "The sending host sets the rate", cpu::sender_limited)
         .limiting(Severity::Info),
-    Rule::new("at-line-rate", "The path runs at line rate", window::at_line_rate).limiting(Severity::Info),
+    Rule::by_direction("at-line-rate", "The path runs at line rate", window::at_line_rate)
+        .limiting(Severity::Info),
     Rule::new("reordering", "Packets arrive out of order", loss::reordering),
     Rule::new("duplicates", "Packets arrive twice", loss::duplicates),
     Rule::new("level-shift", "The round trip changed its level", latency::level_shift),
@@ -159,7 +184,7 @@ pub const RULES: &[Rule] = &[
 /// The largest packets that the test of this run sent in a direction, whole; `None`: it is not known.
 #[must_use]
 pub fn packet_of_test(run: &Run, direction: Direction) -> Option<u32> {
-    measured::measured_directions(run).find(|one_way| one_way.direction == direction)?.full_packet()
+    measured_directions(run).find(|one_way| one_way.direction == direction)?.full_packet()
 }
 
 /// The rule of this id.
@@ -185,7 +210,7 @@ fn outages(run: &Run) -> Vec<Finding> {
 
 /// All findings of a run and of its tests, worst first, each id, direction and egress path once.
 pub fn findings_of_run(run: &Run) -> Vec<Finding> {
-    let own = RULES.iter().flat_map(|rule| (rule.find)(run));
+    let own = RULES.iter().flat_map(|rule| rule.findings(run));
     let of_tests = run.tests.iter().flat_map(|test| test.findings.iter().cloned());
     let mut found: Vec<Finding> = own.chain(of_tests).collect();
     let place = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);

@@ -5,7 +5,6 @@ use lab::error::LabError;
 use lab::privilege::Unprivileged;
 
 /// The error of a lab.
-#[must_use]
 pub fn failed(error: LabError) -> Error {
     let message = error.to_string();
     let (kind, advice) = match &error {
@@ -32,7 +31,6 @@ pub fn failed(error: LabError) -> Error {
 }
 
 /// The user may not build labs here.
-#[must_use]
 pub fn unprivileged(error: Unprivileged) -> Error {
     Failure::usage(error.to_string(), Unprivileged::ADVICE).into()
 }

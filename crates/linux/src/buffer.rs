@@ -7,6 +7,7 @@ use std::ops::{Deref, DerefMut};
 ///
 /// The content to send is a fixed pseudo-random pattern: neither zero pages nor compressible by links on the path.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct PageBuffer {
     pages: Box<[Page]>,
     len: usize,
@@ -14,7 +15,6 @@ pub struct PageBuffer {
 
 impl PageBuffer {
     /// Allocates and fills `len` bytes.
-    #[must_use]
     pub fn new(len: usize) -> Self {
         let pages = vec![Page([0; PAGE]); len.div_ceil(PAGE)].into_boxed_slice();
         let mut buffer = Self { pages, len };
@@ -23,7 +23,6 @@ impl PageBuffer {
     }
 
     /// Allocates `len` bytes of zeros whose pages are untouched: they take no memory until they are used.
-    #[must_use]
     pub fn untouched(len: usize) -> Self {
         let count = len.div_ceil(PAGE);
         if count == 0 {
@@ -44,7 +43,6 @@ impl PageBuffer {
     }
 
     /// Allocates `len` bytes to receive into: every page is resident, and the initial content is not read.
-    #[must_use]
     pub fn blank(len: usize) -> Self {
         let mut buffer = Self::untouched(len);
         // Not zero, which the page holds already and which need not be written.

@@ -18,7 +18,6 @@ pub fn mono_now() -> MonoTime {
 }
 
 /// Now on `CLOCK_REALTIME`, the clock of the kernel's packet timestamps.
-#[must_use]
 pub fn wall_now() -> WallTime {
     WallTime(read(libc::CLOCK_REALTIME))
 }

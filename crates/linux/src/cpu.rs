@@ -144,6 +144,7 @@ pub fn runnable() -> Option<f64> {
 
 /// Resources that a thread or the whole process has used so far (`getrusage(2)`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Usage {
     /// CPU time in user mode.
     pub user: Nanos,
@@ -159,31 +160,26 @@ pub struct Usage {
 
 impl Usage {
     /// Usage of the whole process, finished threads included.
-    #[must_use]
     pub fn of_process() -> Self {
         Self::used_by(libc::RUSAGE_SELF)
     }
 
     /// Usage of the calling thread.
-    #[must_use]
     pub fn of_thread() -> Self {
         Self::used_by(libc::RUSAGE_THREAD)
     }
 
     /// Usage of all processes that were started by this one and have been waited for.
-    #[must_use]
     pub fn of_children() -> Self {
         Self::used_by(libc::RUSAGE_CHILDREN)
     }
 
     /// User and system time together.
-    #[must_use]
     pub fn cpu(&self) -> Nanos {
         self.user + self.system
     }
 
     /// Usage since `earlier`; `peak_rss` is unchanged.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             user: self.user - earlier.user,
@@ -231,13 +227,11 @@ pub struct CpuTimes {
 
 impl CpuTimes {
     /// Everything together.
-    #[must_use]
     pub fn total(&self) -> Nanos {
         self.busy() + self.steal + self.idle
     }
 
     /// Time spent working here: neither idle nor stolen.
-    #[must_use]
     pub fn busy(&self) -> Nanos {
         self.user + self.system + self.irq + self.softirq
     }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::options::{Opt, get_raw};
 use crate::sockaddr::array;
 use std::os::fd::AsFd;
-use units::{BitRate, Bytes, Nanos};
+use units::{Bytes, Nanos};
 
 /// One reading of a connection's state. Counters run from the connection's start; 32-bit ones wrap at 2³².
 ///
@@ -17,10 +17,6 @@ pub struct TcpInfo {
     pub recovery: Recovery,
     /// The options both ends agreed on.
     pub options: NegotiatedOptions,
-    /// The delivery rate was limited by the application's writes, not by the path (Linux 4.9, else false).
-    pub app_limited: bool,
-    /// The retransmission timeout.
-    pub retransmission_timeout: Nanos,
     /// Maximum segment size sent: payload of a full segment.
     pub send_mss: Bytes,
     /// Maximum segment size received, estimated from what arrived.
@@ -31,12 +27,8 @@ pub struct TcpInfo {
     pub path_mtu: Bytes,
     /// Segments sent and neither acknowledged nor selectively acknowledged.
     pub unacknowledged: u32,
-    /// Segments selectively acknowledged.
-    pub selectively_acknowledged: u32,
     /// Segments taken for lost at this moment.
     pub lost: u32,
-    /// Segments retransmitted and not yet acknowledged, at this moment.
-    pub retransmitting: u32,
     /// Retransmission timeouts in a row, without an acknowledgement since the first.
     pub timeouts_in_a_row: u8,
     /// Segments retransmitted since the start.
@@ -47,8 +39,6 @@ pub struct TcpInfo {
     pub rtt_variation: Nanos,
     /// The shortest round trip of the kernel's recent window (5 min by default; Linux 4.6).
     pub min_rtt: Option<Nanos>,
-    /// The round-trip time estimated by the receiver.
-    pub receiver_rtt: Nanos,
     /// Congestion window in segments.
     pub cwnd: u32,
     /// Congestion window in payload bytes: segments times [`TcpInfo::send_mss`].
@@ -57,10 +47,6 @@ pub struct TcpInfo {
     pub slow_start_threshold: Option<u32>,
     /// Observed extent of reordering in segments (at least 3).
     pub reordering: u32,
-    /// Room of the receive buffer.
-    pub receive_space: Bytes,
-    /// The pacing rate of the sender; `None` while unlimited or before Linux 3.15.
-    pub pacing_rate: Option<BitRate>,
     /// Payload acknowledged by the peer, the SYN counted as one byte (Linux 4.1).
     pub bytes_acked: Option<Bytes>,
     /// Payload received in order (Linux 4.1).
@@ -75,8 +61,6 @@ pub struct TcpInfo {
     pub data_segments_out: Option<u32>,
     /// Bytes written and not yet sent (Linux 4.6).
     pub not_sent: Option<Bytes>,
-    /// The latest delivery rate, as draft-cheng-iccrg-delivery-rate-estimation measures it (Linux 4.9).
-    pub delivery_rate: Option<BitRate>,
     /// Time with data to send (Linux 4.10).
     pub busy: Option<Nanos>,
     /// Part of [`TcpInfo::busy`] limited by the peer's window (Linux 4.10).
@@ -85,22 +69,16 @@ pub struct TcpInfo {
     pub buffer_limited: Option<Nanos>,
     /// Segments delivered, retransmissions included (Linux 4.18).
     pub delivered: Option<u32>,
-    /// Segments delivered with a congestion mark (Linux 4.18).
-    pub delivered_marked: Option<u32>,
     /// Payload sent, retransmissions included (Linux 4.19).
     pub bytes_sent: Option<Bytes>,
     /// Payload retransmitted (Linux 4.19).
     pub bytes_retransmitted: Option<Bytes>,
     /// Duplicates the peer reported: retransmissions that were not needed (Linux 4.19).
     pub duplicate_reports: Option<u32>,
-    /// Number of reordering events (Linux 4.19).
-    pub reordering_seen: Option<u32>,
     /// Segments received out of order (Linux 5.4).
     pub out_of_order_in: Option<u32>,
     /// The window the peer offers (Linux 5.4).
     pub send_window: Option<Bytes>,
-    /// The window offered to the peer (Linux 6.2).
-    pub recv_window: Option<Bytes>,
     /// Retransmission timeouts since the start (Linux 6.7).
     pub timeouts: Option<u16>,
     /// Segments received with a congestion mark (Linux 6.18).
@@ -154,8 +132,6 @@ pub struct NegotiatedOptions {
     pub window_scale: Option<(u8, u8)>,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
-    /// At least one segment arrived marked as ECN-capable.
-    pub ecn_seen: bool,
 }
 
 /// Reads the state of the connection `fd`.
@@ -176,28 +152,21 @@ pub(crate) fn parse(bytes: &[u8]) -> TcpInfo {
         state: state(raw.byte(0)),
         recovery: recovery(raw.byte(1)),
         options: negotiated(raw.byte(5), raw.byte(6)),
-        app_limited: raw.byte(7) & 1 != 0,
-        retransmission_timeout: raw.micros(8),
         send_mss: Bytes(send_mss.into()),
         recv_mss: Bytes(raw.word(20).into()),
         advertised_mss: Bytes(raw.word(84).into()),
         path_mtu: Bytes(raw.word(60).into()),
         unacknowledged: raw.word(24),
-        selectively_acknowledged: raw.word(28),
         lost: raw.word(32),
-        retransmitting: raw.word(36),
         timeouts_in_a_row: raw.byte(2),
         retransmits: raw.word(100),
         rtt: raw.micros(68),
         rtt_variation: raw.micros(72),
         min_rtt: raw.u32(148).filter(|&rtt| rtt != u32::MAX).map(|rtt| Nanos::from_micros(rtt.into())),
-        receiver_rtt: raw.micros(92),
         cwnd,
         cwnd_bytes: Bytes(u64::from(cwnd) * u64::from(send_mss)),
         slow_start_threshold: raw.u32(76).filter(|&segments| segments < NO_THRESHOLD),
         reordering: raw.word(88),
-        receive_space: Bytes(raw.word(96).into()),
-        pacing_rate: raw.rate(104),
         bytes_acked: raw.u64(120).map(Bytes),
         bytes_received: raw.u64(128).map(Bytes),
         segments_out: raw.u32(136),
@@ -205,19 +174,15 @@ pub(crate) fn parse(bytes: &[u8]) -> TcpInfo {
         data_segments_in: raw.u32(152),
         data_segments_out: raw.u32(156),
         not_sent: raw.bytes(144),
-        delivery_rate: raw.rate(160),
         busy: raw.long_micros(168),
         window_limited: raw.long_micros(176),
         buffer_limited: raw.long_micros(184),
         delivered: raw.u32(192),
-        delivered_marked: raw.u32(196),
         bytes_sent: raw.u64(200).map(Bytes),
         bytes_retransmitted: raw.u64(208).map(Bytes),
         duplicate_reports: raw.u32(216),
-        reordering_seen: raw.u32(220),
         out_of_order_in: raw.u32(224),
         send_window: raw.bytes(228),
-        recv_window: raw.bytes(232),
         timeouts: array(bytes, 240).map(u16::from_ne_bytes),
         received_marked: raw.u32(248),
     }
@@ -261,7 +226,6 @@ fn negotiated(flags: u8, scales: u8) -> NegotiatedOptions {
         sack: flags & 2 != 0,
         window_scale: (flags & 4 != 0).then_some((scales & 0xf, scales >> 4)),
         ecn: flags & 8 != 0,
-        ecn_seen: flags & 16 != 0,
     }
 }
 
@@ -296,11 +260,6 @@ impl Raw<'_> {
 
     fn bytes(&self, at: usize) -> Option<Bytes> {
         self.u32(at).map(|bytes| Bytes(bytes.into()))
-    }
-
-    /// Bytes per second; all ones mean no limit.
-    fn rate(&self, at: usize) -> Option<BitRate> {
-        self.u64(at).filter(|&rate| rate != u64::MAX).map(|rate| BitRate(rate.saturating_mul(8)))
     }
 }
 

@@ -9,15 +9,13 @@ use model::path::PathMethod;
 use model::plan::{End, ProtocolName};
 use model::units::{BitRate, Bytes, Nanos};
 use report::document::{Block, Column, Csv, Document, Head, Table, json_value};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use std::net::IpAddr;
 
 /// The rules of an agent, schema `pathmeter/agent-rules/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Allowed {
     /// Always `pathmeter/agent-rules/1`.
     pub schema: String,

@@ -69,13 +69,11 @@ impl AgentReport {
     }
 
     /// The interface by which it reaches this address.
-    #[must_use]
     pub fn nic_toward(&self, name: &str, address: &str) -> Resource {
         self.resource(name, self.toward.get(address).map(String::as_str))
     }
 
     /// The interface at which it is reached by this address of its own.
-    #[must_use]
     pub fn nic_at(&self, name: &str, own: &str) -> Resource {
         let own = own.parse::<IpAddr>().ok().map(|own| own.to_canonical());
         let has = |nic: &&Nic| nic.addresses.iter().any(|one| Some(one.to_canonical()) == own);

@@ -14,8 +14,6 @@ use model::agent::AgentStatus;
 use model::host::{Host, Nic};
 use model::time::WallTime;
 use model::units::Nanos;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -24,7 +22,7 @@ use std::os::unix::fs::MetadataExt;
 
 /// A report that an agent publishes about itself. Fields that another version does not send are empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct AgentReport {
     /// Version of the program.

@@ -173,7 +173,6 @@ impl MeshJob {
     }
 
     /// About how long it takes, with what connecting and the exchange of results take.
-    #[must_use]
     pub fn span(&self) -> Nanos {
         let test = match self.test {
             MeshTest::Throughput | MeshTest::Latency => self.time,

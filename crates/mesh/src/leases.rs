@@ -8,13 +8,11 @@ use fleet::lease::{Holder, free as take, held, waits};
 use fleet::{FleetError, Result};
 use model::time::WallTime;
 use model::toml_file::suggest;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A lease that is held.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeaseRow {
     /// The resource: what `mesh free` takes.
     pub lease: String,
@@ -32,7 +30,7 @@ pub struct LeaseRow {
 
 /// A run or a coordinator that waits for a lease.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeaseWaiter {
     /// The run or mesh that waits: `throughput ams -> fra`, `the mesh night`.
     pub title: String,
@@ -42,7 +40,7 @@ pub struct LeaseWaiter {
 
 /// A lease that was freed by hand, the last time of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FreedLease {
     /// The resource.
     pub lease: String,

@@ -15,7 +15,6 @@ use report::mesh::report_of_cells;
 use std::collections::HashSet;
 
 /// The document of a mesh's results. `name`: that of the run of the mesh; `notes`: pairs that no run was planned for.
-#[must_use]
 pub fn report_of_results(name: &str, results: &Results, notes: Vec<String>) -> MeshReport {
     let dated = |at: WallTime, cells: Vec<MeshCell>| cells.into_iter().map(move |cell| (at, cell));
     let ended = results.outcomes.values().flat_map(|one| dated(one.started, cells_of_outcome(one)));

@@ -9,14 +9,12 @@ use fleet::group::offset;
 use model::time::WallTime;
 use model::units::{Bytes, Nanos};
 use report::document::{Block, Column, Csv, Document, Head, Table, json_line, json_value};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 /// The document, schema `pathmeter/agents/1`.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Roster {
     /// Always `pathmeter/agents/1`.
     pub schema: String,
@@ -34,7 +32,7 @@ pub struct Roster {
 
 /// An agent that is not there.
 #[derive(Clone, Debug, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AbsentAgent {
     /// Its name.
     pub name: String,
@@ -44,7 +42,7 @@ pub struct AbsentAgent {
 
 /// An agent.
 #[derive(Clone, Debug, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RosterRow {
     /// Its name.
     pub name: String,

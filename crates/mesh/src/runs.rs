@@ -5,14 +5,12 @@ use fleet::results::Results;
 use model::time::WallTime;
 use model::units::Nanos;
 use report::document::{Block, Column, Csv, Document, Head, Table, json_line, json_value};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 /// The document, schema `pathmeter/mesh-runs/1`.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunList {
     /// Always `pathmeter/mesh-runs/1`.
     pub schema: String,
@@ -24,7 +22,7 @@ pub struct RunList {
 
 /// A run.
 #[derive(Clone, Debug, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListedRun {
     /// Its name.
     pub run: String,

@@ -82,7 +82,7 @@ impl Timetable {
         let mut after = last;
         while let Some(due) = self.next(after).filter(|due| *due + LATE < now) {
             if all.len() == MOST_ROWS {
-                all.remove(0);
+                let _ = all.remove(0);
             }
             all.push(due);
             (after, count) = (due, count + 1);

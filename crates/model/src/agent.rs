@@ -1,13 +1,11 @@
 //! State of an agent of a mesh, as it reports it.
 
 use crate::time::WallTime;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// State of an agent. Fields that another version does not send are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct AgentStatus {
     /// The agent's wall clock when it reported.
@@ -32,7 +30,7 @@ pub struct AgentStatus {
 
 /// A run that waits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitingRun {
     /// The test: `throughput ams -> fra`.
@@ -47,7 +45,7 @@ pub struct WaitingRun {
 
 /// Results kept on an agent's disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SpoolStatus {
     /// Outcomes that the coordinator does not have yet.

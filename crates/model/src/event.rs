@@ -14,14 +14,12 @@ use crate::sample::{IntervalSample, Side, SideResult, StreamInfo};
 use crate::time::WallTime;
 use crate::transfer::{Transfer, TransferStarted};
 use crate::units::{BitRate, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 /// Something that happened in a run, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "the large variants come once a run")]
 pub enum Event {
@@ -91,7 +89,7 @@ impl Event {
 
 /// Progress of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
     /// Which part of how many, from 1 on; absent for a note.
     pub part: Option<[u32; 2]>,
@@ -101,7 +99,7 @@ pub struct Progress {
 
 /// Progress of the benchmark of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceProgress {
     /// Which device.
     pub device: String,
@@ -115,7 +113,7 @@ pub struct DeviceProgress {
 
 /// The control connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Connected {
     /// When, by the wall clock of this end.
     pub wall: WallTime,
@@ -137,7 +135,7 @@ pub struct Connected {
 
 /// The streams are open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Started {
     /// When, by the wall clock of this end.
     pub wall: WallTime,
@@ -147,7 +145,7 @@ pub struct Started {
 
 /// A warning: stable id and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// Stable name, kebab-case.
     pub id: String,
@@ -157,7 +155,7 @@ pub struct Warning {
 
 /// One end's result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndResult {
     /// The end that measured.
     pub side: Side,
@@ -171,7 +169,7 @@ pub struct EndResult {
 
 /// A receiver-limited TCP direction, repeated without the copy to the program (`MSG_TRUNC`, tcp(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WithoutCopy {
     /// Which direction.
     pub direction: Direction,
@@ -185,7 +183,7 @@ pub struct WithoutCopy {
 
 /// A probe's finding about the path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "probe", rename_all = "snake_case")]
 pub enum Probe {
     /// Round trips on the idle path, application to application.
@@ -222,7 +220,7 @@ pub enum Probe {
 
 /// The end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finished {
     /// When, by the wall clock of this end.
     pub wall: WallTime,
@@ -235,7 +233,7 @@ pub struct Finished {
 
 /// Why a test ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// The test ended as planned.

@@ -8,13 +8,11 @@ use crate::stats::compare::{Comparison, Group, Judgement};
 use crate::stats::distribution::Distribution;
 use crate::time::WallTime;
 use crate::units::{Bytes, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The document of a plan, schema `pathmeter/experiment/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Experiment {
     /// Always `pathmeter/experiment/1`.
     pub schema: String,
@@ -45,7 +43,7 @@ pub struct Experiment {
 
 /// A finding from rows between sites together, which no row shows alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MatrixFinding {
     /// Stable name.
     pub id: String,
@@ -57,7 +55,7 @@ pub struct MatrixFinding {
 
 /// One path with one test and one value of each variable.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExperimentRow {
     /// Name of the path.
     pub path: String,
@@ -92,7 +90,7 @@ pub struct ExperimentRow {
 
 /// The sites that a path lies between: its place in a matrix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sites {
     /// Where it begins.
     pub source: String,
@@ -105,7 +103,7 @@ pub struct Sites {
 
 /// A variable and its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
     /// The key of the plan.
     pub name: String,
@@ -115,7 +113,7 @@ pub struct Setting {
 
 /// One run of a row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowRun {
     /// Its name, by which a store has it; empty: it failed.
     pub id: String,
@@ -142,7 +140,7 @@ pub struct RowRun {
 
 /// A figure over the runs of a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowFigure {
     /// Its name, as an expectation names it.
     pub name: String,
@@ -157,7 +155,7 @@ pub struct RowFigure {
 
 /// Something found in runs of a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowFinding {
     /// Stable name.
     pub id: String,
@@ -242,7 +240,7 @@ pub const SCHEMA: &str = "pathmeter/experiment/1";
 
 /// The steps of a plan, schema `pathmeter/experiment-plan/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outline {
     /// Always `pathmeter/experiment-plan/1`.
     pub schema: String,
@@ -281,7 +279,7 @@ pub struct Outline {
 
 /// A path of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutlinePath {
     /// Its name.
     pub name: String,
@@ -301,7 +299,7 @@ pub struct OutlinePath {
 
 /// A row that a plan would measure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutlineRow {
     /// The path.
     pub path: String,

@@ -2,8 +2,6 @@
 
 use crate::plan::Direction;
 use crate::units::Nanos;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -13,7 +11,7 @@ pub const DEFAULT_BUDGET: Nanos = Nanos::from_secs(5);
 
 /// The probes that explain a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Explanation {
     /// The hypotheses in the order in which they were tested, the cheapest first.
@@ -28,7 +26,7 @@ pub struct Explanation {
 
 /// One possible reason, and the answer of its probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hypothesis {
     /// Stable name, kebab-case.
     pub id: String,
@@ -51,7 +49,7 @@ pub struct Hypothesis {
 
 /// Whether a hypothesis holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
     /// The hypothesis is the reason, or one of them.

@@ -2,15 +2,14 @@
 //! in the crate `insight`.
 
 use crate::plan::Direction;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A reason found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[must_use]
 pub struct Finding {
     /// Stable name.
     pub id: String,
@@ -31,7 +30,6 @@ pub struct Finding {
 
 impl Finding {
     /// A finding without evidence and advice yet.
-    #[must_use]
     pub fn new(id: &str, severity: Severity, direction: Direction, title: String) -> Finding {
         Finding {
             id: id.into(),
@@ -45,28 +43,24 @@ impl Finding {
     }
 
     /// The same about both directions or none.
-    #[must_use]
     pub fn everywhere(mut self) -> Finding {
         self.direction = None;
         self
     }
 
     /// The same about one egress path of a latency run.
-    #[must_use]
     pub fn on(mut self, egress: &str) -> Finding {
         self.egress = Some(egress.into());
         self
     }
 
     /// Adds a figure; the name ends with its unit.
-    #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Finding {
         self.evidence.insert(name.into(), value.into());
         self
     }
 
     /// Adds a figure that may not be known.
-    #[must_use]
     pub fn with_known(self, name: &str, value: Option<u32>) -> Finding {
         match value {
             Some(value) => self.with(name, value),
@@ -75,7 +69,6 @@ impl Finding {
     }
 
     /// Adds what to do.
-    #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Finding {
         self.advice = advice.into();
         self
@@ -84,7 +77,7 @@ impl Finding {
 
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Good to know.
@@ -97,7 +90,7 @@ pub enum Severity {
 
 /// The conclusion of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// In one word.
     pub status: Status,
@@ -107,7 +100,7 @@ pub struct Verdict {
 
 /// The conclusion in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Nothing stands out.

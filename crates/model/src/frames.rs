@@ -7,8 +7,6 @@ use crate::framing::{
 use crate::limit::Limit;
 use crate::plan::{Direction, Transport};
 use crate::units::{BitRate, Bytes, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Frame sizes of a sweep that names none: RFC 2544's, and 146, the least that Linux TCP fills.
@@ -16,8 +14,8 @@ pub const DEFAULT_SIZES: [Bytes; 8] =
     [Bytes(64), Bytes(128), Bytes(146), Bytes(256), Bytes(512), Bytes(1024), Bytes(1280), Bytes(1518)];
 
 /// One frame size with one transport.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrameRow {
     /// Requested Ethernet frame, FCS included, before encapsulation, bytes.
     pub frame: u32,
@@ -92,7 +90,7 @@ const FCS: u32 = 4;
 
 /// Frames that an interface counted while the test ran, beside the test's own packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceFrames {
     /// The interface of this host.
     pub interface: String,
@@ -202,23 +200,9 @@ impl FrameAsked {
             frame: u32::try_from(self.frame.0).unwrap_or(u32::MAX),
             protocol: self.protocol,
             direction: self.direction,
-            mss: None,
-            payload: None,
-            offered: None,
-            goodput: BitRate(0),
-            packets_per_second: None,
-            line_rate_pps: None,
-            share: None,
-            loss_share: None,
             encap: (self.encaps != Encaps::NONE).then_some(encap),
             pairs: 1,
-            sender_cpu: None,
-            receiver_cpu: None,
-            limited_by: Vec::new(),
-            limit: None,
-            device: None,
-            skipped: None,
-            notes: Vec::new(),
+            ..FrameRow::default()
         }
     }
 }

@@ -12,13 +12,11 @@ use crate::lab::LabReport;
 use crate::run::Run;
 use crate::stats::histogram::Histogram;
 use crate::time::WallTime;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A kept run in a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
     /// The run's name, unique. Commands accept any prefix that no other run shares.
     pub id: String,
@@ -54,7 +52,7 @@ pub struct Entry {
 
 /// The origin of a run in a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// Measured by this program.
@@ -128,7 +126,7 @@ pub const MARK_SCHEMA: &str = "pathmeter/mark/1";
 
 /// A figure of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Headline {
     /// Its name, as an expectation names it: `down.goodput`.
     pub name: String,

@@ -19,14 +19,12 @@ use crate::plan::{LocalOptions, Target};
 use crate::stats::distribution::Distribution;
 use crate::time::WallTime;
 use crate::units::Nanos;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// The plan of a `hops` run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HopsPlan {
     /// The far end.
     pub target: Target,
@@ -64,7 +62,7 @@ pub struct HopsPlan {
 
 /// Protocol of the probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum HopProtocol {
     /// UDP datagrams to a port that is most likely closed; a flow for each local port.
@@ -94,7 +92,7 @@ impl HopProtocol {
 
 /// A `hops` run has begun.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HopsStarted {
     /// When, by the wall clock of this host.
     pub wall: WallTime,
@@ -106,7 +104,7 @@ pub struct HopsStarted {
 
 /// The results about the hops.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HopsResult {
     /// Protocol of the probes.
@@ -155,7 +153,7 @@ pub struct HopsResult {
 
 /// The end of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HopsEnd {
     /// Nothing behind the last hop answers.
@@ -173,7 +171,7 @@ pub enum HopsEnd {
 
 /// One hop: all routers at the same distance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Hop {
     /// Distance from the sender, in hops.
@@ -201,7 +199,7 @@ pub struct Hop {
 
 /// Probes and how many of them were answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counted {
     /// Probes sent.
     pub sent: u32,
@@ -211,7 +209,7 @@ pub struct Counted {
 
 /// Why answers of a hop are missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
     /// None is.
@@ -230,7 +228,7 @@ pub enum Missing {
 
 /// A router, or the far end, that answered at a hop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HopRouter {
     /// Its address, as it answers.
     pub address: IpAddr,
@@ -279,7 +277,7 @@ impl HopRouter {
 
 /// One flow through the hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HopFlow {
     /// Its ports; absent for echo requests, which have none.
     pub flow: Option<Flow>,
@@ -297,7 +295,7 @@ pub struct HopFlow {
 
 /// Evidence that the TTL of packets is set on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TtlRewritten {
     /// The last hop known to be before that, or to do it.
     pub behind: u8,
@@ -317,7 +315,7 @@ fn is_zero(count: &u64) -> bool {
 /// Packets of another protocol that were passed on where the probes of a trace were answered: something on the path answers
 /// for the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beyond {
     /// The protocol of these packets.
     pub protocol: HopProtocol,
@@ -334,7 +332,7 @@ pub struct Beyond {
 
 /// A flow that took another router than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RouteChange {
     /// The hop.
     pub ttl: u8,

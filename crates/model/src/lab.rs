@@ -16,14 +16,12 @@ use crate::plan::Direction;
 use crate::time::WallTime;
 use crate::transfer::Spread;
 use crate::units::{BitRate, Nanos, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
 /// The lab document, schema `pathmeter/lab/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabReport {
     /// Always `pathmeter/lab/1`.
     pub schema: String,
@@ -49,7 +47,7 @@ pub struct LabReport {
 
 /// One topology and what was found in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Variant {
     /// Name of the topology.
     pub name: String,
@@ -74,7 +72,7 @@ pub struct Variant {
 
 /// Rates of a topology for frames of each size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrameSweep {
     /// The family of the addresses measured between.
     pub family: Network,
@@ -86,8 +84,8 @@ pub struct FrameSweep {
 }
 
 /// One figure of one topology, repeated: a test over one family in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
     /// `pathmeter`, or the name of another tool.
     pub tool: String,
@@ -123,11 +121,12 @@ pub struct Series {
 }
 
 /// A kind of test in a lab.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LabTest {
     /// TCP, one direction at a time.
+    #[default]
     Tcp,
     /// TCP, both directions at once.
     TcpBoth,
@@ -151,7 +150,7 @@ pub enum LabTest {
 
 /// One repetition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repetition {
     /// Its number, from 1.
     pub number: u32,
@@ -198,7 +197,7 @@ pub struct Repetition {
 
 /// CPU of the machine that the device under test is: of the whole host for a namespace, of the virtual machine where it is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabCpu {
     /// Share of all its CPUs that was busy, 0 to 1.
     pub busy: f64,
@@ -212,7 +211,7 @@ pub struct LabCpu {
 
 /// Packets that one interface dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drops {
     /// The node.
     pub node: String,
@@ -226,7 +225,7 @@ pub struct Drops {
 
 /// Something a topology expects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expectation {
     /// The figure: `path MTU up, IPv4`.
     pub what: String,
@@ -240,7 +239,7 @@ pub struct Expectation {
 
 /// A finding and the family it is of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VariantFinding {
     /// The family measured over.
     pub family: Network,
@@ -278,22 +277,7 @@ impl Series {
     /// An empty series.
     #[must_use]
     pub fn new(tool: &str, family: Network, test: LabTest, direction: Option<Direction>) -> Series {
-        Series {
-            tool: tool.into(),
-            family,
-            test,
-            direction,
-            runs: Vec::new(),
-            goodput: None,
-            rtt: None,
-            path_mtu: None,
-            packet: None,
-            speed: None,
-            share_of_nic: None,
-            limit: None,
-            share_of_limit: None,
-            cpu: None,
-        }
+        Series { tool: tool.into(), family, test, direction, ..Series::default() }
     }
 
     /// The same measurement, in whatever topology.

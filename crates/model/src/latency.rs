@@ -15,14 +15,12 @@ use crate::plan::{Directions, End, Target, Transport};
 use crate::stats::distribution::Distribution;
 use crate::time::WallTime;
 use crate::units::{BitRate, Bytes, Nanos, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// A latency run, every default filled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyPlan {
     /// The egress paths measured, in turn within one run.
     #[serde(rename = "ways")]
@@ -93,7 +91,7 @@ pub struct LatencyPlan {
 
 /// One egress path to a far end: the host, and the source address or interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EgressPath {
     /// Its name in tables.
     pub label: String,
@@ -110,7 +108,7 @@ pub struct EgressPath {
 
 /// Sizes of messages, bytes, the protocol's header included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeRange {
     /// The smallest.
     pub least: u32,
@@ -120,7 +118,7 @@ pub struct SizeRange {
 
 /// Setup of the socket of a foreign protocol; the default depends on the mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SocketSetup {
     /// TCP sends small writes at once (TCP_NODELAY).
@@ -156,7 +154,7 @@ fn is_one(count: &u32) -> bool {
 
 /// A wire protocol that can carry round trips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LatencyProtocol {
     /// pathmeter's own, see `docs/protocol.md`.
@@ -188,7 +186,7 @@ impl LatencyProtocol {
 
 /// Schedule of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LatencyMode {
     /// The next message goes when the reply to the last has come.
@@ -203,7 +201,7 @@ pub enum LatencyMode {
 
 /// A thread's method of waiting for a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum WaitMode {
     /// Ask the socket again and again: the least delay, and a whole CPU.
@@ -217,7 +215,7 @@ pub enum WaitMode {
 
 /// A latency run has begun.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyStarted {
     /// When, by the wall clock of this end.
     pub wall: WallTime,
@@ -231,7 +229,7 @@ pub struct LatencyStarted {
 
 /// The two ends of an egress path, as this end knows them and as the far end reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EgressEnds {
     /// This end.
     pub local: SocketAddr,
@@ -247,7 +245,7 @@ pub struct EgressEnds {
 
 /// One report interval of a latency run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencySample {
     /// Begin, since the start.
     #[serde(rename = "start_ns")]
@@ -265,7 +263,7 @@ pub struct LatencySample {
 
 /// One egress path in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EgressSample {
     /// Messages sent.
     pub sent: u64,
@@ -278,7 +276,7 @@ pub struct EgressSample {
 
 /// The results of a latency run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyResult {
     /// Each egress path, in the plan's order.
     #[serde(rename = "ways")]
@@ -293,7 +291,7 @@ pub struct LatencyResult {
 
 /// The tool's own floor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolBaseline {
     /// Round trips over loopback, both ends in this process.
     #[serde(rename = "rtt_ns")]
@@ -304,7 +302,7 @@ pub struct ToolBaseline {
 
 /// The parameters on which both ends of a latency session of our own protocol agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencySpec {
     /// TCP or UDP.
     pub transport: Transport,

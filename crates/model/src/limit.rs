@@ -12,14 +12,12 @@ pub use load::{Arrival, FLOOD, LoadProbing, LoadStep, Purpose, StepReceived, Ste
 pub use observed::ObservedHost;
 
 use crate::units::{BitRate, Bytes, Nanos, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
 /// The limit of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limit {
     /// Kind of limit.
@@ -75,7 +73,7 @@ pub struct Limit {
 
 /// A link of the path, or a range of links: 1 joins this host and the first router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitPlace {
     /// The first link it may be.
     pub first: u8,
@@ -85,7 +83,7 @@ pub struct LimitPlace {
 
 /// The kinds of limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitKind {
     /// The application requested no more.
@@ -149,7 +147,7 @@ pub enum LimitKind {
 
 /// Confidence in a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// Another limit is possible.

@@ -8,8 +8,6 @@ pub use measured::{Measured, OnTheWire};
 
 use crate::framing::{Encaps, Framing, FramingError, Network, RFC2544_SIZES, Transport};
 use crate::units::{BitRate, Bytes};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A question about a link.
@@ -29,7 +27,7 @@ pub struct Question {
 
 /// The question, and one row for each packet size.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineRate {
     /// Name and version of this document's form.
     pub schema: &'static str,

@@ -6,13 +6,12 @@ use crate::history::Headline;
 use crate::limit::LimitKind;
 use crate::time::WallTime;
 use crate::units::{BitRate, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The document of a mesh, schema `pathmeter/mesh/1`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[must_use]
 pub struct MeshReport {
     /// Always `pathmeter/mesh/1`.
     pub schema: String,
@@ -35,7 +34,7 @@ pub struct MeshReport {
 
 /// One path with one test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeshCell {
     /// The agent that sends; of round trips the one that asks.
     pub from: String,
@@ -89,7 +88,7 @@ fn is_first(attempt: &u32) -> bool {
 
 /// The limit of the rate of a path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CellLimit {
     /// Kind of limit.
@@ -103,7 +102,7 @@ pub struct CellLimit {
 
 /// State of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CellState {
     /// The measurement is complete.

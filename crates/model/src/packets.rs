@@ -11,14 +11,12 @@ pub use packet::{PacketProtocol, Pieces};
 pub use sizes::{SizeCount, Sizes};
 
 use crate::units::{Bytes, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// The packets to and from the far host that a capture on this host's interface recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PacketResult {
     /// The interface.
     pub interface: String,
@@ -50,7 +48,7 @@ pub struct PacketResult {
 
 /// Packets of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PacketDirection {
     /// Packets on the wire.
@@ -71,7 +69,7 @@ pub struct PacketDirection {
 
 /// Packets of one flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PacketFlow {
     /// Between whom. This host's side is `local`; on loopback it is the side that spoke first.
     #[serde(flatten)]
@@ -84,7 +82,7 @@ pub struct PacketFlow {
 
 /// Identity of a flow. Fragments whose first fragment was not captured before them have no ports: they form a flow of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowKey {
     /// Protocol above IP.
     pub protocol: PacketProtocol,
@@ -100,7 +98,7 @@ pub struct FlowKey {
 
 /// A pcapng file of a capture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PcapFile {
     /// Its name.
     pub path: String,

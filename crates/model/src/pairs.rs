@@ -2,13 +2,11 @@
 
 use crate::time::WallTime;
 use crate::units::{BitRate, Nanos, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The sum of the pairs of a run; each pair is one of its tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pairs {
     /// Requested pairs.
     pub asked: u64,
@@ -33,7 +31,7 @@ pub struct Pairs {
 
 /// A start at the same time on several hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommonStart {
     /// When all were to begin, clock of the coordinator.
     pub at: WallTime,
@@ -54,7 +52,7 @@ pub struct CommonStart {
 
 /// A pair of two hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostPair {
     /// Sender.
     pub from: String,
@@ -74,7 +72,7 @@ pub struct HostPair {
 
 /// A pair that did not do its part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BrokenPair {
     /// Its number, from 1.
     pub pair: u64,
@@ -84,7 +82,7 @@ pub struct BrokenPair {
 
 /// A number of pairs, and their sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairStep {
     /// Number of pairs.
     pub pairs: u64,
@@ -95,7 +93,6 @@ pub struct PairStep {
 
 impl Pairs {
     /// Payload per second of both directions together.
-    #[must_use]
     pub fn goodput(&self) -> BitRate {
         let directions = self.together.iter().flat_map(|sum| [sum.up, sum.down]);
         BitRate(directions.flatten().map(|direction: PairsDirection| direction.goodput.0).sum())
@@ -104,7 +101,7 @@ impl Pairs {
 
 /// Several runs as one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Together {
     /// Number of runs.
     pub runs: u64,
@@ -124,7 +121,7 @@ pub struct Together {
 
 /// The sum of one direction over the overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairsDirection {
     /// Runs that carried data in this direction.
     pub runs: u64,

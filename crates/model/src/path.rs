@@ -19,14 +19,12 @@ use crate::host::Host;
 use crate::plan::{Direction, LocalOptions, Target};
 use crate::time::WallTime;
 use crate::units::Nanos;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// The plan of a `mtu` run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathPlan {
     /// The far end.
     pub target: Target,
@@ -44,7 +42,7 @@ pub struct PathPlan {
 
 /// Method of finding out which packets reach the far end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum PathMethod {
     /// A pathmeter there when there is one, else ICMP, UDP and TCP together.
@@ -73,7 +71,7 @@ impl PathMethod {
 
 /// The search for the largest datagram that a UDP service answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServicePlan {
     /// Its port.
     pub port: u16,
@@ -96,7 +94,7 @@ pub struct ServicePlan {
 
 /// A `mtu` run has begun.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathStarted {
     /// When, by the wall clock of this host.
     pub wall: WallTime,
@@ -110,7 +108,7 @@ pub struct PathStarted {
 
 /// The results about a path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PathResult {
     /// Method of probing the far end: never [`PathMethod::Auto`] once it is known.
@@ -134,7 +132,7 @@ pub struct PathResult {
 
 /// The packets that one direction of a path delivers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PathDirection {
     /// IPv6; else IPv4.
@@ -196,7 +194,7 @@ pub struct PathDirection {
 
 /// An MTU that was set on a route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RouteMtu {
     /// Largest packet.
     pub mtu: u32,
@@ -212,7 +210,7 @@ pub struct RouteMtu {
 
 /// Sizes that vanish between sizes that cross.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeHole {
     /// Smallest packet that vanished.
     pub first: u32,
@@ -224,7 +222,7 @@ pub struct SizeHole {
 
 /// Packets with the don't-fragment bit that arrived in pieces: a router clears the bit, or ignores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CutDespiteDf {
     /// Smallest packet that was cut.
     pub first: u32,
@@ -236,7 +234,7 @@ pub struct CutDespiteDf {
 
 /// Confidence in a path MTU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// Not found out.
@@ -260,7 +258,7 @@ impl Bound {
 
 /// The hop behind which large packets end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitingHop {
     /// The router that could not forward them; absent: the sender itself or a router that sends no message.
     pub address: Option<IpAddr>,
@@ -272,7 +270,7 @@ pub struct LimitingHop {
 
 /// Method by which a limiting hop was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HopSource {
     /// The hop sent a packet-too-big message.
@@ -285,7 +283,7 @@ pub enum HopSource {
 
 /// Whether path MTU discovery (RFC 1191, RFC 8201) works in a direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Discovery {
     /// Not found out.
@@ -342,7 +340,7 @@ impl TooBig {
 
 /// An ICMP packet-too-big (IPv6) or fragmentation-needed (IPv4) message that quoted one of our probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TooBig {
     /// The packet it refused.
     pub size: u32,
@@ -356,7 +354,7 @@ pub struct TooBig {
 
 /// Sizes that vanish without a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlackHole {
     /// Smallest packet that vanishes.
     pub first: u32,
@@ -368,7 +366,7 @@ pub struct BlackHole {
 
 /// Why large packets vanish without a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BlackHoleCause {
     /// A router cannot pass them on, and its ICMP messages do not arrive: with fragments allowed they cross.
@@ -388,7 +386,7 @@ fn is_zero(count: &u64) -> bool {
 
 /// Handling of fragments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Fragments {
     /// In one word.
@@ -400,7 +398,7 @@ pub struct Fragments {
 
 /// Handling of fragments, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FragmentDelivery {
     /// Not found out.
@@ -430,7 +428,7 @@ pub enum FragmentDelivery {
 
 /// One test of fragments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FragmentTest {
     /// The shape of the datagrams.
     pub shape: FragmentShape,
@@ -450,7 +448,7 @@ pub struct FragmentTest {
 
 /// Fragmentation of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FragmentShape {
     /// The datagram fits the interface and routers may fragment it (DF clear).
@@ -483,7 +481,7 @@ impl FragmentShape {
 
 /// One size and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeProbe {
     /// Whole packet.
     pub size: u32,
@@ -495,7 +493,7 @@ pub struct SizeProbe {
 
 /// Loss that grows with size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeLoss {
     /// Small packets lost, share.
     pub small: f64,
@@ -510,7 +508,7 @@ pub struct SizeLoss {
 
 /// The largest datagram that a UDP service answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceLimit {
     /// Its port.
     pub port: u16,
@@ -528,7 +526,7 @@ pub struct ServiceLimit {
 
 /// Something that could not be found out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unknown {
     /// Which direction; absent: both.
     pub direction: Option<Direction>,

@@ -1,15 +1,13 @@
 //! The plan: everything a test will do, with every default filled. `--dry-run` prints it; it is stored with the result.
 
 use crate::units::{BitRate, Bytes, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// One test between this host and a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The far end.
     pub target: Target,
@@ -23,7 +21,7 @@ pub struct Plan {
 
 /// The far end, as requested and as resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
     /// The host as the user typed it.
     pub host: String,
@@ -33,7 +31,7 @@ pub struct Target {
 
 /// A wire protocol that can carry a throughput test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ProtocolName {
     /// pathmeter's own, see `docs/protocol.md`.
@@ -56,33 +54,36 @@ impl ProtocolName {
 }
 
 /// The transport under test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// A byte stream.
+    #[default]
     Tcp,
     /// Numbered datagrams.
     Udp,
 }
 
 /// One direction, named from the view of the client: the end that opened the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Client to server.
+    #[default]
     Up,
     /// Server to client.
     Down,
 }
 
 /// The directions of one test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Directions {
     /// Client to server.
+    #[default]
     Up,
     /// Server to client (`--reverse`).
     Down,
@@ -92,7 +93,7 @@ pub enum Directions {
 
 /// Condition that ends a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// After this long (omitted time not counted).
@@ -105,7 +106,7 @@ pub enum End {
 
 /// Parameters on which both ends of a throughput test agree. Absent means "the default of the protocol or kernel".
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestSpec {
     /// TCP or UDP.
     pub transport: Transport,
@@ -159,7 +160,7 @@ pub struct TestSpec {
 
 /// Choices of one end that the other need not know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LocalOptions {
     /// Time between reports; zero: only at the end.
     pub interval: Nanos,
@@ -200,7 +201,7 @@ pub struct LocalOptions {
 
 /// A receiving thread's method of waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Wait {
     /// Spin when two or more CPUs are there and the rate is unlimited, else block.

@@ -3,15 +3,13 @@
 pub use packet::NeighbourState;
 
 use crate::units::Nanos;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 /// Reachability of the far host during a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Reach {
     /// The first hops toward every address of the far host that was used or tried.
@@ -22,7 +20,7 @@ pub struct Reach {
 
 /// The neighbour that packets to the far host go to first: a router, or the far host itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NextHop {
     /// Its address.
     pub address: IpAddr,
@@ -56,7 +54,7 @@ pub struct NextHop {
 
 /// A change of what the kernel knows of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NeighbourChange {
     /// When, from the begin of the run.
     #[serde(rename = "at_ns")]
@@ -67,7 +65,7 @@ pub struct NeighbourChange {
 
 /// The far host over one family.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FamilyReach {
     /// Its address of that family, and the port.
     pub address: SocketAddr,
@@ -85,7 +83,7 @@ pub struct FamilyReach {
 
 /// Source of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AddressSource {
     /// The run itself used it.
@@ -98,7 +96,7 @@ pub enum AddressSource {
 
 /// Outcome of opening a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Contact {
     /// The connection opened.

@@ -13,13 +13,11 @@ use crate::sample::IntervalSample;
 use crate::summary::Summary;
 use crate::time::WallTime;
 use crate::transfer::TransferPlan;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The result document, schema `pathmeter/result/1`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Always `pathmeter/result/1`.
     pub schema: String,

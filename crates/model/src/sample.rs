@@ -4,14 +4,12 @@ use crate::limit::HostFact;
 use crate::plan::{Direction, Wait};
 use crate::stats::distribution::Distribution;
 use crate::units::{Bytes, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 /// The part an end plays for a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// This end sends the data.
@@ -22,7 +20,7 @@ pub enum Role {
 
 /// Which end speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
     /// The end that writes this result.
@@ -33,7 +31,7 @@ pub enum Side {
 
 /// An open data stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamInfo {
     /// Number of the stream in the test, from 0; with both directions the down streams follow the up streams.
     pub stream: u32,
@@ -61,7 +59,7 @@ pub struct StreamInfo {
 
 /// One report interval of one end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntervalSample {
     /// The end that measured.
     pub side: Side,
@@ -79,7 +77,7 @@ pub struct IntervalSample {
 
 /// One interval of one stream: every counter is the interval's own, every gauge its last value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamSample {
     /// Stream number.
     pub stream: u32,
@@ -97,7 +95,7 @@ pub struct StreamSample {
 
 /// Measurements of one end over the whole test. Counters cover the counted time (after `omit`) unless named `total`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SideResult {
     /// One row for every stream of this end.
     pub streams: Vec<StreamResult>,
@@ -114,7 +112,7 @@ pub struct SideResult {
 
 /// The whole test of one stream at one end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamResult {
     /// Stream number.
     pub stream: u32,
@@ -137,7 +135,7 @@ pub struct StreamResult {
 
 /// TCP, from TCP_INFO of the stream. Counters are of the interval or test, gauges are the last values (or as named).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TcpCounters {
     /// Retransmitted segments.
@@ -207,7 +205,7 @@ pub struct TcpCounters {
 
 /// A time in which nothing came to a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Silence {
     /// When it began, from the beginning of the counted time.
     #[serde(rename = "at_ns")]
@@ -223,7 +221,7 @@ pub struct Silence {
 
 /// UDP, of one stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct UdpCounters {
     /// Datagrams handed to the kernel, or received for the first time.
@@ -260,7 +258,7 @@ pub struct UdpCounters {
 
 /// Transit times of datagrams across two clocks that are not the same: signed nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transit {
     /// Smallest.
     pub min_ns: i64,
@@ -272,7 +270,7 @@ pub struct Transit {
 
 /// One-way delay with the error of the clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OneWayDelay {
     /// Smallest.
     #[serde(rename = "min_ns")]
@@ -290,7 +288,7 @@ pub struct OneWayDelay {
 
 /// CPU of one end. Shares are of one CPU: 1.0 is one CPU fully used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CpuUse {
     /// CPU time of this process (of this test's share of it in a server), user and system, over elapsed time.
@@ -321,7 +319,7 @@ pub struct CpuUse {
 
 /// How the data path of one end worked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DataPath {
     /// Congestion control that ran (TCP).
@@ -347,7 +345,7 @@ pub struct DataPath {
 
 /// Kernel-wide counters that moved, from /proc/net/snmp and netstat (names in the fields' docs).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct KernelCounters {
     /// Udp: RcvbufErrors, IPv4 and IPv6.

@@ -20,13 +20,11 @@ use crate::stats::distribution::Distribution;
 use crate::transfer::{TransferPlan, TransferResult};
 use crate::units::{BitRate, Bytes, Nanos};
 use crate::wire_rate::WireRate;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// All figures of one test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Summary {
     /// Client to server.
@@ -113,7 +111,7 @@ pub struct Summary {
 
 /// One direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionSummary {
     /// TCP or UDP.
     pub transport: Transport,
@@ -183,7 +181,7 @@ impl DirectionSummary {
 
 /// Bytes and datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Amount {
     /// Payload bytes.
     pub bytes: Bytes,
@@ -193,7 +191,7 @@ pub struct Amount {
 
 /// Where datagrams were lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// Between the two hosts (or in their kernels below the sockets).
     pub path: u64,
@@ -207,7 +205,7 @@ pub struct Loss {
 
 /// Jitter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Jitter {
     /// RFC 3550's running estimate at the end.
     pub rfc3550: Nanos,
@@ -217,7 +215,7 @@ pub struct Jitter {
 
 /// One stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamSummary {
     /// Stream number.
     pub stream: u32,
@@ -234,7 +232,7 @@ pub struct StreamSummary {
 
 /// CPU at the two ends of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuPair {
     /// The end that sent.
     pub sender: Option<CpuUse>,
@@ -244,7 +242,7 @@ pub struct CpuPair {
 
 /// Speed of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Link {
     /// Bits per second.
     #[serde(rename = "rate_bps")]
@@ -255,7 +253,7 @@ pub struct Link {
 
 /// Offset of the peer's clock, see [`Probe::ClockOffset`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockOffset {
     /// Peer minus local, nanoseconds.
     pub offset_ns: i64,

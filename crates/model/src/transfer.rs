@@ -11,15 +11,13 @@ use crate::host::Host;
 use crate::plan::Direction;
 use crate::time::WallTime;
 use crate::units::{BitRate, Bytes, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 use std::net::{IpAddr, SocketAddr};
 
 /// A transfer run, every default filled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TransferPlan {
     /// The files, in turn.
     pub files: Vec<TransferFile>,
@@ -65,7 +63,7 @@ pub struct TransferPlan {
 
 /// One file to transfer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TransferFile {
     /// Its name in tables.
     pub label: String,
@@ -77,7 +75,7 @@ pub struct TransferFile {
 
 /// The request method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TransferMethod {
     /// Download.
@@ -91,7 +89,7 @@ pub enum TransferMethod {
 
 /// The body of an upload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TransferBody {
     /// A number of bytes that do not compress.
@@ -107,7 +105,7 @@ pub enum TransferBody {
 
 /// The place where the MTU is changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "mtu_of", rename_all = "snake_case")]
 pub enum MtuOf {
     /// The network interface that leads to the server.
@@ -126,7 +124,7 @@ pub enum MtuOf {
 
 /// Certificates that HTTPS trusts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// The certificate authorities of this system.
@@ -140,7 +138,7 @@ pub enum Trust {
 
 /// Access to S3. Keys are not part of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct S3Plan {
     /// The service's URL.
     pub endpoint: String,
@@ -154,7 +152,7 @@ pub struct S3Plan {
 
 /// A transfer run has begun.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TransferStarted {
     /// When, by the wall clock of this host.
     pub wall: WallTime,
@@ -166,7 +164,7 @@ pub struct TransferStarted {
 
 /// One transfer: its request and its measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Transfer {
     /// Label of the file.
@@ -201,7 +199,7 @@ pub struct Transfer {
 
 /// Where the time of a transfer went. Of redirects, the first four are those of the last connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TransferTimes {
     /// Asking for the host's address.
@@ -223,7 +221,7 @@ pub struct TransferTimes {
 
 /// `TCP_INFO` at the end of a transfer's last connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TransferTcp {
     /// Segments sent, empty ones included.

@@ -3,13 +3,11 @@
 use crate::framing::{Encaps, Framing, Network, Transport as Header, WIRE_OVERHEAD};
 use crate::plan::{Plan, Transport};
 use crate::units::{BitRate, Bytes, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Goodput on the wire of an untagged Ethernet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WireRate {
     /// Bits per second on the wire: frames with preamble and gap.
     #[serde(rename = "wire_bps")]

@@ -2,13 +2,11 @@
 
 use super::checksum::Sum;
 use super::{be16, be32};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An entry of an MPLS label stack (RFC 3032 section 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MplsLabel {
     /// The label, 20 bits.
     pub label: u32,

@@ -1,8 +1,6 @@
 //! The headers of IP: IPv4 (RFC 791), IPv6 with its extension and fragment headers (RFC 8200).
 
 use super::{be16, be32, header};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -41,7 +39,7 @@ pub struct Fragment {
 
 /// The protocol in an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum PacketProtocol {
     /// TCP.

@@ -1,13 +1,11 @@
 //! Facts about a neighbour on a link, from ARP or neighbour discovery.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// State of a neighbour (RFC 4861 §7.3.2, as Linux has it).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NeighbourState {
     /// Not known.

@@ -1,13 +1,11 @@
 //! The options of a SYN as it arrived (`TCP_SAVED_SYN`, tcp(7)), after any changes by middleboxes.
 
 use super::{Ip, be16, header};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The options and fields of a SYN as it arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Syn {
     /// Maximum segment size (RFC 9293, 3.7.1).

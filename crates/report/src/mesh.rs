@@ -10,7 +10,6 @@ use model::units::Nanos;
 use std::collections::BTreeSet;
 
 /// The document of the kept runs of a mesh: of each path and kind of test the latest. `label`: that of the runs.
-#[must_use]
 pub fn report_of_entries(label: &str, entries: &[Entry]) -> MeshReport {
     let mut latest: Vec<&Entry> = entries.iter().filter(|entry| ends(&entry.target).is_some()).collect();
     latest.sort_by_key(|entry| std::cmp::Reverse(entry.started));
@@ -27,7 +26,6 @@ pub fn report_of_entries(label: &str, entries: &[Entry]) -> MeshReport {
 }
 
 /// The document of cells, in order, with what they show together.
-#[must_use]
 pub fn report_of_cells(mut cells: Vec<MeshCell>) -> MeshReport {
     mark_older(&mut cells);
     let place = |cell: &MeshCell| (cell.test.clone(), cell.family, cell.from.clone(), cell.to.clone());

@@ -6,8 +6,6 @@
 
 use super::spread::Moments;
 use super::student;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Takes samples in the order in which they were measured. At most 1024 batches are kept, 24 KiB.
@@ -20,7 +18,7 @@ pub struct BatchMeans {
 
 /// A mean and its interval. In the unit of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeanInterval {
     /// The mean of the samples.
     pub mean: f64,

@@ -8,15 +8,13 @@ mod step;
 
 pub use step::ClockStep;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 use units::time::MonoTime;
 
 /// One exchange: two timestamps of the local clock around two of the remote one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exchange {
     /// t1: the request left, local clock.
     pub sent: MonoTime,
@@ -41,7 +39,7 @@ pub struct ClockSync {
 
 /// The remote clock relative to the local one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockFit {
     /// The local time at which `offset` holds.
     pub at: MonoTime,
@@ -172,7 +170,6 @@ impl ClockFit {
     }
 
     /// The most by which the offset at a local time may be wrong: `error`, growing outside of the anchors.
-    #[must_use]
     pub fn error_at(&self, local: MonoTime) -> Nanos {
         let outside = (self.from - local) + (local - self.until);
         self.error + Nanos((self.drift_error * outside.0 as f64).ceil() as u64)

@@ -20,8 +20,6 @@ pub use verdict::Judgement;
 use super::percentile::bounds;
 use super::quantile::median;
 use super::spread::Moments;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -40,7 +38,7 @@ pub struct Case<'a> {
 
 /// The conditions under which a difference counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rules {
     /// True for a rate, false for a delay or a loss.
     pub higher_is_better: bool,
@@ -55,7 +53,7 @@ pub struct Rules {
 
 /// Two groups of runs compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Name of the row.
     pub name: String,
@@ -81,7 +79,7 @@ pub struct Comparison {
 
 /// One group of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// Number of runs.
     pub runs: u64,
@@ -97,7 +95,7 @@ pub struct Group {
 
 /// Distance of one group from the other, in percent of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shift {
     /// The difference of the medians.
     pub percent: f64,
@@ -109,7 +107,7 @@ pub struct Shift {
 
 /// How the probability was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// Mann–Whitney, by the exact permutation distribution.

@@ -1,14 +1,12 @@
 //! A distribution of times as the figures in results.
 
 use super::quantile::rank;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// A distribution of times as the figures in results, in nanoseconds. A figure that its source does not give has no key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "PartialDistribution", into = "PartialDistribution")]
 pub struct Distribution {
     /// Number of times measured.
@@ -119,7 +117,7 @@ impl Distribution {
 
 /// The figures that a source gives; the form in documents, where an absent figure has no key.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PartialDistribution {
     /// Number of times measured.

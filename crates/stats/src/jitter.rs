@@ -48,7 +48,6 @@ impl Jitter {
     }
 
     /// The running estimate J.
-    #[must_use]
     pub fn estimate(&self) -> Nanos {
         Nanos((self.estimate + (1 << (FRACTION - 1))) >> FRACTION)
     }

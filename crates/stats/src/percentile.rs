@@ -7,14 +7,12 @@
 use super::distribution::{Distribution, PERCENTS};
 use super::histogram::Histogram;
 use super::quantile::rank;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// A percentile of times, and its bounds with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Percentile {
     /// The percentage: 99.9 is p99.9.
     pub percent: f64,

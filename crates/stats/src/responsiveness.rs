@@ -8,8 +8,6 @@ mod meter;
 pub use meter::{Next, Parameters, Phase, ResponsivenessMeter};
 
 use super::quantile::rank;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Nanos};
 
@@ -26,7 +24,7 @@ pub struct ForeignProbe {
 
 /// Responsiveness and its components.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Responsiveness {
     /// Round trips per minute: the mean of `foreign` and `loaded`.
     pub rpm: f64,
@@ -65,7 +63,7 @@ pub struct Responsiveness {
 
 /// The meaning of a number of round trips per minute for a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Band {
     /// Below 300: calls and games break while something loads.
@@ -80,7 +78,7 @@ pub enum Band {
 
 /// The reliability of the figure: that of the worse stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// A stage had too few intervals to decide whether it was stable.

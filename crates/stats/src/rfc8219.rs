@@ -1,13 +1,11 @@
 //! Figures that RFC 8219 requires: delay variation, and the summary over runs.
 
 use super::quantile::{median, nearest_rank};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Inter-packet delay variation (RFC 8219 section 7.3.2, RFC 3393): each delay less the one before, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterPacketVariation {
     /// The least.
     pub min_ns: i64,
@@ -19,7 +17,7 @@ pub struct InterPacketVariation {
 
 /// A figure over repeated runs: median, first and 99th percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverRuns {
     /// Number of runs.
     pub runs: u64,

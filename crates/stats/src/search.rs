@@ -14,8 +14,6 @@ pub use binary::{Binary, BinaryConfig, BinaryOutcome};
 pub use loss_steps::{LossStep, LossSteps, LossStepsConfig, LossStepsOutcome};
 pub use mlr::{Goal, GoalOutcome, LowerBound, Mlr, MlrConfig};
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 use thiserror::Error;
@@ -24,7 +22,7 @@ use units::{Nanos, PacketRate};
 /// A rate offered to a device: frames per second, on each interface and in each direction. The number need not be whole, since a
 /// search goes in steps of equal ratio.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Load(pub f64);
 
@@ -36,13 +34,11 @@ impl Load {
     }
 
     /// The time that `frames` take at this load, rounded up to a nanosecond.
-    #[must_use]
     pub fn time_for(self, frames: u64) -> Nanos {
         Nanos((frames as f64 / self.0 * 1e9).ceil() as u64)
     }
 
     /// The nearest whole number of frames per second.
-    #[must_use]
     pub fn rounded(self) -> PacketRate {
         PacketRate(self.0.round() as u64)
     }
@@ -62,7 +58,7 @@ impl Display for Load {
 
 /// The frames to offer in one trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trial {
     /// The rate, in frames per second on each interface and direction.
     #[serde(rename = "load_pps")]
@@ -84,7 +80,7 @@ impl Trial {
 
 /// The outcome of a trial, summed over interfaces and directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrialResult {
     /// Frames that were to be sent.
     pub intended: u64,
@@ -168,7 +164,7 @@ pub trait Search {
 
 /// The least and the most load of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
     /// No trial offers less.
     #[serde(rename = "min_pps")]
@@ -191,7 +187,7 @@ impl Limits {
 
 /// Reasons why a result is not a plain pair of bounds (RFC 9971 section 4.6.2 and our own).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Irregular {
     /// The most load (or the longest burst) passed too: the true figure is this or more.

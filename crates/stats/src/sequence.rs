@@ -5,8 +5,6 @@
 //! section 3.3), one that has left the window can be either and is counted separately as late. Lost are the numbers that were
 //! sent and never counted as received: never a guess from gaps, so duplicates cannot hide a loss.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The tracker of one flow at its receiver. The hot path is [`SequenceTracker::record_run`].
@@ -28,7 +26,7 @@ pub struct SequenceTracker {
 
 /// The counts while datagrams still arrive. All fields only grow, so two snapshots give an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SequenceCounts {
     /// The range of numbers so far: the highest received less the start, plus one.
     pub expected: u64,
@@ -46,7 +44,7 @@ pub struct SequenceCounts {
 
 /// The counts once the sender has reported how far it got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SequenceTotals {
     /// Numbers the sender used.
     pub sent: u64,

@@ -4,8 +4,6 @@
 //! it and a tenth after it lie apart, by more than either varies, and at once: a slow drift is not a shift, and neither is a
 //! pause that ends.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -28,7 +26,7 @@ struct Span {
 
 /// A shift of level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LevelShift {
     /// Its time, since the start of the run.
     #[serde(rename = "at_ns")]

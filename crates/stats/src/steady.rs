@@ -10,8 +10,6 @@ mod part;
 use super::histogram::Histogram;
 use super::spread::Dispersion;
 use part::Part;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -45,7 +43,7 @@ pub struct Settled {
 
 /// Whether a steady level was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// The kept samples are on one level.

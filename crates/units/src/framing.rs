@@ -22,8 +22,6 @@ pub use stack::Encaps;
 pub use tcp::{LINUX_MIN_MSS, Room, TcpReach, TcpSegment};
 
 use crate::Bytes;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -49,7 +47,7 @@ pub const WIRE_OVERHEAD: Bytes = Bytes(20);
 
 /// The headers and the encapsulation of packets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Framing {
     /// The inner IP header.
@@ -66,7 +64,7 @@ pub struct Framing {
 
 /// The header between IP and payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// TCP: 20 bytes and its options (RFC 9293 section 3.1).
@@ -103,7 +101,7 @@ impl Transport {
 
 /// The sizes of one packet in transit, all in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Layout {
     /// The application's data in it.
     pub payload: Bytes,

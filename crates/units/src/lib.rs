@@ -10,8 +10,6 @@ mod print;
 pub mod time;
 mod written;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
@@ -29,8 +27,9 @@ pub use written::{
 /// Prefixes are decimal unless written `Ki`, `Mi`, `Gi`, `Ti`; their letter case does not matter, the case of `b`
 /// (bits) and `B` (bytes) does. Prints `9.41 Gbit/s`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
+#[must_use]
 pub struct BitRate(pub u64);
 
 /// An amount of data in bytes (octets).
@@ -38,7 +37,7 @@ pub struct BitRate(pub u64);
 /// Reads `1472`, `128KiB` and `128Ki` (1024), `128kB` (1000), and bare `128K`, which is 1024-based as in iPerf and
 /// `dd`. Prints decimal `1.34 GB`, or with `{:#}` binary `1.25 GiB`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
@@ -46,8 +45,9 @@ pub struct Bytes(pub u64);
 ///
 /// Reads `1.2Mpps`, `1.2M`, `1000`. Prints `1.94 Mpps`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
+#[must_use]
 pub struct PacketRate(pub u64);
 
 /// A span of time in nanoseconds.
@@ -55,13 +55,13 @@ pub struct PacketRate(pub u64);
 /// Reads `10s`, `500ms`, `100us` or `100µs`, `5ns`, `2m` or `2min`, `1h`, and a bare number as seconds.
 /// Prints `10.0 s`, `350 µs`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
+#[must_use]
 pub struct Nanos(pub u64);
 
 impl BitRate {
     /// The rate at which `amount` passed in `time`, rounded to the nearest bit per second; 0 when no time passed.
-    #[must_use]
     pub fn from_bytes(amount: Bytes, time: Nanos) -> BitRate {
         BitRate(per_second(u128::from(amount.0) * 8, time))
     }
@@ -80,7 +80,6 @@ impl BitRate {
     }
 
     /// The sum, or the largest rate there is.
-    #[must_use]
     pub fn saturating_add(self, other: BitRate) -> BitRate {
         BitRate(self.0.saturating_add(other.0))
     }
@@ -88,13 +87,11 @@ impl BitRate {
 
 impl PacketRate {
     /// The rate of `count` packets in `time`, rounded to the nearest packet per second; 0 when no time passed.
-    #[must_use]
     pub fn from_count(count: u64, time: Nanos) -> PacketRate {
         PacketRate(per_second(u128::from(count), time))
     }
 
     /// The sum, or the largest rate there is.
-    #[must_use]
     pub fn saturating_add(self, other: PacketRate) -> PacketRate {
         PacketRate(self.0.saturating_add(other.0))
     }
@@ -130,25 +127,21 @@ impl Nanos {
     }
 
     /// Whole seconds, saturating.
-    #[must_use]
     pub const fn from_secs(seconds: u64) -> Nanos {
         Nanos(seconds.saturating_mul(1_000_000_000))
     }
 
     /// Whole milliseconds, saturating.
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Nanos {
         Nanos(millis.saturating_mul(1_000_000))
     }
 
     /// Whole microseconds, saturating.
-    #[must_use]
     pub const fn from_micros(micros: u64) -> Nanos {
         Nanos(micros.saturating_mul(1_000))
     }
 
     /// Nanoseconds: for spans that are no whole number of microseconds.
-    #[must_use]
     pub const fn from_nanos(nanos: u64) -> Nanos {
         Nanos(nanos)
     }
@@ -166,25 +159,21 @@ impl Nanos {
     }
 
     /// The span of a standard duration, saturating at [`Nanos::MAX`].
-    #[must_use]
     pub fn from_duration(duration: Duration) -> Nanos {
         Nanos(clamp(duration.as_nanos()))
     }
 
     /// The sum, or [`Nanos::MAX`].
-    #[must_use]
     pub const fn saturating_add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
     }
 
     /// The difference, or zero.
-    #[must_use]
     pub const fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
     }
 
     /// The span taken `factor` times, or [`Nanos::MAX`].
-    #[must_use]
     pub const fn saturating_mul(self, factor: u64) -> Nanos {
         Nanos(self.0.saturating_mul(factor))
     }

@@ -1,8 +1,6 @@
 //! The two clocks, which the compiler keeps apart: monotonic time for intervals, wall time for dates.
 
 use crate::Nanos;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 use std::ops::{Add, AddAssign, Sub};
@@ -23,7 +21,7 @@ use thiserror::Error;
 /// assert_eq!(MonoTime(5) - MonoTime(3), Nanos::from_nanos(2));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct MonoTime(pub u64);
 
@@ -31,8 +29,9 @@ pub struct MonoTime(pub u64);
 ///
 /// Prints and reads RFC 3339 in UTC with milliseconds: `2026-08-01T12:30:00.250Z`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
+#[must_use]
 pub struct WallTime(pub u64);
 
 /// The text is not an RFC 3339 date and time between 1970 and 2554.
@@ -54,7 +53,6 @@ impl MonoTime {
     }
 
     /// The time since `earlier`; zero when `earlier` is in fact later.
-    #[must_use]
     pub const fn saturating_since(self, earlier: MonoTime) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }

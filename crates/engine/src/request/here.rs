@@ -12,6 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 /// The host that measures. Facts that are not given here are read when they are needed: addresses from the resolver, the
 /// kernel's path MTU and spare CPUs from the kernel.
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct Host {
     names: BTreeMap<String, Vec<IpAddr>>,
     path_mtu: Option<u32>,
@@ -20,27 +21,23 @@ pub struct Host {
 
 impl Host {
     /// This host.
-    #[must_use]
     pub fn here() -> Host {
         Host::default()
     }
 
     /// The same with addresses of a name, which is then not resolved.
-    #[must_use]
     pub fn with_addresses(mut self, name: &str, addresses: &[IpAddr]) -> Host {
         self.names.insert(name.to_owned(), addresses.to_vec());
         self
     }
 
     /// The same with the MTU of the path to any host, in bytes of the IP packet.
-    #[must_use]
     pub fn with_path_mtu(mut self, mtu: u32) -> Host {
         self.path_mtu = Some(mtu);
         self
     }
 
     /// The same with a default mode of waiting for replies, and the reason for it.
-    #[must_use]
     pub fn with_wait(mut self, mode: WaitMode, reason: &str) -> Host {
         self.wait = Some((mode, reason.to_owned()));
         self

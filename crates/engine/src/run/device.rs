@@ -36,7 +36,6 @@ pub struct DevicePlan {
 
 impl DevicePlan {
     /// How long all devices take at most, but for trials that this host spoils, which are repeated.
-    #[must_use]
     pub fn most(&self) -> Nanos {
         self.setup.plan().most().saturating_mul(self.benches.len() as u64)
     }

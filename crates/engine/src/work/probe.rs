@@ -430,7 +430,7 @@ impl Prober {
     }
 
     fn trains_down(&mut self, trains: &[(u32, ProbeTrain<'_>)]) -> Result<Vec<Vec<SizeCount>>> {
-        self.send_request(trains)?;
+        let _ = self.send_request(trains)?;
         for (id, train) in trains {
             let too_big = self.sent(*id)?;
             if train.cut.is_none() {

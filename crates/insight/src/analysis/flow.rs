@@ -9,13 +9,11 @@ use model::stats::spread::jain_fairness;
 use model::summary::{Amount, DirectionSummary, Loss};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 use model::wire_rate::WireRate;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One direction of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flow {
     /// Name of the run.
     pub run: String,
@@ -60,7 +58,7 @@ pub struct Flow {
 
 /// The payload of a TCP segment that fills a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Segment {
     /// Without options: the MSS that the ends announce, bytes.
     #[serde(rename = "mss_bytes")]
@@ -72,7 +70,7 @@ pub struct Segment {
 
 /// The capacity of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineRate {
     /// Speed of the link.
     #[serde(rename = "link_bps")]
@@ -86,7 +84,7 @@ pub struct LineRate {
 
 /// How parallel streams shared the path.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fairness {
     /// How many streams.
     pub streams: u64,

@@ -3,13 +3,11 @@
 use super::{Subject, change};
 use model::run::Run;
 use model::stats::distribution::Distribution;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One egress path of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trips {
     /// Name of the run; of several egress paths the path's label too.
     pub run: String,

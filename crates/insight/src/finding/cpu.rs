@@ -18,11 +18,6 @@ pub(super) fn sender_limited(run: &Run) -> Vec<Finding> {
     of_streams.chain(latency::behind(run)).collect()
 }
 
-/// The receiver could not take more.
-pub(super) fn receiver_limited(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|direction| receiver_busy(&direction)).collect()
-}
-
 /// The CPU that sets the rate, in words with its share: of the sender, and of the receiver. Of two that are full it is the one for
 /// which the other waits.
 pub(crate) fn full_cpus(direction: &MeasuredDirection<'_>) -> [Option<String>; 2] {
@@ -129,7 +124,8 @@ fn queue_full(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     )))
 }
 
-fn receiver_busy(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+/// The receiver could not take more.
+pub(super) fn receiver_limited(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let may_be = one_way.may_be(&[LimitKind::ReceiverCpu, LimitKind::HostDrop]);
     if !one_way.unlimited() || one_way.at_line_rate() || !may_be {
         return None;

@@ -1,7 +1,7 @@
 //! `tcp-crippled`, `joined-segments-dropped`, `mark-dropped`, `receiver-stalled` and `window-scaling-removed`: TCP that works, and far
 //! worse than the path would let it.
 
-use super::measured::{MeasuredDirection, measured_directions};
+use super::measured::MeasuredDirection;
 use super::text::{count, percent};
 use super::{Finding, Severity};
 use model::explain::Hypothesis;
@@ -9,11 +9,6 @@ use model::plan::Direction;
 use model::run::Run;
 use model::sample::{Role, TcpCounters};
 use model::units::Bytes;
-
-/// A large share of the segments are retransmits, so that TCP hardly moves.
-pub(super) fn crippled(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|one_way| hardly_moves(&one_way)).collect()
-}
 
 /// Segments that an offload joined are dropped.
 pub(super) fn joined(run: &Run) -> Vec<Finding> {
@@ -23,16 +18,6 @@ pub(super) fn joined(run: &Run) -> Vec<Finding> {
 /// Packets with the mark of the test are dropped.
 pub(super) fn mark(run: &Run) -> Vec<Finding> {
     held(run, "mark-dropped").map(|(direction, found)| marked(direction, found)).collect()
-}
-
-/// The receiving program stopped reading.
-pub(super) fn stalled(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter(is_receiver_stalled).map(|one_way| closed_window(&one_way)).collect()
-}
-
-/// Window scaling was not agreed on.
-pub(super) fn unscaled(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|one_way| without_scaling(&one_way)).collect()
 }
 
 /// Nothing moved any more, and the peer's window is closed: what it has, its program does not read.
@@ -74,7 +59,8 @@ fn held<'a>(run: &'a Run, id: &'static str) -> impl Iterator<Item = (Direction, 
         .filter_map(move |direction| Some((direction, answers?.held(id, direction)?)))
 }
 
-fn hardly_moves(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+/// A large share of the segments are retransmits, so that TCP hardly moves.
+pub(super) fn crippled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let segments = one_way.figures.segments?.sent?;
     // From a thousand segments on `path-loss` has its share.
     let is_small = segments < super::loss::ENOUGH_SEGMENTS;
@@ -151,16 +137,22 @@ fn marked(direction: Direction, found: &Hypothesis) -> Finding {
         )
 }
 
-fn closed_window(one_way: &MeasuredDirection<'_>) -> Finding {
+/// The receiving program stopped reading.
+pub(super) fn stalled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    if !is_receiver_stalled(one_way) {
+        return None;
+    }
     let (direction, received) = (one_way.direction, one_way.figures.received.bytes);
     let host = if direction == Direction::Up { "the far end" } else { "this end" };
     let title = format!(
         "The program at {host} stopped reading {direction}: it took {received}, and its TCP window is closed"
     );
-    Finding::new("receiver-stalled", Severity::Problem, direction, title).with("received_bytes", received.0).advise(format!(
+    let finding = Finding::new("receiver-stalled", Severity::Problem, direction, title)
+        .with("received_bytes", received.0);
+    Some(finding.advise(format!(
         "The path is not the reason: every packet is acknowledged. Look at the receiving program at {host}: it hangs, is stopped, or \
          waits for something else (`ss -tmi` there shows bytes in its receive queue)."
-    ))
+    )))
 }
 
 /// No stream agreed on window scaling, as far as it is known.
@@ -169,7 +161,8 @@ pub(super) fn is_unscaled(one_way: &MeasuredDirection<'_>) -> bool {
     rows.peek().is_some() && rows.all(|tcp| tcp.window_scaling == Some(false))
 }
 
-fn without_scaling(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+/// Window scaling was not agreed on.
+pub(super) fn unscaled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let rows: Vec<_> = one_way.tcp_rows().collect();
     if one_way.udp() || !is_unscaled(one_way) {
         return None;

@@ -8,11 +8,6 @@ use super::{Finding, Severity, receiver};
 use model::plan::Direction;
 use model::run::Run;
 
-/// The test's own datagrams did not fit the path.
-pub(super) fn udp_fragmented(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|direction| fragmented(&direction)).collect()
-}
-
 /// Fragments do not cross: shown by tests of fragments, or by a test that lost nearly everything.
 pub(super) fn fragments_dropped(run: &Run) -> Vec<Finding> {
     [Direction::Up, Direction::Down].into_iter().filter_map(|d| dropped(run, d)).collect()
@@ -71,7 +66,8 @@ fn beside_test(finding: Finding, one_way: Option<&MeasuredDirection<'_>>) -> Fin
     Finding { title, severity, ..finding }.with("test_received_share", share)
 }
 
-fn fragmented(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+/// The test's own datagrams did not fit the path.
+pub(super) fn udp_fragmented(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let wire = one_way.figures.wire;
     let fragments =
         wire.frames_per_packet.filter(|n| *n > 1 && one_way.udp() && !one_way.plan.test.dont_fragment)?;

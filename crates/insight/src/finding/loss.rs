@@ -10,11 +10,6 @@ use model::run::Run;
 use model::sample::Role;
 use model::units::{BitRate, Bytes, Nanos};
 
-/// Datagrams died in the receiving socket.
-pub(super) fn receiver_buffer_loss(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|direction| socket_loss(&direction)).collect()
-}
-
 /// Packets died between the hosts.
 pub(super) fn path_loss(run: &Run) -> Vec<Finding> {
     let of_streams = measured_directions(run)
@@ -38,7 +33,8 @@ pub(super) fn duplicates(run: &Run) -> Vec<Finding> {
         .collect()
 }
 
-fn socket_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+/// Datagrams died in the receiving socket.
+pub(super) fn receiver_buffer_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let dropped = one_way.loss().receiver;
     let share = one_way.share_of_sent(dropped);
     if share < SOCKET_LOSS {

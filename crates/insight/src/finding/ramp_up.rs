@@ -1,6 +1,6 @@
 //! `ramp-up`: TCP was still growing when the test ended, so that the rate of the whole test is not the path's.
 
-use super::measured::{MeasuredDirection, measured_directions};
+use super::measured::MeasuredDirection;
 use super::{Finding, Severity};
 use model::limit::LimitKind;
 use model::plan::Direction;
@@ -8,16 +8,9 @@ use model::run::Run;
 use model::sample::{IntervalSample, Role, StreamSample};
 use model::units::{BitRate, Bytes, Nanos};
 
-/// Each direction of TCP whose last quarter was far above the whole, and above the quarter before it.
-pub(super) fn ramp_up(run: &Run) -> Vec<Finding> {
-    measured_directions(run)
-        .filter(|one_way| !one_way.udp())
-        .filter_map(|one_way| finding(&one_way))
-        .collect()
-}
-
-fn finding(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
-    if !one_way.unlimited() || !one_way.may_be(&[LimitKind::RampUp]) {
+/// TCP whose last quarter was far above the whole, and above the quarter before it.
+pub(super) fn ramp_up(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    if one_way.udp() || !one_way.unlimited() || !one_way.may_be(&[LimitKind::RampUp]) {
         return None;
     }
     let steps = progress(one_way.run, one_way.direction);

@@ -1,21 +1,11 @@
 //! `reassembly-failed`, `checksum-errors` and `conntrack-drops`: packets that arrived and that a host's own kernel dropped.
 
-use super::measured::{MeasuredDirection, measured_directions};
+use super::measured::MeasuredDirection;
 use super::text::{count, percent};
 use super::{Finding, Severity};
 use model::plan::Direction;
 use model::run::Run;
 use model::sample::{KernelCounters, Role};
-
-/// The receiver's kernel had the fragments of datagrams and did not put them together.
-pub(super) fn reassembly_failed(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|one_way| reassembly(&one_way)).collect()
-}
-
-/// Packets arrived with a wrong checksum.
-pub(super) fn checksum_errors(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|one_way| checksums(&one_way)).collect()
-}
 
 /// The connection tracking of one of the hosts dropped packets.
 pub(super) fn conntrack_drops(run: &Run) -> Vec<Finding> {
@@ -49,7 +39,8 @@ pub(super) fn is_reassembly_failing(one_way: &MeasuredDirection<'_>) -> bool {
         && kernel.reassembly_failures.saturating_mul(2) >= lost
 }
 
-fn reassembly(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+/// The receiver's kernel had the fragments of datagrams and did not put them together.
+pub(super) fn reassembly_failed(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     if !is_reassembly_failing(one_way) {
         return None;
     }
@@ -95,7 +86,8 @@ fn reassembly(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     )))
 }
 
-fn checksums(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+/// Packets arrived with a wrong checksum.
+pub(super) fn checksum_errors(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let kernel = &one_way.receiver?.kernel;
     let (dropped, share, what) = match one_way.udp() {
         true => {

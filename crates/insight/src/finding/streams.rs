@@ -1,18 +1,13 @@
 //! `streams-stalled`: some of several streams delivered nothing, so that their flows take another path than the rest.
 
-use super::measured::{MeasuredDirection, measured_directions};
+use super::measured::MeasuredDirection;
 use super::text::count;
 use super::{Finding, Severity};
 use model::plan::Transport;
-use model::run::Run;
 use model::sample::Role;
 
 /// Streams that delivered nothing beside others that did.
-pub(super) fn stalled(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|one_way| without_data(&one_way)).collect()
-}
-
-fn without_data(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+pub(super) fn stalled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let all = one_way.rows(Role::Receiver).count();
     let empty = one_way.rows(Role::Receiver).filter(|row| row.bytes.0 == 0);
     let stalled = empty.count();

@@ -13,16 +13,6 @@ use model::sample::{Role, TcpCounters};
 use model::units::{BitRate, Bytes, Nanos};
 use model::wire_rate::{IMPOSSIBLE_SHARE, LINE_RATE};
 
-/// TCP waited for its window while the path had room.
-pub(super) fn window_limited(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|direction| limited(&direction)).collect()
-}
-
-/// The path carries what its framing allows.
-pub(super) fn at_line_rate(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|direction| line_rate(&direction)).collect()
-}
-
 /// Which of the two buffers stops a sender.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Buffer {
@@ -30,7 +20,8 @@ enum Buffer {
     Sender,
 }
 
-fn limited(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+/// TCP waited for its window while the path had room.
+pub(super) fn window_limited(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let rtt = one_way.figures.loaded_rtt?;
     let full_queue = one_way.idle_rtt().is_none_or(|idle| rtt.0 > idle.0.saturating_mul(QUEUED));
     if one_way.udp()
@@ -129,7 +120,8 @@ fn advice(direction: &MeasuredDirection<'_>, buffer: Buffer, needed: Bytes) -> S
     format!("Allow a larger window at the {end}: `sysctl -w net.ipv4.{name}=\"4096 {default} {buffer}\"`.")
 }
 
-fn line_rate(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+/// The path carries what its framing allows.
+pub(super) fn at_line_rate(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let wire = one_way.figures.wire;
     let share = wire.line_rate_share.filter(|share| (LINE_RATE..IMPOSSIBLE_SHARE).contains(share))?;
     let link = one_way.run.summary.link.as_ref()?;

@@ -4,14 +4,12 @@ use super::list::Lacking;
 use lab::feature::Lack;
 use lab::topology::{Node, NodePlace, Side, Topology};
 use model::units::{BitRate, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A topology in JSON.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyDocument<'a> {
     name: &'a str,
     title: &'a str,
@@ -28,7 +26,7 @@ pub struct TopologyDocument<'a> {
 
 /// One end of a link, and what happens to packets that leave by it.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct End<'a> {
     node: &'a str,
     device: &'a str,

@@ -8,8 +8,6 @@ use lab::state::{Directory, HeldLab};
 use report::document::{
     Block, Column, Csv, Document, Head, Line, NamedLines, Paint, Part, Table, json_line, json_value,
 };
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -81,7 +79,7 @@ impl Document for Topologies {
 
 /// A topology.
 #[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyRow {
     name: String,
     title: String,
@@ -93,7 +91,7 @@ pub struct TopologyRow {
 
 /// Something that this host lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Lacking {
     /// The missing feature.
     needs: String,

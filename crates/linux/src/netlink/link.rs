@@ -37,8 +37,6 @@ pub struct Link {
     pub is_loopback: bool,
     /// RFC 2863 operational state.
     pub state: OperState,
-    /// Transmit queues.
-    pub tx_queues: Option<u32>,
     /// Receive queues.
     pub rx_queues: Option<u32>,
     /// Counters since the interface was made.
@@ -316,7 +314,6 @@ pub(super) fn parse(reply: &Reply) -> Option<Link> {
         carrier_losses: attributes.u32(IFLA_CARRIER_DOWN_COUNT),
         is_loopback: flags & libc::IFF_LOOPBACK != 0,
         state: oper_state(attributes.value(libc::IFLA_OPERSTATE)),
-        tx_queues: attributes.u32(libc::IFLA_NUM_TX_QUEUES),
         rx_queues: attributes.u32(libc::IFLA_NUM_RX_QUEUES),
         statistics: statistics(&attributes),
     })

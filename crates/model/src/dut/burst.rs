@@ -61,7 +61,6 @@ impl Burst {
     }
 
     /// Its duration when every frame is sent as soon as it is due; unknown without a pace.
-    #[must_use]
     pub fn needs(&self) -> Nanos {
         match self.interval_ps {
             0 => Nanos::MAX,

@@ -3,14 +3,12 @@
 use super::{DeviceComparison, DeviceReport, DutReport, RateChange, RateReport, StreamReport};
 use crate::search::Irregular;
 use crate::stats::spread::Moments;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Mean and standard deviation of the rates of several trials, such as ten of one second at the most load (CSIT's MRR,
 /// the maximum receive rate; RFC 2889's forwarding rate at maximum offered load).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rates {
     /// Number of trials.
     pub trials: u64,
@@ -49,7 +47,7 @@ impl Rates {
 
 /// A relative change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// In percent of the reference; above 0 when this is faster.
     pub percent: f64,

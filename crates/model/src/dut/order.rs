@@ -6,14 +6,12 @@ use crate::plan::{Direction, Directions};
 use crate::search::{Load, Trial, TrialResult};
 use crate::stats::distribution::Distribution;
 use crate::units::{Bytes, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
 /// The frames of a stream: of one size, or a mix in a fixed sequence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frames {
     /// The size in bytes, or the name of the mix: `imix`, or a genome of RFC 6985.
     pub name: String,
@@ -22,8 +20,8 @@ pub struct Frames {
 }
 
 /// The frames sent through a device in one row of the results.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stream {
     /// The IP version.
     pub network: Network,
@@ -77,7 +75,7 @@ pub struct Observation {
 
 /// The result of a request in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionObservation {
     /// From the first port to the second, or back.
     #[serde(rename = "way")]
@@ -104,7 +102,6 @@ pub struct DirectionObservation {
 
 impl Action {
     /// Duration, without pauses.
-    #[must_use]
     pub fn time(&self, stream: &Stream) -> Nanos {
         match self {
             Action::Flood(time) => time.saturating_mul(stream.direction_count()),

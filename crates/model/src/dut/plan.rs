@@ -3,14 +3,12 @@
 use super::{SERVICE_PIECE, SearchMethod, Setup, Stream, Times};
 use crate::search::{BackToBackConfig, Load};
 use crate::units::{Bytes, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
 /// A test; where no other source is named, of RFC 2544 section 26.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Test {
     /// Section 26.1.
@@ -35,7 +33,7 @@ pub enum Test {
 
 /// The trials of one test with one stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanRow {
     /// Name of the stream: `IPv4 64`.
     pub stream: String,
@@ -55,7 +53,7 @@ pub struct PlanRow {
 
 /// All trials, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrialPlan {
     /// One for each stream and test.
     pub rows: Vec<PlanRow>,
@@ -66,7 +64,7 @@ pub struct TrialPlan {
 
 /// The plan of a benchmark, printed before it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BenchmarkPlan {
     /// The devices, one after the other.
     pub devices: Vec<String>,
@@ -83,7 +81,6 @@ pub struct BenchmarkPlan {
 
 impl TrialPlan {
     /// Longest duration of everything, in nanoseconds; trials that are discarded and repeated come on top.
-    #[must_use]
     pub fn most(&self) -> Nanos {
         self.rows.iter().fold(self.floods, |sum, row| sum + row.most)
     }

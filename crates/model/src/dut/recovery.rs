@@ -2,13 +2,11 @@
 
 use crate::search::{Load, Trial};
 use crate::units::Nanos;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The two loads of the test for system recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overload {
     /// First, for 60 seconds or more: 110 % of the throughput or what the link carries, in frames per second.
     #[serde(rename = "overload_pps")]
@@ -34,7 +32,6 @@ impl Overload {
 
 /// From the fall of the load to the sending of the last frame that was lost; none when no frame was lost after the fall.
 /// Frames are numbered through both loads, `last_lost` is the highest number that did not arrive.
-#[must_use]
 pub fn recovery_time(overload: &Trial, relief: &Trial, last_lost: Option<u64>) -> Nanos {
     let after = last_lost.and_then(|number| number.checked_sub(overload.frames));
     after.map_or(Nanos::ZERO, |number| relief.load.time_for(number))
@@ -42,7 +39,7 @@ pub fn recovery_time(overload: &Trial, relief: &Trial, last_lost: Option<u64>) -
 
 /// For how long a reset interrupts forwarding, by both methods of RFC 6201.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResetTime {
     /// From the last frame received before to the first one after, in nanoseconds; the time between two frames is part of it.
     #[serde(rename = "by_time_ns")]

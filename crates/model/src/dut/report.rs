@@ -12,8 +12,6 @@ use crate::stats::distribution::Distribution;
 use crate::stats::rfc8219::{InterPacketVariation, OverRuns};
 use crate::time::WallTime;
 use crate::units::{BitRate, Bytes, Nanos, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,7 +21,7 @@ pub const SCHEMA: &str = "pathmeter/rfc2544/1";
 /// The results of `pathmeter rfc2544`, schema `pathmeter/rfc2544/1`. Rates are in frames per second, for each
 /// port and direction where no other unit is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DutReport {
     /// Always `pathmeter/rfc2544/1`.
     pub schema: String,
@@ -51,7 +49,7 @@ pub struct DutReport {
 
 /// The request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setup {
     /// The tests, in order.
     pub tests: Vec<Test>,
@@ -88,7 +86,7 @@ pub struct Setup {
 
 /// A method of searching for a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchMethod {
     /// MLRsearch (RFC 9971): all goals at once.
@@ -100,7 +98,7 @@ pub enum SearchMethod {
 
 /// A goal and what it is called: `throughput` (RFC 2544), `ndr`, `pdr`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedGoal {
     /// Its name.
     pub name: String,
@@ -110,7 +108,7 @@ pub struct NamedGoal {
 
 /// One device under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceReport {
     /// The user's name for it: the name of a topology, or `eth1 - eth2`.
     pub name: String,
@@ -147,7 +145,7 @@ pub struct DeviceReport {
 
 /// A port of the tester.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PortFacts {
     /// The user's name for it.
     pub name: String,
@@ -169,7 +167,7 @@ pub struct PortFacts {
 
 /// The two ends of a tunnel of IPv4 in IPv6 (RFC 2473), the tester's one and the device's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TunnelEnds {
     /// The tester's address.
     pub local: std::net::Ipv6Addr,
@@ -178,8 +176,8 @@ pub struct TunnelEnds {
 }
 
 /// The results of one stream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamReport {
     /// The frames sent.
     pub stream: Stream,
@@ -227,31 +225,13 @@ impl StreamReport {
     /// A stream without results.
     #[must_use]
     pub fn new(stream: Stream) -> StreamReport {
-        StreamReport {
-            stream,
-            line_rate: None,
-            ceiling: None,
-            most: None,
-            limit: None,
-            set_by: None,
-            reference: None,
-            flood: Vec::new(),
-            rates: Vec::new(),
-            mrr: None,
-            latency: Vec::new(),
-            loss: None,
-            back_to_back: None,
-            recovery: None,
-            reset: None,
-            delay_variation: None,
-            left_out: Vec::new(),
-        }
+        StreamReport { stream, ..StreamReport::default() }
     }
 }
 
 /// The bound of the loads of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadLimit {
     /// The link carries no more.
@@ -264,7 +244,7 @@ pub enum LoadLimit {
 
 /// The result of a search for one goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateReport {
     /// The goal's name.
     pub goal: String,
@@ -287,7 +267,7 @@ pub struct RateReport {
 
 /// Trials at the most load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MrrReport {
     /// The load offered in each direction.
     #[serde(rename = "offered_pps")]
@@ -300,7 +280,7 @@ pub struct MrrReport {
 
 /// Latency at one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyReport {
     /// The load, in percent of the throughput.
     pub percent: u32,
@@ -314,7 +294,7 @@ pub struct LatencyReport {
 
 /// Latency in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyDirection {
     /// From the first port to the second, or back.
     #[serde(rename = "way")]
@@ -339,7 +319,7 @@ pub struct LatencyDirection {
 
 /// Bursts at the link's rate, or at what the generator reaches of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackToBackReport {
     /// The rate of the bursts.
     #[serde(rename = "rate_pps")]
@@ -354,7 +334,7 @@ pub struct BackToBackReport {
 
 /// Time until the device forwards all frames again after an overload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecoveryReport {
     /// The loads.
     pub loads: Overload,
@@ -370,7 +350,7 @@ pub struct RecoveryReport {
 
 /// Duration of the interruption by a reset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResetReport {
     /// The reset, in words; filled in by the crate that carries it out.
     pub how: String,
@@ -383,7 +363,7 @@ pub struct ResetReport {
 
 /// RFC 8219's delay variation at one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelayVariationReport {
     /// The load.
     #[serde(rename = "load_pps")]
@@ -395,7 +375,7 @@ pub struct DelayVariationReport {
 
 /// RFC 8219's figures of one direction, nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelayVariationDirection {
     /// From the first port to the second, or back.
     #[serde(rename = "way")]
@@ -408,7 +388,7 @@ pub struct DelayVariationDirection {
 
 /// A test that was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// Which.
     pub test: Test,
@@ -418,7 +398,7 @@ pub struct LeftOut {
 
 /// The results of a service's configuration and performance test (ITU-T Y.1564).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceReport {
     /// The frames it was tested with.
     pub stream: Stream,
@@ -437,7 +417,7 @@ pub struct ServiceReport {
 
 /// A step of a service's test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceStep {
     /// The load offered.
     pub step: y1564::Step,
@@ -449,7 +429,7 @@ pub struct ServiceStep {
 
 /// Counters of one interface on the path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HopDrops {
     /// The node.
     pub node: String,
@@ -467,7 +447,7 @@ pub struct HopDrops {
 
 /// A device held against another, or against itself at another time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceComparison {
     /// The device compared with, and when it was tested where that was another run.
     pub reference: String,
@@ -479,7 +459,7 @@ pub struct DeviceComparison {
 
 /// Two devices compared, one row of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateChange {
     /// The frames sent.
     pub stream: Stream,

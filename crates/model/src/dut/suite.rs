@@ -117,7 +117,6 @@ impl Suite {
     }
 
     /// Longest duration of the remainder, with its pauses; trials that are discarded and repeated come on top.
-    #[must_use]
     pub fn left(&self) -> Nanos {
         let Some(running) = &self.running else { return Nanos::ZERO };
         let all = |rows: &[PlanRow]| rows.iter().fold(Nanos::ZERO, |sum, row| sum + row.most);

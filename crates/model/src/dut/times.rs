@@ -1,13 +1,11 @@
 //! Durations and repetitions of the trials of a benchmark.
 
 use crate::units::Nanos;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Durations and repetitions of trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Times {
     /// Before and after each trial, in nanoseconds (RFC 2544 section 23): learning, residual frames, settling.
     #[serde(rename = "pause_ns")]

@@ -2,14 +2,12 @@
 
 use crate::plan::Direction;
 use crate::units::{Bytes, Nanos, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
 /// Methods of sending frames, the fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
     /// Made in the kernel by a program (`BPF_PROG_TEST_RUN` with live frames).
@@ -24,7 +22,7 @@ pub enum SourceKind {
 
 /// Methods of counting frames, the fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SinkKind {
     /// In the driver, by a program (XDP).
@@ -41,7 +39,7 @@ pub enum SinkKind {
 
 /// Sender and counter of one direction, and the rates that they were shown to reach.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tools {
     /// From the first port to the second, or back.
     #[serde(rename = "way")]
@@ -59,7 +57,7 @@ pub struct Tools {
 
 /// The rate of a source over a cable of its own: two virtual interfaces with nothing between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Alone {
     /// The frame, FCS included, bytes.
     pub frame: Bytes,
@@ -73,7 +71,7 @@ pub struct Alone {
 
 /// A burst that was sent to see whether a pair of tools works through this device, and how fast it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tried {
     /// Method of sending frames.
     pub source: SourceKind,

@@ -4,13 +4,11 @@
 //! Information rates count frames from destination address to FCS.
 
 use crate::units::{BitRate, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Commitments of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Profile {
     /// Committed information rate, in bits per second.
     #[serde(rename = "committed_bps")]
@@ -34,7 +32,7 @@ pub struct Profile {
 
 /// Purpose of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Within the committed rate: all promises hold.
@@ -47,7 +45,7 @@ pub enum Kind {
 
 /// One step of the configuration test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
     /// The purpose.
     pub kind: Kind,
@@ -58,7 +56,7 @@ pub struct Step {
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Observed {
     /// Information rate received, in bits per second.
     #[serde(rename = "received_bps")]
@@ -75,7 +73,7 @@ pub struct Observed {
 
 /// A promise that was not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Miss {
     /// Less came through than this, in bits per second.

@@ -7,13 +7,11 @@ use crate::latency::LatencyPlan;
 use crate::plan::{Directions, Plan};
 use crate::run::Run;
 use crate::transfer::TransferPlan;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A name and its value: `kernel here`, `Linux 6.1.0`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fact {
     /// Name of the condition.
     pub name: String,

@@ -4,13 +4,11 @@
 //! at most the share of those to a nearer one; where more is answered further on, the hop's own answers are missing.
 
 use super::{Counted, Hop, HopsResult, Missing};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where loss begins that reaches the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LossStart {
     /// Share of packets to the far end that are lost, there or on the return path.
     pub share: f64,

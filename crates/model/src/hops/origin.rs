@@ -1,7 +1,5 @@
 //! The autonomous system that announces an address, from a file of prefixes.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::net::IpAddr;
@@ -9,7 +7,7 @@ use thiserror::Error;
 
 /// An autonomous system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AsOrigin {
     /// Its number.
     pub number: u32,

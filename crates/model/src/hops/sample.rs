@@ -2,14 +2,12 @@
 
 use super::{Counted, Hop, HopsEnd, HopsResult, Missing};
 use crate::units::Nanos;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// State of the hops while they are traced: for each hop the router that answers most.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HopsSample {
     /// Since the first probe.
     #[serde(rename = "at_ns")]
@@ -22,7 +20,7 @@ pub struct HopsSample {
 
 /// One hop while it is traced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HopSample {
     /// Distance from the sender, in hops.
     pub ttl: u8,

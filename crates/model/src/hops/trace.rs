@@ -352,7 +352,6 @@ impl Tracer {
     }
 
     /// The timeout of answers: some round trips, once so many answers came that the longest round trip shows how late one may be.
-    #[must_use]
     pub fn timeout(&self) -> Nanos {
         let wait = match self.answers {
             0 => self.schedule.timeout,
@@ -455,7 +454,6 @@ impl FlowTrace {
 }
 
 /// The timeout of a missing answer where the slowest of many took so long.
-#[must_use]
 pub fn settled(slowest: Nanos) -> Nanos {
     slowest.saturating_mul(ROUND_TRIPS).max(SETTLED_WAIT)
 }

@@ -4,13 +4,11 @@ use super::{LabTest, Series, Variant};
 use crate::framing::Network;
 use crate::plan::Direction;
 use crate::stats::compare::{Case, Comparison, Rules, table};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One series of one topology against the same of the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Versus {
     /// The topology.
     pub variant: String,

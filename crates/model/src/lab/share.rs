@@ -3,13 +3,11 @@
 use super::{LabReport, Series, Variant};
 use crate::framing::{Encaps, Framing, Network, Transport};
 use crate::units::{BitRate, Bytes, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A packet of a series on the narrowest link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Packet {
     /// Encapsulations, from the wire inwards.
     pub encaps: Encaps,
@@ -23,7 +21,7 @@ pub struct Packet {
 
 /// Line rate of a link: frames without FCS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkSpeed {
     /// The rate.
     #[serde(rename = "rate_bps")]
@@ -34,7 +32,7 @@ pub struct LinkSpeed {
 
 /// Where a link's speed comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SpeedBasis {
     /// The topology shapes the link to it.

@@ -50,7 +50,6 @@ impl HostWatch {
     }
 
     /// The time between two moments that disturbances cover; what two of them cover counts once.
-    #[must_use]
     pub fn held(&self, from: Nanos, until: Nanos) -> Nanos {
         let mut covered: Vec<(u64, u64)> =
             self.kept.iter().filter_map(|one| one.within(from, until)).collect();

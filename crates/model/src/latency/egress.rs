@@ -10,13 +10,11 @@ use crate::stats::percentile::Standing;
 use crate::stats::shift::LevelShift;
 use crate::stats::steady::Level;
 use crate::units::{Nanos, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The figures of one egress path. Counters cover the whole run; the distributions leave the warm-up out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EgressResult {
     /// Its name in tables.
     pub label: String,
@@ -134,7 +132,7 @@ const NOTICEABLE: Nanos = Nanos::from_micros(100);
 
 /// Outcome of the messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Counted {
     /// Messages sent.
@@ -176,7 +174,7 @@ fn is_zero(count: &u64) -> bool {
 
 /// Round trips on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WireTimes {
     /// From the moment the kernel or NIC sent the request until it received the reply.
     #[serde(rename = "rtt_ns")]
@@ -190,7 +188,7 @@ pub struct WireTimes {
 
 /// One-way delays, by the far end's clock as fitted to ours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OneWayDelays {
     /// To the far end; absent when not to be trusted, as when the error is as large as the median.
     #[serde(rename = "up_ns")]
@@ -207,7 +205,7 @@ pub struct OneWayDelays {
 
 /// Why one-way delays are given or withheld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockNote {
     /// The error is below the values.

@@ -5,13 +5,11 @@ use crate::plan::{Direction, Directions};
 use crate::stats::distribution::Distribution;
 use crate::stats::responsiveness::Responsiveness;
 use crate::units::{BitRate, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The load put beside the round trips.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
     /// The phases after the idle one, in order.
     pub phases: Vec<Directions>,
@@ -26,7 +24,7 @@ pub struct Load {
 
 /// The results of a run under load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadResult {
     /// Each phase, the idle one first.
     pub phases: Vec<LoadPhase>,
@@ -36,7 +34,7 @@ pub struct LoadResult {
 
 /// One phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadPhase {
     /// The load; absent: idle.
     pub load: Option<Directions>,
@@ -103,7 +101,7 @@ impl LoadResult {
 
 /// One moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadPoint {
     /// End of the moment, since the start of the run. The first begins there, each other where the one before ends.
     #[serde(rename = "at_ns")]

@@ -1,13 +1,11 @@
 //! Disturbances of the measuring thread by the host, and the causes of slow round trips.
 
 use crate::units::Nanos;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A round trip far from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outlier {
     /// When its message was sent, since the start of the run.
     #[serde(rename = "at_ns")]
@@ -24,7 +22,7 @@ pub struct Outlier {
 
 /// The cause of a slow round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// This host: it held the measuring thread for most of the excess.
@@ -37,7 +35,7 @@ pub enum Cause {
 
 /// Disturbances of the measuring thread by this host during the counted time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HostNoise {
     /// Times the thread was held for more than 50 µs while it meant to run (a spinning thread knows).
@@ -75,7 +73,6 @@ impl HostNoise {
 
     /// How much longer a round trip may take because of other work, where the far end shares the CPUs or has as much of
     /// it: four threads wait for their turn, each behind the threads of its CPU.
-    #[must_use]
     pub fn longest_wait(&self) -> Nanos {
         let queue = (TURNS * self.runnable_per_cpu * SLICE.0 as f64) as u64;
         Nanos(queue).max(ONE_WAIT)

@@ -1,13 +1,11 @@
 //! Facts of a host that can explain a limit: counters that moved during a test, and settings that hold a rate down. The table that
 //! judges them is in `insight`.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One fact of one end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostFact {
     /// Which fact it is, and so its unit.
     pub name: FactName,
@@ -43,7 +41,7 @@ impl HostFact {
 
 /// The names of facts, each with the unit of its value and of what it is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FactName {
     /// Share of the periods in which a cgroup's CPU quota throttled this program; whole: the CPUs it may use.

@@ -3,8 +3,6 @@
 use super::LimitPlace;
 use crate::plan::Direction;
 use crate::units::{BitRate, Bytes, Nanos};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One step of load, as it is requested of its sender.
@@ -196,7 +194,7 @@ pub const FLOOD: f64 = 2.13;
 
 /// Purpose of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// A higher rate than before, until one is capped.
@@ -223,7 +221,7 @@ pub enum Purpose {
 
 /// The result of one step. Rates are in frames on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadStep {
     /// Its purpose.
     pub purpose: Purpose,
@@ -288,7 +286,7 @@ pub struct LoadStep {
 
 /// The results of a decision phase in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadProbing {
     /// The direction.
     pub direction: Direction,

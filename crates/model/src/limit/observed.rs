@@ -2,13 +2,11 @@
 
 use super::HostFact;
 use crate::plan::Target;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A host with a `pathmeter serve` between the two ends, and what it reported of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ObservedHost {
     /// Its address, as it was given.
     pub target: Target,

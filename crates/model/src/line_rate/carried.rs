@@ -2,13 +2,11 @@
 
 use crate::framing::{Framing, FramingError, LINUX_MIN_MSS, Layout, Ratio, TcpReach, TcpSegment, Transport};
 use crate::units::{BitRate, Bytes};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One packet size at line rate.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Carried {
     /// The packet as a frame of plain Ethernet, FCS included.
     pub frame: Bytes,

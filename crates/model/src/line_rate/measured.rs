@@ -2,8 +2,6 @@
 
 use crate::framing::{Framing, FramingError, Layout, Ratio};
 use crate::units::{BitRate, Bytes, PacketRate};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The kind of measured rate.
@@ -17,7 +15,7 @@ pub enum Measured {
 
 /// A measured rate on the wire.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OnTheWire {
     /// The packets it went in.
     #[serde(flatten)]

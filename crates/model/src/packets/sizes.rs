@@ -1,7 +1,5 @@
 //! Packets by size: exact where there are few sizes, ranges beyond.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Number of packets of each size, smallest first.
@@ -9,13 +7,13 @@ use serde::{Deserialize, Serialize};
 /// The first 128 sizes are kept exactly. Packets of others are counted in ranges: 0 to 63 bytes, 64 to 127, 128 to 255, and so on,
 /// which then lie beside the exact sizes in them and hold none of their packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Sizes(Vec<SizeCount>);
 
 /// Packets of one size, or of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeCount {
     /// Smallest size, bytes of the IP packet.
     pub from: u32,

@@ -2,15 +2,13 @@
 
 use super::{Bound, least_mtu};
 use crate::plan::Transport;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 /// Fields by which routers distinguish packets: of several equal paths they choose one for each flow (RFC 2992).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flow {
     /// UDP or TCP.
     pub transport: Transport,
@@ -22,7 +20,7 @@ pub struct Flow {
 
 /// The path MTU of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowSize {
     /// The flow.
     pub flow: Flow,
@@ -34,7 +32,7 @@ pub struct FlowSize {
 
 /// A hop that answered a packet whose TTL ended there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracedHop {
     /// Distance from the sender, in hops.
     pub ttl: u8,
@@ -48,7 +46,7 @@ pub struct TracedHop {
 
 /// Sizes at which echo requests stay without a reply, though smaller ones are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EchoHole {
     /// Smallest packet without a reply: the request and its reply are of one size.
     pub first: u32,

@@ -1,13 +1,11 @@
 //! TCP's view of a path: what each SYN promised, what arrived of it, and the segments that crossed.
 
 use super::{Flow, Syn};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// TCP in one direction of a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TcpDirection {
     /// The connection whose segments were examined.

@@ -1,13 +1,11 @@
 //! TCP segments of a direction, from counters that every kernel keeps: no capture is needed for them.
 
 use super::Rows;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Segments with payload as they crossed the wire, whatever offloads made of them in the hosts (TCP_INFO).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Segments {
     /// Sent in the counted time, retransmissions included.

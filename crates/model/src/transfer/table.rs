@@ -5,13 +5,11 @@ use crate::packets::{PacketDirection, PacketResult};
 use crate::plan::Direction;
 use crate::stats::compare::{self, Case, Comparison, Judgement, Rules};
 use crate::stats::spread::Moments;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The results of a transfer run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TransferResult {
     /// A row for each MTU and file, in the plan's order.
@@ -22,7 +20,7 @@ pub struct TransferResult {
 
 /// All transfers of one file at one MTU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TransferRow {
     /// The property in which it differs from the other rows.
@@ -62,7 +60,7 @@ pub struct TransferRow {
 
 /// The packets of a row's transfers, captured. Each transfer is a flow of its own; redirects are others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowPackets {
     /// Transfers whose packets were captured; the figures below are theirs.
     pub transfers: u32,
@@ -80,7 +78,7 @@ pub struct RowPackets {
 
 /// Figures of several runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// Arithmetic mean.
     pub mean: f64,
@@ -96,7 +94,7 @@ pub struct Spread {
 
 /// A row's rates against the baseline's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gain {
     /// Label of the baseline's row.
     pub baseline: String,

@@ -99,7 +99,6 @@ impl Chart {
     }
 
     /// The drawing.
-    #[must_use]
     pub fn drawing(&self) -> Drawing {
         match self {
             Chart::Lines(chart) => chart.drawing(),

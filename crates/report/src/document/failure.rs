@@ -1,12 +1,10 @@
 //! An error as a document, for programs that read JSON.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The document in the place of a result: why there is none.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Error"))]
 pub struct ErrorDocument {
     /// The error.
@@ -15,7 +13,7 @@ pub struct ErrorDocument {
 
 /// An error.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorBody {
     /// A stable word: `usage`, `unreachable`, `void` or `internal`. The exit code follows from it.
     pub code: &'static str,

@@ -39,7 +39,6 @@ impl FigureTable {
     }
 
     /// All of it as a plain table, for formats in which no row is indented.
-    #[must_use]
     pub fn plain(&self) -> Table {
         let heads = self.heads.iter().map(|head| Column::right(head.clone()));
         let rows = || self.rows.iter().filter(|row| !row.drawn);

@@ -8,8 +8,6 @@ use model::event::Event;
 use model::plan::Plan;
 use model::run::Run;
 use model::time::WallTime;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -19,8 +17,9 @@ use std::collections::BTreeMap;
 /// `started` and `finished` are nanoseconds since 1970. Such a number is above 2⁵³, and programs that have floating point
 /// alone (JavaScript, jq before 1.7) round it.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "{T}"))]
+#[must_use]
 pub struct Published<T> {
     #[cfg_attr(feature = "schema", schemars(flatten))]
     document: T,
@@ -68,7 +67,6 @@ impl<T: Serialize> Published<T> {
 
 impl<'a> Published<&'a Run> {
     /// A run.
-    #[must_use]
     pub fn of_run(run: &'a Run) -> Published<&'a Run> {
         let published = Published::new(run, run.started, run.finished);
         let mut figures = plain(numbers(run));
@@ -77,7 +75,6 @@ impl<'a> Published<&'a Run> {
     }
 
     /// The same with the error that ended it early.
-    #[must_use]
     pub fn with_error(self, error: Option<ErrorBody>) -> Published<&'a Run> {
         Published { error, ..self }
     }
@@ -85,7 +82,6 @@ impl<'a> Published<&'a Run> {
 
 impl<'a> Published<&'a DutReport> {
     /// The report of devices.
-    #[must_use]
     pub fn of_devices(report: &'a DutReport) -> Published<&'a DutReport> {
         let published = Published::new(report, report.started, report.finished);
         Published { figures: Some(plain(device_numbers(report))), ..published }
@@ -94,7 +90,7 @@ impl<'a> Published<&'a DutReport> {
 
 /// The value of a figure in a document.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(untagged))]
 enum Plain {
     Number(f64),
@@ -125,7 +121,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// An event as it is written.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Event"))]
 pub struct PublishedEvent<T = Event> {
     #[cfg_attr(feature = "schema", schemars(flatten))]
@@ -160,7 +156,7 @@ impl<'a> PublishedEvent<&'a Event> {
 
 /// A plan as it is printed.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Plan"))]
 pub struct PublishedPlan<T = Plan> {
     #[cfg_attr(feature = "schema", schemars(flatten))]

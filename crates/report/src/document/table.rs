@@ -2,6 +2,7 @@
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[must_use]
 pub struct Table {
     /// The title; empty where a heading has it.
     pub title: String,
@@ -49,7 +50,6 @@ impl Column {
 
 impl Table {
     /// A table without a title.
-    #[must_use]
     pub fn new(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Table {
         Table { columns, rows, ..Table::default() }
     }
@@ -66,13 +66,11 @@ impl Table {
     }
 
     /// The same, of which a narrow screen leaves out the columns with these headings, the first ones first.
-    #[must_use]
     pub fn with_spare(self, headings: &[&str]) -> Table {
         Table { columns: Column::with_spare(self.columns, headings), ..self }
     }
 
     /// The same with these notes below it.
-    #[must_use]
     pub fn with_notes(self, notes: Vec<String>) -> Table {
         Table { notes, ..self }
     }

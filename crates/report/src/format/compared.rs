@@ -13,15 +13,13 @@ use model::stats::compare::{Case, Comparison, Group, Judgement, MOST_RUNS, Rules
 use model::stats::distribution::Distribution;
 use model::stats::histogram::Histogram;
 use model::units::{count, grouped};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashSet;
 
 /// The comparison document, schema `pathmeter/comparison/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
     /// Always `pathmeter/comparison/1`.
     pub schema: String,
@@ -42,7 +40,7 @@ pub struct Compared {
 
 /// A set of runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetOfRuns {
     /// The name that it was requested by: a label, a run, a file.
     pub name: String,
@@ -54,7 +52,7 @@ pub struct SetOfRuns {
 
 /// Something that is not the same in both sets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// The fact.
     pub what: String,
@@ -66,7 +64,7 @@ pub struct Difference {
 
 /// The round trips of an egress path, of all runs together: percentiles of merged histograms, never means of percentiles.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoundTrips {
     /// The label of the egress path.
     #[serde(rename = "way")]

@@ -25,8 +25,6 @@ use crate::document::{
 use crate::expect::entry;
 use model::dut::{DeviceReport, DutReport, Setup, StreamReport};
 use model::history::{Entry, Measured};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -162,7 +160,7 @@ pub fn line(device: &str, row: &StreamReport) -> String {
 
 /// The result of a stream, as soon as it is there.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Stream"))]
 pub struct StreamLine<T = StreamReport> {
     /// Always `stream`.

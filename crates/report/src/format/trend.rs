@@ -10,15 +10,13 @@ use model::stats::quantile::median;
 use model::stats::trend::{Change, ChangeKind, Trend};
 use model::time::WallTime;
 use model::units::{change, count};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The trend document, schema `pathmeter/trend/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trends {
     /// Always `pathmeter/trend/1`.
     pub schema: String,
@@ -34,7 +32,7 @@ pub struct Trends {
 
 /// A known change of the path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KnownChange {
     /// When, RFC 3339.
     pub at: String,
@@ -44,7 +42,7 @@ pub struct KnownChange {
 
 /// One figure over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
     /// The command that measured it.
     pub kind: String,
@@ -62,7 +60,7 @@ pub struct Series {
 
 /// One run of a series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// The run.
     pub run: String,
@@ -74,7 +72,7 @@ pub struct Point {
 
 /// A change of level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turn {
     /// When the first run on the new level began, RFC 3339.
     pub at: String,

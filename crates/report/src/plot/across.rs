@@ -5,6 +5,7 @@ use model::units::plain;
 
 /// The horizontal axis of a panel.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[must_use]
 pub struct Across {
     /// The title below the numbers: `Frame, bytes`.
     pub title: String,
@@ -18,7 +19,6 @@ pub struct Across {
 
 impl Across {
     /// Points at equal distances.
-    #[must_use]
     pub fn names(title: impl Into<String>, names: Vec<String>) -> Across {
         let count = names.len().max(1) as f64;
         let places = (0..names.len()).map(|index| (index as f64 + 0.5) / count).collect();
@@ -26,13 +26,11 @@ impl Across {
     }
 
     /// Points at their values.
-    #[must_use]
     pub fn values(title: impl Into<String>, names: Vec<String>, values: &[f64]) -> Across {
         Across::names(title, names).at(values, |value| value)
     }
 
     /// Sizes at the logarithms of their values; at equal distances when one is not a number, as a mix of sizes.
-    #[must_use]
     pub fn sizes(title: impl Into<String>, names: Vec<String>) -> Across {
         let values: Option<Vec<f64>> =
             names.iter().map(|name| name.parse().ok().filter(|value| *value > 0.0)).collect();
@@ -44,7 +42,6 @@ impl Across {
     }
 
     /// Points in time, in seconds from zero, below round numbers.
-    #[must_use]
     pub fn seconds(ends: &[f64]) -> Across {
         let axis = Axis::to(ends.iter().copied().fold(0.0, f64::max));
         // Intervals end some milliseconds late.

@@ -119,7 +119,6 @@ impl BarChart {
     }
 
     /// The chart.
-    #[must_use]
     pub fn drawing(&self) -> Drawing {
         let mut svg = Svg::new(WIDTH);
         let mut y = self.head(&mut svg);

@@ -34,7 +34,6 @@ impl Figure {
     }
 
     /// The whole picture as one drawing.
-    #[must_use]
     pub fn drawing(&self) -> Drawing {
         let width = self.drawings.iter().map(|drawing| drawing.width).fold(0.0, f64::max);
         let mut svg = Svg::new(width);

@@ -78,7 +78,6 @@ impl LineChart {
     }
 
     /// The chart.
-    #[must_use]
     pub fn drawing(&self) -> Drawing {
         let mut svg = Svg::new(WIDTH);
         svg.text(MARGIN, 38.0, Text { size: 21.0, bold: true, ..Text::PLAIN }, &self.title);

@@ -161,6 +161,7 @@ pub(super) struct Mark {
 
 /// A drawing and its size.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Drawing {
     pub(super) shapes: Vec<Shape>,
     pub(super) width: f64,

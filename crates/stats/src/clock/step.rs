@@ -4,14 +4,12 @@
 //! both run evenly, and no result of the fit can be trusted.
 
 use super::{ClockFit, ClockSync, Line, Sample, by_round_trip};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::time::MonoTime;
 
 /// A clock was set, or ran unevenly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockStep {
     /// Local time of the step, to within a 32nd of the run.
     pub at: MonoTime,

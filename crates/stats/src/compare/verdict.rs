@@ -1,14 +1,12 @@
 //! The judgement of a comparison: better, worse, the same, or undecided, with the number of runs it would take.
 
 use super::{Comparison, NEEDED_RUNS, needed};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The judgement of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "word", rename_all = "snake_case")]
 pub enum Judgement {
     /// Surely different, by more than the threshold, in the better direction.

@@ -3,14 +3,12 @@
 
 use super::{Irregular, Load, Search, SearchError, Trial, TrialResult, accept};
 use crate::spread::Moments;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// The configuration of the bursts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackToBackConfig {
     /// The most frames per second that the link carries: the frames of a burst follow one another without a gap.
     #[serde(rename = "rate_pps")]
@@ -43,7 +41,7 @@ impl BackToBackConfig {
 
 /// The outcome of the bursts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackToBackOutcome {
     /// The longest burst without loss of each search, in frames.
     pub bursts: Vec<u64>,
@@ -70,7 +68,7 @@ impl BackToBackOutcome {
 
 /// Time for which a buffer holds frames at the maximum rate of the link (RFC 9004 section 6.4).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BufferTime {
     /// The whole burst's time, in seconds: without the frames forwarded meanwhile.
     pub implied: f64,

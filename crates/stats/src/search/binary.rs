@@ -4,14 +4,12 @@
 //! seconds at the throughput itself.
 
 use super::{Irregular, Limits, Load, Search, SearchError, Trial, TrialResult, accept, not_empty};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// The configuration of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BinaryConfig {
     /// The least and the most load.
     pub limits: Limits,
@@ -64,7 +62,7 @@ impl BinaryConfig {
 
 /// The outcome of a binary search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BinaryOutcome {
     /// The highest load that passed a full trial, in frames per second.
     #[serde(rename = "throughput_pps")]

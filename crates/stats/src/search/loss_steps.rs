@@ -2,14 +2,12 @@
 //! nothing.
 
 use super::{Irregular, Load, Search, SearchError, Trial, TrialResult, accept};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// The configuration of the steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LossStepsConfig {
     /// The most load, in frames per second: 100 %.
     #[serde(rename = "max_pps")]
@@ -23,7 +21,7 @@ pub struct LossStepsConfig {
 
 /// One row: the offered load, and the loss.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LossStep {
     /// The load, in frames per second.
     #[serde(rename = "load_pps")]
@@ -38,7 +36,7 @@ pub struct LossStep {
 
 /// All rows, and notes on them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LossStepsOutcome {
     /// From the most load down.
     pub rows: Vec<LossStep>,

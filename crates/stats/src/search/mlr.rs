@@ -16,15 +16,13 @@ use super::{Limits, Load, Search, SearchError, Trial, TrialResult, not_empty};
 use goal::Target;
 use records::Records;
 use scale::Scale;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use selector::{Nomination, Selector};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// The configuration of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MlrConfig {
     /// The least and the most load.
     pub limits: Limits,
@@ -130,7 +128,6 @@ impl Mlr {
     }
 
     /// Total duration of the trials.
-    #[must_use]
     pub fn spent(&self) -> Nanos {
         self.spent
     }

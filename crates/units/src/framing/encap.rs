@@ -4,11 +4,12 @@ use super::FramingError;
 use serde::{Deserialize, Serialize};
 
 /// The version of the Internet Protocol of a header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
     /// IPv4 without options: 20 bytes (RFC 791 section 3.1).
+    #[default]
     V4,
     /// IPv6 without extension headers: 40 bytes (RFC 8200 section 3).
     V6,

@@ -69,7 +69,6 @@ impl Imix {
     }
 
     /// The mean frame, exactly.
-    #[must_use]
     pub fn mean_size(&self) -> Ratio {
         Ratio::new(self.sequence.iter().copied().sum::<Bytes>().0.into(), self.sequence.len() as u128)
     }

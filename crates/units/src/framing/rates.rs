@@ -2,13 +2,11 @@
 
 use super::{FramingError, Layout, Ratio};
 use crate::BitRate;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Rates of a stream of equal packets, each exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rates {
     /// Packets, and so frames, per second.
     pub packets_per_second: Ratio,
@@ -79,7 +77,6 @@ impl Layout {
     }
 
     /// Payload as a share of the wire: the goodput at line rate per bit of link.
-    #[must_use]
     pub fn efficiency(&self) -> Ratio {
         Ratio::new(self.payload.0.into(), self.wire.0.into())
     }

@@ -11,6 +11,7 @@ use std::fmt::{Display, Formatter};
 /// A non-negative fraction in lowest terms. Prints as a decimal rounded half up (`{:.2}`; 3 decimals by default),
 /// serialises as the nearest JSON number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use]
 pub struct Ratio {
     numerator: u128,
     denominator: u128,
@@ -43,7 +44,6 @@ impl Ratio {
     }
 
     /// The same share in percent.
-    #[must_use]
     pub fn percent(self) -> Ratio {
         Ratio::new(self.numerator * 100, self.denominator)
     }

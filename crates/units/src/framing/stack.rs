@@ -3,8 +3,6 @@
 use super::encap::{Carries, Encap, Network, Shape};
 use super::{FramingError, parse};
 use crate::Bytes;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
@@ -12,7 +10,7 @@ use std::str::FromStr;
 /// Encapsulations from the wire inwards: `vlan,vxlan` is a tagged frame that carries VXLAN, `vxlan,vlan` is VXLAN that
 /// carries a tagged frame. Empty for plain Ethernet. At most 16 layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct Encaps(Vec<Encap>);

@@ -2,8 +2,6 @@
 
 use super::{Encaps, Framing, FramingError, MIN_FRAME, Network, Transport};
 use crate::Bytes;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 
@@ -13,7 +11,7 @@ pub const LINUX_MIN_MSS: Bytes = Bytes(88);
 
 /// The room left for payload, or the missing bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Room {
     /// This many bytes are left.
@@ -24,7 +22,7 @@ pub enum Room {
 
 /// Can TCP on Linux send such frames?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TcpReach {
     /// `TCP_MAXSEG` or the MTU makes Linux send them.
@@ -37,7 +35,7 @@ pub enum TcpReach {
 
 /// A TCP segment in a frame of a certain size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TcpSegment {
     /// The IP packet, which is the MTU that leads to such frames.
     pub mtu: Bytes,

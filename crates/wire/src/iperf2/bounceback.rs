@@ -25,6 +25,7 @@ pub const DEFAULT_BOUNCE: usize = 100;
 
 /// The client's half.
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub struct Bouncer {
     /// This end's clocks.
     clock: Clock,
@@ -93,25 +94,21 @@ impl BounceRequest {
 
 impl Bouncer {
     /// For one connection.
-    #[must_use]
     pub fn new(clock: Clock, tos: u8) -> Bouncer {
         Bouncer { clock, tos, reply: None, quick_ack: true, trip_times: false, sequence: 0, length: 0 }
     }
 
     /// Without a request for immediate acknowledgements: the server's kernel acknowledges as it likes.
-    #[must_use]
     pub fn without_quick_ack(self) -> Bouncer {
         Bouncer { quick_ack: false, ..self }
     }
 
     /// With the flag that both clocks are synchronised.
-    #[must_use]
     pub fn with_trip_times(self) -> Bouncer {
         Bouncer { trip_times: true, ..self }
     }
 
     /// With replies of another length than the requests (2.2 and newer): [`MIN_REPLY`] to [`MAX_BOUNCE`] bytes.
-    #[must_use]
     pub fn with_reply(self, reply: u32) -> Bouncer {
         Bouncer { reply: Some(reply), ..self }
     }

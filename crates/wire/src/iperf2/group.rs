@@ -14,6 +14,7 @@ use model::units::Nanos;
 use std::collections::VecDeque;
 
 /// The flows of one client, at either end.
+#[must_use]
 pub struct Group {
     /// Transport of the flows that arrive.
     transport: Transport,
@@ -46,7 +47,6 @@ struct GroupFlow {
 
 impl Group {
     /// A client that has just opened this many flows. `bare`: they begin with data, for servers without support for headers.
-    #[must_use]
     pub fn client(request: &Request, flows: u32, bare: bool, clock: Clock, now: MonoTime) -> Group {
         let awaited = Some(request.clone());
         let mut group = Group { awaited, ..Group::new(request.transport, clock) };
@@ -62,7 +62,6 @@ impl Group {
     }
 
     /// A server that has just opened its flows back to the client: those of [`Group::later`].
-    #[must_use]
     pub fn back(requests: &[Request], policy: Policy, clock: Clock, now: MonoTime) -> Group {
         let transport = requests.first().map_or(Transport::Tcp, |request| request.transport);
         let mut group = Group { policy, ..Group::new(transport, clock) };
@@ -72,7 +71,6 @@ impl Group {
 
     /// A server whose client's first flow is about to be reported ([`Reply::Came`]). `key`: only clients with this key are
     /// served.
-    #[must_use]
     pub fn server(
         transport: Transport,
         policy: Policy,
@@ -85,7 +83,6 @@ impl Group {
     }
 
     /// A client that waits for the flows which its server opens once the client's own are over (`-r`).
-    #[must_use]
     pub fn listening(request: &Request, clock: Clock, now: MonoTime) -> Group {
         let awaited = Some(request.clone());
         let mut group = Group { awaited, ..Group::new(request.transport, clock) };

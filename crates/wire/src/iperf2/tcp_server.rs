@@ -9,6 +9,7 @@ use model::plan::Transport;
 use model::time::MonoTime;
 
 /// One connection that a server has accepted.
+#[must_use]
 pub struct TcpServer {
     policy: Policy,
     clock: Clock,
@@ -39,7 +40,6 @@ enum Phase {
 
 impl TcpServer {
     /// A connection that has just been accepted.
-    #[must_use]
     pub fn new(policy: Policy, clock: Clock, now: MonoTime) -> TcpServer {
         let mut steps = Steps::default();
         steps.wait(now, TIMEOUT);
@@ -60,13 +60,11 @@ impl TcpServer {
     }
 
     /// Serves only clients with this key (`--permit-key`).
-    #[must_use]
     pub fn with_key(self, key: Vec<u8>) -> TcpServer {
         TcpServer { key: Some(key), ..self }
     }
 
     /// A connection back, which was accepted now: it is to carry the requested data.
-    #[must_use]
     pub(super) fn awaited(self, asked: Request, now: MonoTime) -> TcpServer {
         TcpServer { awaited: Some((asked, now)), ..self }
     }

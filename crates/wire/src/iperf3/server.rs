@@ -32,8 +32,8 @@ pub struct ServerConfig {
 
 /// A server's dialogue with one client, from the moment its cookie has arrived.
 ///
-/// It emits the client's results as [`Event::Result`]. The agreed parameters are in [`Server::params`] from
-/// [`WorkRequest::Flows`](crate::WorkRequest::Flows) on.
+/// It emits the client's results as [`Event::Result`]. The agreed parameters are those of
+/// [`WorkRequest::Flows`](crate::WorkRequest::Flows).
 pub struct Server {
     config: ServerConfig,
     cookie: Cookie,
@@ -88,12 +88,6 @@ impl Server {
             progress: None,
             rate: RateWatch::default(),
         }
-    }
-
-    /// The test and the extras the client requested, as far as they were accepted; absent before.
-    #[must_use]
-    pub fn params(&self) -> Option<&Params> {
-        self.params.as_ref()
     }
 
     fn test(&self) -> Option<&TestSpec> {

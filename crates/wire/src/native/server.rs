@@ -57,7 +57,6 @@ pub struct Server {
     key: FlowKey,
     ask: Option<Ask>,
     peer: Option<Host>,
-    software: String,
     knows_frames: bool,
     /// Whether the client has proved the token; absent: it has not tried to, or need not.
     authenticated: Option<bool>,
@@ -117,7 +116,6 @@ impl Server {
         let session = SessionId::new(short(&derive(&config.entropy, "session")));
         let key = FlowKey::new(derive(&config.entropy, "flow key"));
         let (link, state) = (Link::new(now), State::Hello { deadline: now + ANSWER });
-        let (software, knows_frames) = (String::new(), false);
         let rate = Some(RateWatch::default());
         Server {
             config,
@@ -127,8 +125,7 @@ impl Server {
             key,
             ask: None,
             peer: None,
-            software,
-            knows_frames,
+            knows_frames: false,
             authenticated: None,
             rate,
         }
@@ -174,11 +171,6 @@ impl Server {
     /// The client's host, once its request has arrived.
     pub fn peer_host(&self) -> Option<&Host> {
         self.peer.as_ref()
-    }
-
-    /// The client's software; empty before its hello.
-    pub fn peer_software(&self) -> &str {
-        &self.software
     }
 
     fn receive(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
@@ -244,7 +236,6 @@ impl Server {
     }
 
     fn hello(&mut self, now: MonoTime, hello: Hello) {
-        self.software = hello.software;
         self.knows_frames = frames::is_known(&hello.features);
         let challenge = Nonce::new(derive(&self.config.entropy, "server nonce"));
         let required = self.config.token.is_some();

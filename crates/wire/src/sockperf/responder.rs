@@ -11,6 +11,7 @@ use std::sync::Arc;
 /// A datagram is one message. A message shorter than the header or than its own length field, or longer than allowed, gets no
 /// answer. A reply is never longer than its request, so the server cannot amplify a flood.
 #[derive(Clone)]
+#[must_use]
 pub struct Responder {
     max: usize,
     replies: bool,
@@ -36,25 +37,21 @@ pub struct Observation {
 
 impl Responder {
     /// The same as sockperf's server: takes messages of up to `max` bytes.
-    #[must_use]
     pub const fn new(max: usize) -> Responder {
         Responder { max, replies: true, times: false, watch: None }
     }
 
     /// The same as [`Responder::new`], and returns its clock where [`TIMES`] requests it.
-    #[must_use]
     pub fn native(max: usize) -> Responder {
         Responder { times: true, ..Responder::new(max) }
     }
 
     /// Takes messages and never replies (sockperf's `--dont-reply`).
-    #[must_use]
     pub fn silent(self) -> Responder {
         Responder { replies: false, ..self }
     }
 
     /// Calls `watch` for each message.
-    #[must_use]
     pub fn watched(self, watch: Watch) -> Responder {
         Responder { watch: Some(watch), ..self }
     }

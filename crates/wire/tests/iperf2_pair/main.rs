@@ -62,7 +62,7 @@ fn world<'a>(request: &Request, setting: Setting<'a>) -> World<'a> {
 
 fn run<'a>(request: &Request, setting: Setting<'a>) -> World<'a> {
     let mut world = world(request, setting);
-    world.run();
+    let _ = world.run();
     world
 }
 
@@ -174,7 +174,7 @@ fn a_connection_back_can_come_after_the_test() {
             |now| Group::listening(&request(transport, Traffic::Tradeoff), clock(), now),
             work,
         );
-        world.run();
+        let _ = world.run();
         assert_well(&world);
         assert!(world.work.server.received > 200 * 900);
         assert!(world.server.session.later().is_empty(), "and no connection back to that");

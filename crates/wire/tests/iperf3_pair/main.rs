@@ -54,7 +54,7 @@ impl pathmeter_wire::Session for SkipCookie {
 
 fn run(test: TestSpec, nature: Nature<'static>) -> World {
     let mut world = world_of(test, Extras::default(), ServerConfig::default(), nature);
-    world.run();
+    let _ = world.run();
     world
 }
 
@@ -166,7 +166,7 @@ fn the_servers_report_title_and_extra_data_travel() {
         let nature = Nature { portion: 3, ..nature() };
         let mut world = world_of(test, extras.clone(), ServerConfig::default(), nature);
         world.work.report = Some(report.clone());
-        world.run();
+        let _ = world.run();
         let peer = world.client.results_of_peer().unwrap();
         let got = peer.output_text.clone().map(Report::Text).or(peer.output_json.clone().map(Report::Json));
         assert_eq!(got, Some(report));
@@ -178,7 +178,7 @@ fn an_unrequested_report_is_not_sent() {
     let test = test(Transport::Udp, Directions::Up);
     let mut world = world_of(test, Extras::default(), ServerConfig::default(), nature());
     world.work.report = Some(Report::Text("secret".into()));
-    world.run();
+    let _ = world.run();
     assert_eq!(world.client.results_of_peer().unwrap().output_text, None);
 }
 
@@ -189,7 +189,7 @@ fn only_the_right_token_is_let_in() {
         let config =
             ServerConfig { verifier: Some(Box::new(|token| token == "right")), ..ServerConfig::default() };
         let mut world = world_of(test(Transport::Tcp, Directions::Up), extras, config, nature());
-        world.run();
+        let _ = world.run();
         assert_eq!(world.client.error.is_none(), good);
         if !good {
             let Some(ProtocolError::Refused(why)) = &world.client.error else {
@@ -225,7 +225,7 @@ fn what_the_policy_forbids_is_refused_with_its_code() {
         change(&mut test);
         let config = ServerConfig { policy, verifier: None };
         let mut world = world_of(test, Extras::default(), config, nature());
-        world.run();
+        let _ = world.run();
         let Some(ProtocolError::Refused(why)) = &world.client.error else {
             panic!("{:?}", world.client.error)
         };
@@ -250,13 +250,13 @@ fn a_client_that_sends_too_fast_is_stopped() {
         verifier: None,
     };
     let mut world = world_of(test.clone(), Extras::default(), config(7_000_000), nature());
-    world.run();
+    let _ = world.run();
     let Some(ProtocolError::PeerStopped(why)) = &world.client.error else {
         panic!("{:?}", world.client.error)
     };
     assert!(why.contains("27"), "{why}");
     let mut world = world_of(test, Extras::default(), config(8_000_000), nature());
-    world.run();
+    let _ = world.run();
     assert_agreed(&world);
 }
 
@@ -265,7 +265,7 @@ fn senders_that_do_not_stop_are_stopped() {
     let test = test(Transport::Tcp, Directions::Both);
     let mut world = world_of(test, Extras::default(), ServerConfig::default(), nature());
     world.work.senders_stuck = true;
-    world.run();
+    let _ = world.run();
     assert_agreed(&world);
     assert_complete(&world);
 }

@@ -17,7 +17,7 @@ fn every_test() -> impl Iterator<Item = TestSpec> {
 
 fn run(nature: Nature<'static>, spec: &TestSpec) -> NativePair {
     let mut pair = pair(nature, spec);
-    pair.run();
+    let _ = pair.run();
     pair
 }
 
@@ -129,7 +129,7 @@ fn without_an_interval_the_server_reports_only_at_the_end() {
     let nature = Nature::default();
     let flows = Flows::new(&nature);
     let mut pair = World::new(nature, client, server, flows);
-    pair.run();
+    let _ = pair.run();
     assert_eq!((pair.client.error, pair.client.events.len()), (None, 2), "the clocks, and the peer's result");
 }
 
@@ -148,7 +148,7 @@ fn a_token_is_proved_by_both_ends() {
             ..server_config()
         };
         let mut pair = pair_of(Nature::default(), &spec, client, server);
-        pair.run();
+        let _ = pair.run();
         pair
     };
     assert_eq!(ends("secret", "secret", b"tls").client.error, None);
@@ -173,7 +173,7 @@ fn the_token_never_travels() {
     let server = pathmeter_wire::native::ServerConfig { token: token("open sesame"), ..server_config() };
     let nature = Nature { tamper: Some(tamper), ..Nature::default() };
     let mut pair = pair_of(nature, &spec(Transport::Tcp, Directions::Up), client, server);
-    pair.run();
+    let _ = pair.run();
     assert_eq!(pair.client.error, None);
     let all = String::from_utf8_lossy(&observed.borrow()).into_owned();
     assert!(all.contains("\"auth\"") && !all.contains("sesame"));
@@ -185,7 +185,7 @@ fn a_busy_server_and_a_limited_one_say_so() {
     let with = |bitrate, server| {
         let spec = TestSpec { bitrate, ..spec(Transport::Udp, Directions::Up) };
         let mut pair = pair_of(Nature::default(), &spec, client_config(), server);
-        pair.run();
+        let _ = pair.run();
         pair.client
     };
     let busy = pathmeter_wire::native::ServerConfig { busy: true, ..server_config() };
@@ -219,7 +219,7 @@ fn flows_that_cannot_be_opened_are_reported_to_both_ends() {
     for who in [Who::Client, Who::Server] {
         let mut pair = pair(Nature::default(), &spec(Transport::Tcp, Directions::Up));
         pair.work.fails = Some(who);
-        pair.run();
+        let _ = pair.run();
         let [client, server] = [pair.client.error.unwrap(), pair.server.error.unwrap()];
         let (here, there) = if who == Who::Client { (client, server) } else { (server, client) };
         assert!(matches!(here, ProtocolError::Flows(_)), "{here}");

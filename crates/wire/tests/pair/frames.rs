@@ -218,7 +218,7 @@ fn a_minute_of_frames_is_waited_for_and_the_session_lives() {
     assert_eq!(world.next_reply(), sent(60_000));
     world.client.session.finish(world.now);
     world.take_outputs(Who::Client);
-    world.run();
+    let _ = world.run();
     assert_eq!(world.errors(), [None, None]);
 }
 
@@ -251,7 +251,7 @@ fn a_driver_that_never_answers_is_given_up() {
     for ask in [FramesAsk::Counted {}, FramesAsk::NextHop { to: [198, 18, 0, 1].into() }] {
         let mut world = ready();
         world.ask(ask);
-        world.run();
+        let _ = world.run();
         let Some(ProtocolError::Timeout(what)) = &world.client.error else { panic!("{:?}", world.errors()) };
         assert!(what.contains("frames"), "{what}");
         assert!(matches!(world.server.error, Some(ProtocolError::Closed(_))), "{:?}", world.errors());
@@ -267,7 +267,7 @@ fn a_refused_interface_ends_the_session_with_advice() {
         advice: "start it with --frames-port eth1".into(),
     };
     world.work.opens = Some(PortAnswer::Refused(refusal));
-    world.run();
+    let _ = world.run();
     let text = world.client.error.as_ref().unwrap().to_string();
     assert!(text.contains("eth1 is not offered; start it with --frames-port eth1"), "{text}");
     assert!(
@@ -281,7 +281,7 @@ fn a_refused_interface_ends_the_session_with_advice() {
 fn an_interface_that_does_not_open_is_not_waited_for() {
     let mut world = plain();
     world.work.opens = None;
-    world.run();
+    let _ = world.run();
     let Some(ProtocolError::PeerStopped(why)) = &world.client.error else { panic!("{:?}", world.errors()) };
     assert!(why.contains("could not be opened in time"), "{why}");
 }
@@ -333,7 +333,7 @@ fn answers_that_cannot_be_end_the_session() {
         world.answered(count(), FramesReply::Begun {});
         world.ask(FramesAsk::Counted {});
         world.replies_at(Nanos::from_nanos(1), lie);
-        world.run();
+        let _ = world.run();
         assert!(matches!(world.client.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
     }
 }
@@ -382,7 +382,7 @@ fn a_peer_that_vanishes_is_noticed_by_either_end() {
         let mut world = ready();
         world.vanish(gone);
         let left = world.now;
-        world.run();
+        let _ = world.run();
         let other = world.errors()[usize::from(gone == Who::Client)];
         let Some(ProtocolError::Timeout(what)) = other else { panic!("{:?}", world.errors()) };
         assert!(what.contains("vanished"), "{what}");
@@ -426,7 +426,7 @@ fn a_token_protects_the_interface() {
     let server = ServerConfig { token: token("secret"), ..server_config() };
     let mut world =
         world(ClientConfig { token: token("guess"), ..client_config() }, server, Interface::default());
-    world.run();
+    let _ = world.run();
     assert_eq!(world.work.control, []);
     assert!(matches!(world.client.error, Some(ProtocolError::Refused(_))), "{:?}", world.errors());
 }
@@ -449,7 +449,7 @@ fn an_unused_interface_is_free_again_after_an_hour() {
     let mut world = ready();
     world.run_for(Nanos::from_secs(3500));
     assert_eq!(world.closed(), [false, false], "kept alive by pings");
-    world.run();
+    let _ = world.run();
     let Some(ProtocolError::PeerStopped(why)) = &world.client.error else { panic!("{:?}", world.errors()) };
     assert!(why.contains("an hour"), "{why}");
 }

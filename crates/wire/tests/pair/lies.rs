@@ -23,7 +23,7 @@ fn run(who: Who, kind: &'static str, mut change: impl FnMut(&mut Value) + 'stati
     };
     let nature = Nature { tamper: Some(Box::new(tamper)), ..Nature::default() };
     let mut pair = pair(nature, &spec(Transport::Udp, Directions::Both));
-    pair.run();
+    let _ = pair.run();
     pair
 }
 
@@ -148,7 +148,7 @@ fn a_server_that_proves_nothing_is_not_believed() {
     let server = pathmeter_wire::native::ServerConfig { token: token("secret"), ..server_config() };
     let nature = Nature { tamper: Some(Box::new(change)), ..Nature::default() };
     let mut pair = pair_of(nature, &spec(Transport::Tcp, Directions::Up), client, server);
-    pair.run();
+    let _ = pair.run();
     assert!(error(&pair, Who::Client).to_string().contains("does not know the token"));
     assert!(pair.work.client.plan.is_none());
 }

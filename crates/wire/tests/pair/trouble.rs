@@ -11,7 +11,7 @@ use world::{BEGIN, BOTH, Nature, Trouble, Who};
 fn run(trouble: Trouble, at_ms: u64, spec: &TestSpec) -> NativePair {
     let troubles = vec![(Nanos::from_millis(at_ms), trouble)];
     let mut pair = pair(Nature { troubles, ..Nature::default() }, spec);
-    pair.run();
+    let _ = pair.run();
     pair
 }
 
@@ -72,7 +72,7 @@ fn a_newer_client_without_our_version_is_refused() {
         }
     };
     let mut pair = pair(Nature { tamper: Some(Box::new(change)), ..Nature::default() }, &both());
-    pair.run();
+    let _ = pair.run();
     let text = error(&pair, Who::Server).unwrap().to_string();
     assert!(text.contains("the peer 4 to 6"), "{text}");
     let text = error(&pair, Who::Client).unwrap().to_string();
@@ -87,7 +87,7 @@ fn a_client_that_speaks_more_versions_is_spoken_to_at_ours() {
         }
     };
     let mut pair = pair(Nature { tamper: Some(Box::new(change)), ..Nature::default() }, &both());
-    pair.run();
+    let _ = pair.run();
     assert_eq!((error(&pair, Who::Client), error(&pair, Who::Server)), (None, None));
 }
 

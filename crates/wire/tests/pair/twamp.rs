@@ -73,7 +73,7 @@ fn a_test_is_agreed_on_begun_and_ended() {
         assert_eq!(world.server.session.control, begun, "{portion}");
         world.client.session.finish();
         assert_eq!(world.client.session.port(), None);
-        world.run();
+        let _ = world.run();
         assert_eq!(world.server.session.control.last(), Some(&TwampCommand::End(Nanos::from_millis(2500))));
         assert_eq!(world.errors(), [None, None], "{portion}");
     }
@@ -95,7 +95,7 @@ fn an_end_that_vanishes_before_the_test_is_given_up() {
 fn a_connection_that_breaks_is_the_end_of_both() {
     for millis in [0, 3, 8, 13, 18, 40, 60, 500] {
         let mut world = troubled(millis, Trouble::Break);
-        world.run();
+        let _ = world.run();
         assert!(matches!(world.client.error, Some(ProtocolError::Closed(_))), "{millis}");
         assert_eq!(world.server.error, None, "{millis}: a client may leave at any time");
     }
@@ -105,7 +105,7 @@ fn a_connection_that_breaks_is_the_end_of_both() {
 fn an_interrupt_is_the_end() {
     for (who, index) in [(Who::Client, 0), (Who::Server, 1)] {
         let mut world = troubled(12, Trouble::Interrupt(who));
-        world.run();
+        let _ = world.run();
         assert!(matches!(world.errors()[index], Some(ProtocolError::Stopped(_))), "{:?}", world.errors());
     }
 }

@@ -2,14 +2,13 @@
 
 use super::super::{SearchError, accept};
 use super::scale::Scale;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// One goal of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[must_use]
 pub struct Goal {
     /// A trial with a higher loss ratio is a bad one; 0 to below 1.
     pub loss_ratio: f64,
@@ -36,7 +35,6 @@ pub struct Goal {
 
 impl Goal {
     /// No drop rate as defined by CSIT: half of 21 trials of one second without any loss, to half a percent.
-    #[must_use]
     pub fn ndr() -> Goal {
         Goal {
             loss_ratio: 0.0,
@@ -52,20 +50,17 @@ impl Goal {
     }
 
     /// Partial drop rate as defined by CSIT: the same with up to 0.5 % loss.
-    #[must_use]
     pub fn pdr() -> Goal {
         Goal { loss_ratio: 0.005, ..Goal::ndr() }
     }
 
     /// RFC 2544's throughput (section 26.1): one trial of 60 seconds without loss; its load is the conditional throughput.
-    #[must_use]
     pub fn rfc2544() -> Goal {
         let minute = Nanos::from_secs(60);
         Goal { exceed_ratio: 0.0, final_duration: minute, duration_sum: minute, ..Goal::ndr() }
     }
 
     /// Binary search with loss verification as in ETSI GS NFV-TST 009: the better of two trials of 60 seconds.
-    #[must_use]
     pub fn tst009() -> Goal {
         Goal { exceed_ratio: 0.5, duration_sum: Nanos::from_secs(120), ..Goal::rfc2544() }
     }

@@ -4,13 +4,11 @@ use super::super::{Irregular, Load};
 use super::goal::{Goal, Target};
 use super::records::{Bounds, Records};
 use super::scale::Scale;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The result for one goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GoalOutcome {
     /// The goal.
     pub goal: Goal,
@@ -25,7 +23,7 @@ pub struct GoalOutcome {
 
 /// A load that passes, and the rate forwarded at it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LowerBound {
     /// In frames per second.
     #[serde(rename = "load_pps")]

@@ -55,7 +55,7 @@ pub(super) fn run(
             Err(error) => Ok(Err(error.to_string())),
         },
         measure: &mut |plan, sink| {
-            measured(mesh.at, (plan, &roll.borrow()), Vec::new(), sink)?;
+            let _ = measured(mesh.at, (plan, &roll.borrow()), Vec::new(), sink)?;
             Ok(!interrupt.is_raised())
         },
     };
