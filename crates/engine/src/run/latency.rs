@@ -130,11 +130,8 @@ fn plan_of_observed(work: &LatencyWork) -> Option<Plan> {
     let (load, plan) = (work.plan.load.as_ref()?, limit::plan_of_load(&work.plan)?);
     let time = load.time.saturating_mul(load.phases.len() as u64 + 1) + BETWEEN;
     let local = LocalOptions { observe: work.observe.clone(), ..plan.local };
-    (!work.observe.is_empty()).then(|| Plan {
-        test: TestSpec { end: End::Time(time), ..plan.test },
-        local,
-        ..plan
-    })
+    let observed = Plan { test: TestSpec { end: End::Time(time), ..plan.test }, local, ..plan };
+    (!work.observe.is_empty()).then_some(observed)
 }
 
 /// An interval in which a load ran.

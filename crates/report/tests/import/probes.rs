@@ -47,218 +47,12 @@ fn holds(what: &str, imported: &Imported, expected: &Expected) {
     assert_eq!(expected.counts.1 == 0, imported.run.verdict.status == Status::Void, "{what}");
 }
 
+/// A title, a text, and what is read of it: the tool, the host, probes sent and answered, and the times in milliseconds.
+type Output = (&'static str, &'static str, Tool, &'static str, (u64, u64), Option<[f64; 3]>);
+
 #[test]
 fn outputs_of_one_host() {
-    for (what, text, tool, host, counts, times) in [
-        (
-            "fping -c, whose summary stands behind the rows",
-            "192.0.2.60 : [0], 64 bytes, 11.2 ms (11.2 avg, 0% loss)\n192.0.2.60 : [1], timed out (11.2 avg, 50% loss)\n\
-             192.0.2.60 : [2], 64 bytes, 13.2 ms (12.2 avg, 33% loss)\n\n192.0.2.60 : xmt/rcv/%loss = 3/2/33%, min/avg/max = 11.2/12.2/13.2\n",
-            Tool::Fping,
-            "192.0.2.60",
-            (3, 2),
-            Some([11.2, 12.2, 13.2]),
-        ),
-        (
-            "fping -c -q",
-            "192.0.2.60 : xmt/rcv/%loss = 2/2/0%, min/avg/max = 0.02/0.03/0.04\n",
-            Tool::Fping,
-            "192.0.2.60",
-            (2, 2),
-            Some([0.02, 0.03, 0.04]),
-        ),
-        (
-            "fping -c -q of nothing",
-            "10.9.9.9  : xmt/rcv/%loss = 3/0/100%\n",
-            Tool::Fping,
-            "10.9.9.9",
-            (3, 0),
-            None,
-        ),
-        ("fping -C", "192.0.2.1 : 0.69 - 0.05\n", Tool::Fping, "192.0.2.1", (3, 2), Some([0.05, 0.37, 0.69])),
-        (
-            "fping -e",
-            "localhost (127.0.0.1) is alive (0.037 ms)\n",
-            Tool::Fping,
-            "localhost",
-            (1, 1),
-            Some([0.037; 3]),
-        ),
-        ("fping", "192.0.2.9 is unreachable\n", Tool::Fping, "192.0.2.9", (1, 0), None),
-        (
-            "fping -Q, whose last summary is of the whole",
-            "[15:48:33]\n127.0.0.1 : xmt/rcv/%loss = 10/10/0%, min/avg/max = 0.050/0.055/0.065\n[15:48:34]\n\
-             127.0.0.1 : xmt/rcv/%loss = 10/9/10%, min/avg/max = 0.043/0.052/0.064\n\
-             127.0.0.1 : xmt/rcv/%loss = 20/19/5%, min/avg/max = 0.043/0.054/0.065\n",
-            Tool::Fping,
-            "127.0.0.1",
-            (20, 19),
-            Some([0.043, 0.054, 0.065]),
-        ),
-        (
-            "fping -D -o",
-            "[1795967311.98445] 127.0.0.1 : [0], 64 bytes, 0.055 ms (0.055 avg, 0% loss)\n\
-             [1795967312.08460] 127.0.0.1 : [1], 64 bytes, 0.065 ms (0.060 avg, 0% loss)\n\
-             127.0.0.1 : xmt/rcv/%loss = 2/2/0%, outage(ms) = 0, min/avg/max = 0.055/0.060/0.065\n",
-            Tool::Fping,
-            "127.0.0.1",
-            (2, 2),
-            Some([0.055, 0.060, 0.065]),
-        ),
-        (
-            "hping3 in a terminal",
-            "HPING www.example.net (eth0 192.0.2.8): S set, 40 headers + 0 data bytes\n\
-             len=46 ip=192.0.2.8 ttl=51 id=47908 sport=80 flags=SA seq=0 win=8192 rtt=9.3 ms\n\
-             len=46 ip=192.0.2.8 ttl=51 id=6788  sport=80 flags=SA seq=2 win=8192 rtt=10.9 ms\n\n\
-             --- www.example.net hping statistic ---\n3 packets tramitted, 2 packets received, 34% packet loss\n\
-             round-trip min/avg/max = 9.3/10.1/10.9 ms\n",
-            Tool::Hping,
-            "www.example.net",
-            (3, 2),
-            Some([9.3, 10.1, 10.9]),
-        ),
-        (
-            "hping3 into a file, whose statistics stand first",
-            "\n--- 127.0.0.1 hping statistic ---\n2 packets transmitted, 2 packets received, 0% packet loss\n\
-             round-trip min/avg/max = 0.6/0.8/1.0 ms\nHPING 127.0.0.1 (lo 127.0.0.1): icmp mode set, 28 headers + 0 data bytes\n\
-             len=28 ip=127.0.0.1 ttl=64 id=43439 icmp_seq=0 rtt=1.0 ms\nlen=28 ip=127.0.0.1 ttl=64 id=43453 icmp_seq=1 rtt=0.6 ms\n",
-            Tool::Hping,
-            "127.0.0.1",
-            (2, 2),
-            Some([0.6, 0.8, 1.0]),
-        ),
-        (
-            "hping3 --flood, which shows no reply",
-            "HPING 192.0.2.8 (eth0 192.0.2.8): S set, 40 headers + 0 data bytes\nhping in flood mode, no replies will be shown\n\
-             --- 192.0.2.8 hping statistic ---\n2281304 packets transmitted, 0 packets received, 100% packet loss\n\
-             round-trip min/avg/max = 0.0/0.0/0.0 ms\n",
-            Tool::Hping,
-            "192.0.2.8",
-            (2_281_304, 0),
-            None,
-        ),
-        (
-            "nping --icmp",
-            "Starting Nping 0.7.93 ( https://nmap.org/nping ) at 2026-11-29 15:48 UTC\n\
-             SENT (0.0154s) ICMP [192.0.2.1 > 192.0.2.9 Echo request (type=8/code=0) id=36248 seq=1] IP [ttl=64 id=29759 iplen=28 ]\n\
-             RCVD (0.0157s) ICMP [192.0.2.9 > 192.0.2.1 Echo reply (type=0/code=0) id=36248 seq=1] IP [ttl=64 id=43543 iplen=28 ]\n\
-             SENT (1.0157s) ICMP [192.0.2.1 > 192.0.2.9 Echo request (type=8/code=0) id=36248 seq=2] IP [ttl=64 id=29759 iplen=28 ]\n \n\
-             Max rtt: 0.085ms | Min rtt: 0.085ms | Avg rtt: 0.085ms\nRaw packets sent: 2 (56B) | Rcvd: 1 (28B) | Lost: 1 (50.00%)\n\
-             Nping done: 1 IP address pinged in 2.02 seconds\n",
-            Tool::Nping,
-            "192.0.2.9",
-            (2, 1),
-            Some([0.085; 3]),
-        ),
-        (
-            "nping --tcp-connect to a closed port",
-            "Starting Nping 0.7.93 ( https://nmap.org/nping ) at 2026-11-29 15:48 UTC\n\
-             SENT (0.0060s) Starting TCP Handshake > 192.0.2.9:9\n\
-             RCVD (0.0061s) Possible TCP RST received from 192.0.2.9:9 --> Connection refused\n \n\
-             Max rtt: N/A | Min rtt: N/A | Avg rtt: N/A\nTCP connection attempts: 1 | Successful connections: 0 | Failed: 1 (100.00%)\n\
-             Nping done: 1 IP address pinged in 0.11 seconds\n",
-            Tool::Nping,
-            "192.0.2.9",
-            (1, 0),
-            None,
-        ),
-        (
-            "psping to a port",
-            "PsPing v2.10 - PsPing - ping, latency, bandwidth measurement utility\nCopyright (C) 2012-2016 Mark Russinovich\n\
-             Sysinternals - www.sysinternals.com\n\nTCP connect to 192.0.2.7:443:\n5 iterations (warmup 1) ping test:\n\
-             Connecting to 192.0.2.7:443 (warmup): from 192.0.2.1:60649: 2.00ms\n\
-             Connecting to 192.0.2.7:443: from 192.0.2.1:60650: 3.83ms\n\
-             Connecting to 192.0.2.7:443: This operation returned because the timeout period expired.\n\
-             Connecting to 192.0.2.7:443: from 192.0.2.1:60653: 2.13ms\n\nTCP connect statistics for 192.0.2.7:443:\n\
-             \x20 Sent = 3, Received = 2, Lost = 1 (33% loss),\n  Minimum = 2.13ms, Maximum = 3.83ms, Average = 2.98ms\n",
-            Tool::Psping,
-            "192.0.2.7",
-            (3, 2),
-            Some([2.13, 2.98, 3.83]),
-        ),
-        (
-            "psping, ICMP",
-            "PsPing v2.10 - PsPing - ping, latency, bandwidth measurement utility\nCopyright (C) 2012-2016 Mark Russinovich\n\
-             Sysinternals - www.sysinternals.com\n\nPinging 192.0.2.7 with 32 bytes of data:\n3 iterations (warmup 1) ping test:\n\
-             Reply from 192.0.2.7: 9.99ms (warmup)\nReply from 192.0.2.7: 1.50ms\nReply from 192.0.2.7: 2.50ms\n\n\
-             Ping statistics for 192.0.2.7:\n  Sent = 2, Received = 2, Lost = 0 (0% loss),\n\
-             \x20 Minimum = 1.50ms, Maximum = 2.50ms, Average = 2.00ms\n",
-            Tool::Psping,
-            "192.0.2.7",
-            (2, 2),
-            Some([1.5, 2.0, 2.5]),
-        ),
-        (
-            "Test-Connection of version 5",
-            "Source        Destination     IPV4Address      IPV6Address                              Bytes    Time(ms)\n\
-             ------        -----------     -----------      -----------                              -----    --------\n\
-             DESKTOP-1F... www.example.net 192.0.2.120                                               32       82\n\
-             DESKTOP-1F... www.example.net 192.0.2.120                                               32       62\n",
-            Tool::PowerShell,
-            "www.example.net",
-            (2, 2),
-            Some([62.0, 72.0, 82.0]),
-        ),
-        (
-            "Test-Connection of version 7",
-            "   Destination: 192.0.2.9\n\nPing Source  Address    Latency BufferSize Status\n   1 h       192.0.2.9       13         32 Success\n",
-            Tool::PowerShell,
-            "192.0.2.9",
-            (1, 1),
-            Some([13.0; 3]),
-        ),
-        (
-            "the same with a probe that timed out",
-            "Ping Source           Address                   Latency BufferSize Status\n\
-             \x20                                                  (ms)        (B)\n\
-             ---- ------           -------                   ------- ---------- ------\n\
-             \x20  1 ADMIN1           192.0.2.44                    24         32 Success\n\
-             \x20  2 ADMIN1           *                               *          * TimedOut\n\
-             \x20  3 ADMIN1           192.0.2.44                    28         32 Success\n",
-            Tool::PowerShell,
-            "192.0.2.44",
-            (3, 2),
-            Some([24.0, 26.0, 28.0]),
-        ),
-        (
-            "Test-NetConnection without a port",
-            "ComputerName           : 192.0.2.53\nRemoteAddress          : 192.0.2.53\nInterfaceAlias         : Wi-Fi\n\
-             SourceAddress          : 192.0.2.252\nPingSucceeded          : True\nPingReplyDetails (RTT) : 20 ms\n",
-            Tool::PowerShell,
-            "192.0.2.53",
-            (1, 1),
-            Some([20.0; 3]),
-        ),
-        (
-            "ping of RouterOS",
-            "[admin@CE5] > ping 192.0.2.4\n  SEQ HOST                                     SIZE TTL TIME       STATUS\n\
-             \x20   0 192.0.2.4                                  56  64 5ms896us\n\
-             \x20   1 192.0.2.4                                                     timeout\n\
-             \x20   2 192.0.2.4                                  56  64 14ms518us\n\
-             \x20   sent=3 received=2 packet-loss=33% min-rtt=5ms896us avg-rtt=10ms207us max-rtt=14ms518us\n\n",
-            Tool::RouterOs,
-            "192.0.2.4",
-            (3, 2),
-            Some([5.896, 10.207, 14.518]),
-        ),
-        (
-            "the end of one",
-            "    0 192.0.2.1   56  57 10ms\n    sent=2 received=1 packet-loss=50% min-rtt=10ms\n",
-            Tool::RouterOs,
-            "192.0.2.1",
-            (2, 1),
-            Some([10.0; 3]),
-        ),
-        (
-            "one of many probes, with a summary after every twentieth, of which the rows are cut off",
-            "    sent=20 received=20 packet-loss=0% min-rtt=55ms avg-rtt=67ms max-rtt=157ms\n  SEQ HOST  SIZE TTL TIME  STATUS\n\
-             \x20   sent=40 received=39 packet-loss=2% min-rtt=50ms avg-rtt=66ms max-rtt=157ms\n",
-            Tool::RouterOs,
-            "the far end",
-            (40, 39),
-            Some([50.0, 66.0, 157.0]),
-        ),
-    ] {
+    for (what, text, tool, host, counts, times) in OUTPUTS.iter().copied() {
         is_read(what, text, &Expected { tool, host, counts, times });
         let headed: String = text
             .lines()
@@ -272,6 +66,217 @@ fn outputs_of_one_host() {
         assert_eq!(twice.len(), 2, "{what}, twice: {twice:#?}");
     }
 }
+
+const OUTPUTS: &[Output] = &[
+    (
+        "fping -c, whose summary stands behind the rows",
+        "192.0.2.60 : [0], 64 bytes, 11.2 ms (11.2 avg, 0% loss)\n192.0.2.60 : [1], timed out (11.2 avg, 50% loss)\n\
+             192.0.2.60 : [2], 64 bytes, 13.2 ms (12.2 avg, 33% loss)\n\n192.0.2.60 : xmt/rcv/%loss = 3/2/33%, min/avg/max = 11.2/12.2/13.2\n",
+        Tool::Fping,
+        "192.0.2.60",
+        (3, 2),
+        Some([11.2, 12.2, 13.2]),
+    ),
+    (
+        "fping -c -q",
+        "192.0.2.60 : xmt/rcv/%loss = 2/2/0%, min/avg/max = 0.02/0.03/0.04\n",
+        Tool::Fping,
+        "192.0.2.60",
+        (2, 2),
+        Some([0.02, 0.03, 0.04]),
+    ),
+    (
+        "fping -c -q of nothing",
+        "10.9.9.9  : xmt/rcv/%loss = 3/0/100%\n",
+        Tool::Fping,
+        "10.9.9.9",
+        (3, 0),
+        None,
+    ),
+    ("fping -C", "192.0.2.1 : 0.69 - 0.05\n", Tool::Fping, "192.0.2.1", (3, 2), Some([0.05, 0.37, 0.69])),
+    (
+        "fping -e",
+        "localhost (127.0.0.1) is alive (0.037 ms)\n",
+        Tool::Fping,
+        "localhost",
+        (1, 1),
+        Some([0.037; 3]),
+    ),
+    ("fping", "192.0.2.9 is unreachable\n", Tool::Fping, "192.0.2.9", (1, 0), None),
+    (
+        "fping -Q, whose last summary is of the whole",
+        "[15:48:33]\n127.0.0.1 : xmt/rcv/%loss = 10/10/0%, min/avg/max = 0.050/0.055/0.065\n[15:48:34]\n\
+             127.0.0.1 : xmt/rcv/%loss = 10/9/10%, min/avg/max = 0.043/0.052/0.064\n\
+             127.0.0.1 : xmt/rcv/%loss = 20/19/5%, min/avg/max = 0.043/0.054/0.065\n",
+        Tool::Fping,
+        "127.0.0.1",
+        (20, 19),
+        Some([0.043, 0.054, 0.065]),
+    ),
+    (
+        "fping -D -o",
+        "[1795967311.98445] 127.0.0.1 : [0], 64 bytes, 0.055 ms (0.055 avg, 0% loss)\n\
+             [1795967312.08460] 127.0.0.1 : [1], 64 bytes, 0.065 ms (0.060 avg, 0% loss)\n\
+             127.0.0.1 : xmt/rcv/%loss = 2/2/0%, outage(ms) = 0, min/avg/max = 0.055/0.060/0.065\n",
+        Tool::Fping,
+        "127.0.0.1",
+        (2, 2),
+        Some([0.055, 0.060, 0.065]),
+    ),
+    (
+        "hping3 in a terminal",
+        "HPING www.example.net (eth0 192.0.2.8): S set, 40 headers + 0 data bytes\n\
+             len=46 ip=192.0.2.8 ttl=51 id=47908 sport=80 flags=SA seq=0 win=8192 rtt=9.3 ms\n\
+             len=46 ip=192.0.2.8 ttl=51 id=6788  sport=80 flags=SA seq=2 win=8192 rtt=10.9 ms\n\n\
+             --- www.example.net hping statistic ---\n3 packets tramitted, 2 packets received, 34% packet loss\n\
+             round-trip min/avg/max = 9.3/10.1/10.9 ms\n",
+        Tool::Hping,
+        "www.example.net",
+        (3, 2),
+        Some([9.3, 10.1, 10.9]),
+    ),
+    (
+        "hping3 into a file, whose statistics stand first",
+        "\n--- 127.0.0.1 hping statistic ---\n2 packets transmitted, 2 packets received, 0% packet loss\n\
+             round-trip min/avg/max = 0.6/0.8/1.0 ms\nHPING 127.0.0.1 (lo 127.0.0.1): icmp mode set, 28 headers + 0 data bytes\n\
+             len=28 ip=127.0.0.1 ttl=64 id=43439 icmp_seq=0 rtt=1.0 ms\nlen=28 ip=127.0.0.1 ttl=64 id=43453 icmp_seq=1 rtt=0.6 ms\n",
+        Tool::Hping,
+        "127.0.0.1",
+        (2, 2),
+        Some([0.6, 0.8, 1.0]),
+    ),
+    (
+        "hping3 --flood, which shows no reply",
+        "HPING 192.0.2.8 (eth0 192.0.2.8): S set, 40 headers + 0 data bytes\nhping in flood mode, no replies will be shown\n\
+             --- 192.0.2.8 hping statistic ---\n2281304 packets transmitted, 0 packets received, 100% packet loss\n\
+             round-trip min/avg/max = 0.0/0.0/0.0 ms\n",
+        Tool::Hping,
+        "192.0.2.8",
+        (2_281_304, 0),
+        None,
+    ),
+    (
+        "nping --icmp",
+        "Starting Nping 0.7.93 ( https://nmap.org/nping ) at 2026-11-29 15:48 UTC\n\
+             SENT (0.0154s) ICMP [192.0.2.1 > 192.0.2.9 Echo request (type=8/code=0) id=36248 seq=1] IP [ttl=64 id=29759 iplen=28 ]\n\
+             RCVD (0.0157s) ICMP [192.0.2.9 > 192.0.2.1 Echo reply (type=0/code=0) id=36248 seq=1] IP [ttl=64 id=43543 iplen=28 ]\n\
+             SENT (1.0157s) ICMP [192.0.2.1 > 192.0.2.9 Echo request (type=8/code=0) id=36248 seq=2] IP [ttl=64 id=29759 iplen=28 ]\n \n\
+             Max rtt: 0.085ms | Min rtt: 0.085ms | Avg rtt: 0.085ms\nRaw packets sent: 2 (56B) | Rcvd: 1 (28B) | Lost: 1 (50.00%)\n\
+             Nping done: 1 IP address pinged in 2.02 seconds\n",
+        Tool::Nping,
+        "192.0.2.9",
+        (2, 1),
+        Some([0.085; 3]),
+    ),
+    (
+        "nping --tcp-connect to a closed port",
+        "Starting Nping 0.7.93 ( https://nmap.org/nping ) at 2026-11-29 15:48 UTC\n\
+             SENT (0.0060s) Starting TCP Handshake > 192.0.2.9:9\n\
+             RCVD (0.0061s) Possible TCP RST received from 192.0.2.9:9 --> Connection refused\n \n\
+             Max rtt: N/A | Min rtt: N/A | Avg rtt: N/A\nTCP connection attempts: 1 | Successful connections: 0 | Failed: 1 (100.00%)\n\
+             Nping done: 1 IP address pinged in 0.11 seconds\n",
+        Tool::Nping,
+        "192.0.2.9",
+        (1, 0),
+        None,
+    ),
+    (
+        "psping to a port",
+        "PsPing v2.10 - PsPing - ping, latency, bandwidth measurement utility\nCopyright (C) 2012-2016 Mark Russinovich\n\
+             Sysinternals - www.sysinternals.com\n\nTCP connect to 192.0.2.7:443:\n5 iterations (warmup 1) ping test:\n\
+             Connecting to 192.0.2.7:443 (warmup): from 192.0.2.1:60649: 2.00ms\n\
+             Connecting to 192.0.2.7:443: from 192.0.2.1:60650: 3.83ms\n\
+             Connecting to 192.0.2.7:443: This operation returned because the timeout period expired.\n\
+             Connecting to 192.0.2.7:443: from 192.0.2.1:60653: 2.13ms\n\nTCP connect statistics for 192.0.2.7:443:\n\
+             \x20 Sent = 3, Received = 2, Lost = 1 (33% loss),\n  Minimum = 2.13ms, Maximum = 3.83ms, Average = 2.98ms\n",
+        Tool::Psping,
+        "192.0.2.7",
+        (3, 2),
+        Some([2.13, 2.98, 3.83]),
+    ),
+    (
+        "psping, ICMP",
+        "PsPing v2.10 - PsPing - ping, latency, bandwidth measurement utility\nCopyright (C) 2012-2016 Mark Russinovich\n\
+             Sysinternals - www.sysinternals.com\n\nPinging 192.0.2.7 with 32 bytes of data:\n3 iterations (warmup 1) ping test:\n\
+             Reply from 192.0.2.7: 9.99ms (warmup)\nReply from 192.0.2.7: 1.50ms\nReply from 192.0.2.7: 2.50ms\n\n\
+             Ping statistics for 192.0.2.7:\n  Sent = 2, Received = 2, Lost = 0 (0% loss),\n\
+             \x20 Minimum = 1.50ms, Maximum = 2.50ms, Average = 2.00ms\n",
+        Tool::Psping,
+        "192.0.2.7",
+        (2, 2),
+        Some([1.5, 2.0, 2.5]),
+    ),
+    (
+        "Test-Connection of version 5",
+        "Source        Destination     IPV4Address      IPV6Address                              Bytes    Time(ms)\n\
+             ------        -----------     -----------      -----------                              -----    --------\n\
+             DESKTOP-1F... www.example.net 192.0.2.120                                               32       82\n\
+             DESKTOP-1F... www.example.net 192.0.2.120                                               32       62\n",
+        Tool::PowerShell,
+        "www.example.net",
+        (2, 2),
+        Some([62.0, 72.0, 82.0]),
+    ),
+    (
+        "Test-Connection of version 7",
+        "   Destination: 192.0.2.9\n\nPing Source  Address    Latency BufferSize Status\n   1 h       192.0.2.9       13         32 Success\n",
+        Tool::PowerShell,
+        "192.0.2.9",
+        (1, 1),
+        Some([13.0; 3]),
+    ),
+    (
+        "the same with a probe that timed out",
+        "Ping Source           Address                   Latency BufferSize Status\n\
+             \x20                                                  (ms)        (B)\n\
+             ---- ------           -------                   ------- ---------- ------\n\
+             \x20  1 ADMIN1           192.0.2.44                    24         32 Success\n\
+             \x20  2 ADMIN1           *                               *          * TimedOut\n\
+             \x20  3 ADMIN1           192.0.2.44                    28         32 Success\n",
+        Tool::PowerShell,
+        "192.0.2.44",
+        (3, 2),
+        Some([24.0, 26.0, 28.0]),
+    ),
+    (
+        "Test-NetConnection without a port",
+        "ComputerName           : 192.0.2.53\nRemoteAddress          : 192.0.2.53\nInterfaceAlias         : Wi-Fi\n\
+             SourceAddress          : 192.0.2.252\nPingSucceeded          : True\nPingReplyDetails (RTT) : 20 ms\n",
+        Tool::PowerShell,
+        "192.0.2.53",
+        (1, 1),
+        Some([20.0; 3]),
+    ),
+    (
+        "ping of RouterOS",
+        "[admin@CE5] > ping 192.0.2.4\n  SEQ HOST                                     SIZE TTL TIME       STATUS\n\
+             \x20   0 192.0.2.4                                  56  64 5ms896us\n\
+             \x20   1 192.0.2.4                                                     timeout\n\
+             \x20   2 192.0.2.4                                  56  64 14ms518us\n\
+             \x20   sent=3 received=2 packet-loss=33% min-rtt=5ms896us avg-rtt=10ms207us max-rtt=14ms518us\n\n",
+        Tool::RouterOs,
+        "192.0.2.4",
+        (3, 2),
+        Some([5.896, 10.207, 14.518]),
+    ),
+    (
+        "the end of one",
+        "    0 192.0.2.1   56  57 10ms\n    sent=2 received=1 packet-loss=50% min-rtt=10ms\n",
+        Tool::RouterOs,
+        "192.0.2.1",
+        (2, 1),
+        Some([10.0; 3]),
+    ),
+    (
+        "one of many probes, with a summary after every twentieth, of which the rows are cut off",
+        "    sent=20 received=20 packet-loss=0% min-rtt=55ms avg-rtt=67ms max-rtt=157ms\n  SEQ HOST  SIZE TTL TIME  STATUS\n\
+             \x20   sent=40 received=39 packet-loss=2% min-rtt=50ms avg-rtt=66ms max-rtt=157ms\n",
+        Tool::RouterOs,
+        "the far end",
+        (40, 39),
+        Some([50.0, 66.0, 157.0]),
+    ),
+];
 
 #[test]
 fn outputs_of_several_hosts() {
