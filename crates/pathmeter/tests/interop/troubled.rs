@@ -20,7 +20,7 @@ const TROUBLE: &[(&str, Act, &str, &str)] = &[
     ),
     ("refuses", |l, c| refuse(l, c), "", "the rate asked for is above its limit (iPerf3 error 27)"),
     ("refuses with an unknown code", |l, c| refuse_unknown(l, c), "", "iPerf3 error -559038737"),
-    ("vanishes while the streams open", |l, c| agree(l, c).map(drop), "", "control socket has closed"),
+    ("vanishes while the streams open", |l, c| open(l, c).map(drop), "", "control socket has closed"),
     ("vanishes in the middle", |l, c| run(l, c).map(drop), "", "control socket has closed unexpectedly"),
     (
         "vanishes in the middle of the return path",
@@ -153,10 +153,16 @@ fn agree(_: &TcpListener, mut control: TcpStream) -> std::io::Result<TcpStream> 
     Ok(control)
 }
 
+/// Until the stream is there: where the listener went first, the client's stream would be refused.
+fn open(listener: &TcpListener, control: TcpStream) -> std::io::Result<(TcpStream, TcpStream)> {
+    let control = agree(listener, control)?;
+    let (data, _) = listener.accept()?;
+    Ok((control, data))
+}
+
 /// Until the test runs: the control connection and the data stream.
 fn run(listener: &TcpListener, control: TcpStream) -> std::io::Result<(TcpStream, TcpStream)> {
-    let mut control = agree(listener, control)?;
-    let (mut data, _) = listener.accept()?;
+    let (mut control, mut data) = open(listener, control)?;
     data.read_exact(&mut [0; 37])?;
     control.write_all(&[1, 2])?;
     Ok((control, data))
