@@ -30,8 +30,8 @@ impl Arp {
         }
     }
 
-    /// Asks who has an address. `own`: this interface's hardware address. No sender's address goes with it, so that no cache learns from
-    /// it, and none but owners of the address answer (RFC 5227 section 2.1.1).
+    /// Asks who has an address. `own`: this interface's hardware address. The request has no sender's address, so that caches learn
+    /// nothing from it, and owners of the address alone answer (RFC 5227 section 2.1.1).
     ///
     /// # Errors
     /// The errors of `send(2)`.

@@ -49,7 +49,7 @@ impl Codel {
     }
 }
 
-/// What a bucket does with a packet.
+/// When a packet leaves a bucket, in seconds, or that it is dropped.
 enum Passed {
     Leaves(f64),
     Marked(f64),
@@ -94,7 +94,7 @@ impl Bucket {
         }
     }
 
-    /// What it does with a packet.
+    /// Takes a packet of a flow: when it leaves, or that it is dropped.
     fn pass(&mut self, at: f64, bits: f64, flow: usize) -> Passed {
         let bits = if self.counts_packets { FULL } else { bits };
         let rate = self.rate;
