@@ -23,6 +23,6 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 fn honest(chance: &mut Chance<'_>) -> Run {
     let test = chance.test();
     let mut world = iperf3(test.clone(), Extras::default(), &Chance::new(&[]).shared());
-    world.run();
+    let _ = world.run();
     judge(test, report_of(&world, Who::Client))
 }

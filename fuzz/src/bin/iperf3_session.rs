@@ -13,7 +13,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let test = chance.test();
     let chance = chance.shared();
     let mut world = iperf3(test.clone(), extras, &chance);
-    world.run();
+    let _ = world.run();
     let (client, server) = (report_of(&world, Who::Client), report_of(&world, Who::Server));
     if !chance.borrow().was_unusual() {
         agree(&client, &server, same);

@@ -40,7 +40,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let chance = chance.shared();
     let client = |now| Client::new(client, test.clone(), Nanos::from_secs(1), now);
     let mut world = meet(client, |now| Server::new(server, now), &chance);
-    world.run();
+    let _ = world.run();
     let (client, server) = (report_of(&world, Who::Client), report_of(&world, Who::Server));
     if ours == theirs && !busy && !chance.borrow().was_unusual() {
         agree(&client, &server, StreamResult::eq);
