@@ -140,7 +140,7 @@ fn a_leg_that_drops_everything_is_named_with_its_flows() {
     let (found, ids) = hops(&lab, Who::Unprivileged, &[Node::S.address(Family::V4), "--flows", "8"]);
     let flows = found["flows"].as_array().unwrap();
     let dead = |flow: &&Value| flow["again"]["answered"] == 0;
-    // That none of eight flows takes a third of the legs, or all of them, happens once in 25 looks.
+    // Once in 25 looks none of eight flows takes a third of the legs, or all of them do.
     let count = flows.iter().filter(dead).count();
     assert_eq!(ids.contains(&"dead-flows".to_owned()), count > 0 && count < 8, "{ids:?} {found:#}");
     for flow in flows {

@@ -375,7 +375,7 @@ fn bandwidth_test_of_routeros() {
     assert_eq!(failed.verdict.status, Status::Void);
 }
 
-/// Whatever the times and losses, the rows, the summary and the list of times of fping are the same.
+/// With any times and losses the rows, the summary and the list of times of fping are the same.
 #[test]
 fn rows_summaries_and_lists_of_fping_agree() {
     let mut seed = 0x2545_f491_4f6c_dd1d_u64;

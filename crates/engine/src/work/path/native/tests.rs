@@ -267,7 +267,7 @@ fn an_honest_hop_before_a_liar_is_not_accused() {
 #[test]
 fn a_long_path_is_looked_at_in_few_round_trips() {
     // Round trips until all is known: of a path that carries all, and of one with a black hole.
-    // And of one on which larger packets are dropped also where they may be cut.
+    // A link may drop larger packets also where they may be cut.
     for (limit, is_link, most) in [(None, false, 2), (Some(1400), false, 5), (Some(1400), true, 5)] {
         for ipv6 in [false, true] {
             let hole = limit.filter(|_| is_link).map(|limit| (limit + 1, INTERFACE));
