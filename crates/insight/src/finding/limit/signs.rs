@@ -242,7 +242,8 @@ fn is_free(load: &LoadProbing, visible: f64) -> bool {
         })
 }
 
-/// Loads of very different rates lose the same share: a cap takes more of a higher one.
+/// Loads of very different rates lose the same share: a cap takes more of a higher one, and a bucket that empties takes more of a
+/// later one.
 fn is_lost_alike(load: &LoadProbing) -> bool {
     let is_full = |step: &&LoadStep| {
         matches!(step.purpose, Purpose::Ladder | Purpose::Lower | Purpose::Hot | Purpose::Higher)
@@ -260,7 +261,13 @@ fn is_lost_alike(load: &LoadProbing) -> bool {
     let deviation =
         (lower.loss * (1.0 - lower.loss) * (1.0 / lower.datagrams + 1.0 / higher.datagrams)).sqrt();
     let alike = 3.0 * deviation + ALIKE;
-    taken_by_a_cap > DISTINCT.max(2.0 * alike) && (higher.loss - lower.loss).abs() < alike
+    let Some(mean) = Sent::new(&all).map(|sent| sent.loss) else { return false };
+    let is_usual = |step: &&LoadStep| {
+        (step.loss - mean).abs() < 4.0 * (mean * (1.0 - mean) / step.datagrams as f64).sqrt() + UNEVEN
+    };
+    taken_by_a_cap > DISTINCT.max(2.0 * alike)
+        && (higher.loss - lower.loss).abs() < alike
+        && all.iter().all(is_usual)
 }
 
 /// Several steps: the rate, bits per second, and the share that was lost.
@@ -335,6 +342,8 @@ const FEW: u64 = 20;
 const DISTINCT: f64 = 0.2;
 /// Shares that differ by no more, beside what chance explains, are alike.
 const ALIKE: f64 = 0.03;
+/// One step differs from all by no more, beside what chance explains: losses come in bursts.
+const UNEVEN: f64 = 0.1;
 const PASSES: f64 = 1.15;
 /// Below this UDP shows nothing about what TCP met.
 const EXCEEDED: f64 = 1.15;

@@ -83,6 +83,16 @@ fn near(value: f64, truth: f64, share: f64) -> bool {
     (value - truth).abs() <= share * truth
 }
 
+/// The bucket lasts for several steps: all steps below a rate and all above it lose about the same then.
+#[test]
+fn a_policer_of_a_large_bucket_is_no_random_loss() {
+    let rate = 3.74e6;
+    let mut path = SimPath::new(vec![Bucket::new(1, rate, 675e3 * 8.0, 0.0)], 0.0026, 0);
+    let before = Before { rate: rate * 0.94, lost: 0.05, growth: 1e-5, is_met: false };
+    let found = limit_of(&evidence(&mut path, before));
+    assert_eq!((found.kind, found.per_flow), (LimitKind::Policer, Some(false)), "{found:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
