@@ -124,7 +124,8 @@ impl Work for Played<'_> {
             WorkRequest::Throughput(Request::Drain { .. }) => &[Due::Measured],
             WorkRequest::Probes(probes::Request::ReportPath { .. }) => &[Due::PathObservation],
             WorkRequest::RoundTrips(round_trips::Request::Count) => &[Due::Reflected],
-            WorkRequest::Probes(probes::Request::Send { .. })
+            WorkRequest::Throughput(Request::EndDrain)
+            | WorkRequest::Probes(probes::Request::Send { .. })
             | WorkRequest::RoundTrips(round_trips::Request::Reflect { .. })
             | WorkRequest::Frames(_)
             | WorkRequest::Load(_)

@@ -339,6 +339,11 @@ impl Work for Flows {
                 assert!(end.drain.is_none() && end.measured.is_none(), "drained once");
                 end.drain = Some((expect, now + limit));
             }
+            WorkRequest::Throughput(Request::EndDrain) => {
+                if let Some((_, limit)) = &mut self.end_mut(who).drain {
+                    *limit = now;
+                }
+            }
             other => panic!("{other:?} in a test of throughput"),
         }
         None

@@ -132,7 +132,8 @@ impl Run {
         if self.is_alone() { self.drain_alone(link) } else { self.advance(link, now) }
     }
 
-    /// Handles the request of this end to stop. A second or late request does not wait for the peer any more.
+    /// Handles the request of this end to stop. While data in flight is waited for, what has arrived counts; any other late or second
+    /// request does not wait for the peer any more.
     pub(super) fn interrupt(
         &mut self,
         link: &mut Link,
@@ -140,6 +141,12 @@ impl Run {
         reason: &str,
     ) -> Result<(), ProtocolError> {
         let error = ProtocolError::Stopped(reason.into());
+        if self.phase == Phase::Draining && self.ending.is_none() && !self.is_alone() {
+            link.send(&Message::Stop { reason: reason.into() });
+            self.ending = Some(error);
+            link.work(Request::EndDrain);
+            return Ok(());
+        }
         if self.phase != Phase::Flowing || self.ending.is_some() || self.is_alone() {
             return self.lose(link, error);
         }

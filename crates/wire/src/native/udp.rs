@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The cookie is a MAC over the client's address under a secret of the server: the server remembers nothing of a
-//! HELLO without its cookie, answers it with fewer bytes than came, and allows nothing to an address that has not
-//! echoed a cookie (as in RFC 9000 section 8.1).
+//! HELLO without its cookie, answers it with fewer bytes than came, and allows nothing to an address that has neither
+//! echoed a cookie (as in RFC 9000 section 8.1) nor opened the session's control connection.
 
 use super::VERSIONS;
 use super::flow::{BODY_LEN, FlowHello};
@@ -109,8 +109,9 @@ pub struct UdpGate {
 /// The server's action on a datagram at its port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateAnswer {
-    /// Send this CHALLENGE back.
-    Challenge([u8; ANSWER_LEN]),
+    /// The sender has proved nothing yet. Where the control connection of its session comes from the same address, which TCP has proved,
+    /// it may be taken as [`GateAnswer::Open`]; otherwise send this CHALLENGE back.
+    Challenge(FlowHello, [u8; ANSWER_LEN]),
     /// The sender owns its address and requests this flow: check that it [proves](FlowHello::proves) the session's key, then send
     /// [`acknowledge`] from the flow's own socket.
     Open(FlowHello),
@@ -132,7 +133,8 @@ impl UdpGate {
         if valid(slot) || slot.checked_sub(1).is_some_and(valid) {
             return GateAnswer::Open(hello);
         }
-        GateAnswer::Challenge(answer_bytes(CHALLENGE, &hello, &self.cookie(from, &hello, slot)))
+        let challenge = answer_bytes(CHALLENGE, &hello, &self.cookie(from, &hello, slot));
+        GateAnswer::Challenge(hello, challenge)
     }
 
     fn cookie(&self, from: SocketAddr, hello: &FlowHello, slot: u64) -> [u8; 16] {
@@ -258,7 +260,7 @@ mod tests {
         let gate = UdpGate::new([1; 32]);
         let now = MonoTime(50_000_000_000);
         let mut open = UdpOpen::new(SESSION, 2, &KEY, now);
-        let GateAnswer::Challenge(challenge) = gate.input(client(), &sent(&mut open, now), now) else {
+        let GateAnswer::Challenge(_, challenge) = gate.input(client(), &sent(&mut open, now), now) else {
             panic!("the first HELLO has no cookie");
         };
         open.input(&challenge, now);
@@ -277,7 +279,7 @@ mod tests {
         let gate = UdpGate::new([1; 32]);
         let now = MonoTime(50_000_000_000);
         let mut open = UdpOpen::new(SESSION, 2, &KEY, now);
-        let GateAnswer::Challenge(challenge) = gate.input(client(), &sent(&mut open, now), now) else {
+        let GateAnswer::Challenge(_, challenge) = gate.input(client(), &sent(&mut open, now), now) else {
             panic!("the first HELLO has no cookie");
         };
         open.input(&challenge, now);
@@ -317,7 +319,7 @@ mod tests {
             let gate = UdpGate::new([1; 32]);
             let bytes = if hello { [b"PMTRUDP\x01\x01".as_slice(), &bytes].concat() } else { bytes };
             match gate.input(client(), &bytes, MonoTime(0)) {
-                GateAnswer::Challenge(answer) => prop_assert!(answer.len() < bytes.len()),
+                GateAnswer::Challenge(_, answer) => prop_assert!(answer.len() < bytes.len()),
                 GateAnswer::Open(_) => prop_assert!(false, "no cookie was given out"),
                 GateAnswer::Ignore => {}
             }

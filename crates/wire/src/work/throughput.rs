@@ -21,6 +21,8 @@ pub enum Request {
         /// The longest wait.
         limit: Nanos,
     },
+    /// Wait no longer for the expected data: what has arrived counts. No effect once the drain is over.
+    EndDrain,
 }
 
 /// The replies and events of a test.

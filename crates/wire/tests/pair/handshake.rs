@@ -52,7 +52,7 @@ impl Server {
             return acknowledge_again(bytes, open, &KEY).map(|ack| ack.to_vec());
         }
         match self.gate.input(from, bytes, now) {
-            GateAnswer::Challenge(challenge) => Some(challenge.to_vec()),
+            GateAnswer::Challenge(_, challenge) => Some(challenge.to_vec()),
             GateAnswer::Open(hello) if hello.proves(Transport::Udp, &KEY) => {
                 self.open = Some(hello);
                 Some(acknowledge(&hello, &KEY).to_vec())

@@ -80,6 +80,11 @@ impl Worker for Throughput {
         match request {
             Request::Start => self.start(context),
             Request::StopSenders => self.stop_senders(context),
+            Request::EndDrain => {
+                if let Some(running) = self.running.as_mut().filter(|_| self.draining) {
+                    running.begin_drain(Vec::new(), Nanos::ZERO, mono_now());
+                }
+            }
             Request::Drain { expect, limit } => {
                 self.draining = true;
                 if let Some(running) = &mut self.running {
