@@ -195,8 +195,12 @@ impl Arrivals {
             return;
         }
         match self.gate.input(from, datagram, mono_now()) {
-            GateAnswer::Challenge(answer) => drop(listener.send_to(&answer, from)),
-            GateAnswer::Open(hello) => self.open_native(&hello, from),
+            GateAnswer::Challenge(hello, challenge) => {
+                if !self.open_native(&hello, from, true) {
+                    listener.send_to(&challenge, from).ok();
+                }
+            }
+            GateAnswer::Open(hello) => drop(self.open_native(&hello, from, false)),
             GateAnswer::Ignore => {}
         }
     }
@@ -215,19 +219,25 @@ impl Arrivals {
         }
     }
 
-    fn open_native(&self, hello: &flow::FlowHello, from: SocketAddr) {
+    /// Opens a flow of a session that waits for it; returns whether it did. `from_peer`: only from the address of the control connection,
+    /// which TCP has proved: a challenge would take another round trip.
+    fn open_native(&self, hello: &flow::FlowHello, from: SocketAddr, from_peer: bool) -> bool {
         let mut sessions = self.sessions.lock();
-        let Some(waiting) = sessions.find(|waiting| waiting.expected.has_number(hello.session)) else {
-            return;
+        let is_it = |waiting: &Pending| {
+            waiting.expected.has_number(hello.session)
+                && (!from_peer || waiting.expected.peer == from.ip().to_canonical())
         };
-        let Ok(key) = judge(waiting, hello, Transport::Udp) else { return };
-        let Ok(socket) = connected(waiting.expected.local, from) else { return };
-        if socket.send(&udp::acknowledge(hello, &key)).is_ok() {
+        let Some(waiting) = sessions.find(is_it) else { return false };
+        let Ok(key) = judge(waiting, hello, Transport::Udp) else { return false };
+        let Ok(socket) = connected(waiting.expected.local, from) else { return false };
+        let is_open = socket.send(&udp::acknowledge(hello, &key)).is_ok();
+        if is_open {
             waiting.expected.taken.push(hello.stream);
             let (sequence, socket) = (self.next_sequence(), FlowSocket::Udp(Arc::new(socket)));
             let greeting = Some(Greeting::Native(*hello, key));
             waiting.deliver(Arrival { sequence, stream: Some(hello.stream), socket, greeting });
         }
+        is_open
     }
 
     fn next_sequence(&self) -> u64 {
@@ -294,3 +304,40 @@ pub(crate) fn connected(local: SocketAddr, remote: SocketAddr) -> Result<UdpSock
 const LISTEN_STEP: Nanos = Nanos::from_millis(250);
 /// Longest wait for another iPerf3 client of the same address to open its UDP streams.
 const TURN_LIMIT: std::time::Duration = std::time::Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::plan::TestSpec;
+    use wire::native::udp::{UdpOpen, UdpStep};
+
+    const SESSION: SessionId = SessionId::new([3; 16]);
+    const KEY: FlowKey = FlowKey::new([4; 32]);
+
+    /// What a HELLO without a cookie from this address gets.
+    fn answer_to(from: &str, key: &FlowKey) -> UdpStep {
+        let arrivals = Arrivals::new([1; 32]);
+        let local = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let hello = FlowHello::Native { session: SESSION, key: KEY };
+        let plan = FlowPlan { test: TestSpec::new(Transport::Udp), hello, senders_wait_for_stop: false };
+        let waker = Arc::new(Waker::new().unwrap());
+        let _slot = arrivals.wait_for(&plan, local, "127.0.0.1:9".parse().unwrap(), &waker).unwrap();
+        let client = UdpSocket::bind((from, 0)).unwrap();
+        let mut open = UdpOpen::new(SESSION, 0, key, mono_now());
+        let UdpStep::Send(first) = open.step(mono_now()) else { panic!("no HELLO") };
+        client.send_to(&first, local).unwrap();
+        client.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+        let mut buffer = [0; 64];
+        let (length, _) = client.recv_from(&mut buffer).unwrap();
+        open.input(&buffer[..length], mono_now());
+        arrivals.close();
+        open.step(mono_now())
+    }
+
+    #[test]
+    fn an_address_that_tcp_has_proved_gets_no_challenge() {
+        assert_eq!(answer_to("127.0.0.1", &KEY), UdpStep::Open);
+        assert!(matches!(answer_to("127.0.0.2", &KEY), UdpStep::Send(_)), "challenged");
+        assert!(matches!(answer_to("127.0.0.1", &FlowKey::new([5; 32])), UdpStep::Send(_)), "challenged");
+    }
+}
