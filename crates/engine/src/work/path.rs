@@ -77,6 +77,7 @@ fn with_early<'scope, 'env: 'scope>(
             // Nothing crosses a first hop that is silent, whatever is asked.
             Err(e) if crate::host::reach::is_dead(job.plan.target.address.ip()) => Err(e),
             Err(e) if is_absent(&e) && !job.interrupt.is_raised() => {
+                early.stop();
                 let asking = format!("no pathmeter there ({}): asking with ICMP, UDP and TCP", sentence(&e));
                 sink(&Event::progress(asking));
                 if let Some(cause @ ProtocolError::Unacknowledged(_)) = e.protocol() {
@@ -225,12 +226,14 @@ fn sink_learnt(plan: &PathPlan, result: &PathResult, sink: &mut dyn FnMut(&Event
 /// take most of a second. `dead`: counts flows of which nothing arrives.
 fn find_all(
     job: &PathJob<'_>,
-    (prober, early): (&mut Prober, Early<'_, '_>),
+    (prober, mut early): (&mut Prober, Early<'_, '_>),
     (result, dead): (&mut PathResult, &mut u32),
     sink: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     sink(&Event::progress("packet sizes and fragments, both directions"));
-    let Early { down: early_down, legs: early_legs, tcp: held, is_long, .. } = early;
+    let (early_down, held) =
+        early.beside().map_or((None, Vec::new()), |beside| (Some(beside.down), beside.tcp));
+    let Early { legs: early_legs, is_long, .. } = early;
     let [here, there] = [prober.sender(Direction::Up)?, prober.sender(Direction::Down)?];
     let [up, down] = tcp::syns(prober, [&here, &there]);
     let of_tcp = |direction| if direction == Direction::Up { up.clone() } else { down.clone() };

@@ -510,7 +510,9 @@ impl Prober {
     /// Ends the session.
     pub fn close(mut self) {
         self.dialogue.machine.finish(mono_now());
-        self.run_until(mono_now() + Nanos::from_millis(200), |_| false).ok();
+        // The answer of a far end that is further away is not waited for.
+        let wait = if self.round_trip() < GOODBYE { GOODBYE } else { Nanos::ZERO };
+        self.run_until(mono_now() + wait, |_| false).ok();
     }
 
     fn send_up(&mut self, id: u32, probe_train: ProbeTrain<'_>) -> Result<()> {
@@ -726,6 +728,7 @@ const ECHO_LIMIT: Nanos = Nanos::from_secs(1);
 const ECHO_SLACK: Nanos = Nanos::from_millis(100);
 /// A datagram that left before a request arrives before it, but for the order in which queues empty.
 const ORDER: Nanos = Nanos::from_millis(25);
+const GOODBYE: Nanos = Nanos::from_millis(200);
 /// The longest wait for stragglers: packets of one train differ by queues, and not by the length of the path.
 const STRAGGLERS: Nanos = Nanos::from_millis(150);
 /// From here on a path is long: there probes go before it is known whether they are needed.

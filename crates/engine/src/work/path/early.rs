@@ -8,6 +8,8 @@ use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::work::probe::{LONG_ROUND_TRIP, Opened, Prober};
 use model::plan::Direction;
+use model::units::Nanos;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{Scope, ScopedJoinHandle};
 
 /// A session that opens in a thread of its own.
@@ -17,12 +19,19 @@ pub(super) type OpeningProber<'scope> = ScopedJoinHandle<'scope, Result<Prober>>
 pub(super) struct Early<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     job: PathJob<'env>,
+    /// Gets the time in which the first connection opened.
+    connected: Option<Sender<Nanos>>,
+    beside: Option<ScopedJoinHandle<'scope, Option<Beside<'scope>>>>,
     /// A round trip takes so long that sessions are opened early.
     pub(super) is_long: bool,
-    /// For the return path.
-    pub(super) down: Option<OpeningProber<'scope>>,
     /// For further flows.
     pub(super) legs: Vec<OpeningProber<'scope>>,
+}
+
+/// Sessions that are opened as soon as the first connection has taken long.
+pub(super) struct Beside<'scope> {
+    /// For the return path.
+    pub(super) down: OpeningProber<'scope>,
     /// TCP, up and down.
     pub(super) tcp: Vec<Held<'scope>>,
 }
@@ -37,7 +46,8 @@ impl Drop for Stopping {
 }
 
 impl<'scope, 'env: 'scope> Early<'scope, 'env> {
-    /// Nothing yet. `stop`: ends those that open early.
+    /// Nothing yet, but where the first connection takes long, three more are opened at once: those that take longest. `stop`: ends
+    /// those that open early.
     pub(super) fn new(
         scope: &'scope Scope<'scope, 'env>,
         job: &PathJob<'env>,
@@ -47,36 +57,63 @@ impl<'scope, 'env: 'scope> Early<'scope, 'env> {
         // A host's description takes a while the first time, as long as a round trip.
         let far = job.plan.target.address.ip();
         scope.spawn(move || drop(host::describe(Some(far))));
-        Early { scope, job, is_long: false, down: None, legs: Vec::new(), tcp: Vec::new() }
+        let (connected, first) = mpsc::channel();
+        let beside = scope.spawn(move || {
+            let is_long = match first.recv_timeout(LONG_ROUND_TRIP.to_duration()) {
+                Ok(time) => time >= LONG_ROUND_TRIP,
+                Err(RecvTimeoutError::Timeout) => !job.interrupt.is_raised(),
+                Err(RecvTimeoutError::Disconnected) => false,
+            };
+            is_long.then(|| Beside {
+                down: open(scope, job),
+                tcp: [Direction::Up, Direction::Down]
+                    .map(|direction| Held::begin(scope, job, direction))
+                    .into(),
+            })
+        });
+        let (connected, beside) = (Some(connected), Some(beside));
+        Early { scope, job, connected, beside, is_long: false, legs: Vec::new() }
     }
 
     /// The same with nothing opened.
     pub(super) fn again(&self) -> Self {
         let Early { scope, job, .. } = *self;
-        Early { scope, job, is_long: false, down: None, legs: Vec::new(), tcp: Vec::new() }
+        Early { scope, job, connected: None, beside: None, is_long: false, legs: Vec::new() }
     }
 
-    /// The first session has come so far. Before it is known that a pathmeter answers, three more connections are opened: those that take
-    /// longest.
+    /// The first session has come so far.
     pub(super) fn note(&mut self, opened: Opened) {
         match opened {
-            Opened::Connected(time) if time >= LONG_ROUND_TRIP => {
-                self.is_long = true;
-                self.down = Some(self.open());
-                let directions = [Direction::Up, Direction::Down];
-                self.tcp = directions.map(|direction| Held::begin(self.scope, self.job, direction)).into();
+            Opened::Connected(time) => {
+                self.is_long = time >= LONG_ROUND_TRIP;
+                self.connected.take().map(|connected| connected.send(time));
             }
             Opened::Greeted if self.is_long => {
-                self.legs = (0..FLOWS).map(|_| self.open()).collect();
+                self.legs = (0..FLOWS).map(|_| open(self.scope, self.job)).collect();
             }
-            Opened::Connected(_) | Opened::Greeted => {}
+            Opened::Greeted => {}
         }
     }
 
-    fn open(&self) -> OpeningProber<'scope> {
-        let PathJob { plan, security, interrupt } = self.job;
-        self.scope.spawn(move || Prober::open(&plan.target, &plan.local, security, interrupt))
+    /// Those that are open or opening.
+    pub(super) fn beside(&mut self) -> Option<Beside<'scope>> {
+        self.connected = None;
+        self.beside.take()?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
+
+    /// Ends those that are opening, which are of no use.
+    pub(super) fn stop(&mut self) {
+        self.connected = None;
+        self.job.interrupt.raise();
+    }
+}
+
+fn open<'scope, 'env: 'scope>(
+    scope: &'scope Scope<'scope, 'env>,
+    job: PathJob<'env>,
+) -> OpeningProber<'scope> {
+    let PathJob { plan, security, interrupt } = job;
+    scope.spawn(move || Prober::open(&plan.target, &plan.local, security, interrupt))
 }
 
 /// The session that was opened early, or one that is opened now.

@@ -70,9 +70,8 @@ pub(super) struct Segments {
 /// `held`: tests that have been opened, and that wait for leave to start.
 pub(super) fn segments(job: &PathJob<'_>, held: Vec<Held<'_>>, known: &PathResult) -> Segments {
     let (wanted, unknown) = directions_to_try(known);
-    // A test in which this end sends takes longer to stop than to end by itself.
-    let is_short = |direction: &Direction| *direction == Direction::Down && vanishes(known, *direction);
-    let vanishing: Vec<Direction> = wanted.iter().copied().filter(is_short).collect();
+    let vanishing: Vec<Direction> =
+        wanted.iter().copied().filter(|direction| vanishes(known, *direction)).collect();
     let found =
         if held.is_empty() { at_once(job, &wanted) } else { held::start(job, held, [&wanted, &vanishing]) };
     Segments { wanted, unknown, found }

@@ -24,13 +24,14 @@ pub(in crate::work::path) struct Held<'scope> {
 #[derive(Clone)]
 pub(super) struct Gate(Arc<AtomicU8>);
 
-/// A session that starts when its gate opens, and that ends with the results: goodbyes would take another round trip.
+/// A session that starts when its gate opens, and that ends with the peer's results, which come last: goodbyes would take another round
+/// trip.
 struct Guarded {
     session: Box<dyn Session>,
     gate: Gate,
     /// The flows are open, which the session has yet to hear.
     opened: Option<WorkReply>,
-    results: usize,
+    has_results: bool,
 }
 
 impl<'scope> Held<'scope> {
@@ -98,7 +99,7 @@ impl Gate {
     /// Holds a session. The two clocks are of no use to it.
     pub(super) fn guard(&self, session: Client) -> Box<dyn Session> {
         let session = Box::new(session.without_clock());
-        Box::new(Guarded { session, gate: self.clone(), opened: None, results: 0 })
+        Box::new(Guarded { session, gate: self.clone(), opened: None, has_results: false })
     }
 }
 
@@ -119,9 +120,9 @@ impl Session for Guarded {
 
     fn output(&mut self, now: MonoTime) -> Output {
         let output = self.session.output(now);
-        self.results += usize::from(matches!(output, Output::Event(Event::Result(_))));
+        self.has_results |= matches!(output, Output::Event(Event::Result(_)));
         match output {
-            Output::WaitUntil(_) if self.results == ENDS => Output::Close,
+            Output::WaitUntil(_) if self.has_results => Output::Close,
             Output::WaitUntil(until) if self.opened.is_some() => {
                 Output::WaitUntil(until.into_iter().chain([mono_now() + LOOK]).min())
             }
@@ -134,7 +135,5 @@ const SHUT: u8 = 0;
 const OPEN: u8 = 1;
 const REFUSED: u8 = 2;
 const BRIEF: u8 = 3;
-/// Both ends have results.
-const ENDS: usize = 2;
 /// Time between two looks at the gate.
 const LOOK: Nanos = Nanos::from_millis(5);
