@@ -17,20 +17,16 @@ impl Printed {
         if digits.len() > LONGEST {
             return None;
         }
-        let (mut mantissa, mut places, mut decimals) = (0_u64, 0_usize, None);
-        for byte in digits.bytes() {
+        let (mut mantissa, mut point) = (0_u64, None);
+        for (at, byte) in digits.bytes().enumerate() {
             match byte {
-                b'0'..=b'9' => {
-                    mantissa = mantissa * 10 + u64::from(byte - b'0');
-                    places += 1;
-                    decimals = decimals.map(|count: usize| count + 1);
-                }
-                b'.' | b',' if decimals.is_none() => decimals = Some(0),
+                b'0'..=b'9' => mantissa = mantissa * 10 + u64::from(byte - b'0'),
+                b'.' | b',' if point.is_none() => point = Some(at),
                 _ => return None,
             }
         }
-        let decimals = decimals.unwrap_or_default();
-        let value = match places {
+        let decimals = point.map_or(0, |at| digits.len() - at - 1);
+        let value = match digits.len() - usize::from(point.is_some()) {
             0 => return None,
             // A quotient of exact numbers is rounded once, as the standard library rounds a decimal number.
             1..=EXACT_DIGITS => mantissa as f64 / TENS[decimals],
@@ -42,7 +38,7 @@ impl Printed {
 
     /// The figure as seconds of a test.
     pub(super) fn seconds(self) -> Option<Nanos> {
-        (0.0..MOST_SECONDS).contains(&self.value).then(|| Nanos((self.value * 1e9).round() as u64))
+        (0.0..MOST_SECONDS).contains(&self.value).then(|| Nanos(rounded(self.value * 1e9)))
     }
 
     fn times(self, factor: f64) -> Printed {
@@ -51,9 +47,14 @@ impl Printed {
 
     /// An amount: `1.02 GBytes`, `128 KByte`, `0.00 Bytes`. Prefixes are powers of 1024, as both iPerfs print them.
     pub(super) fn bytes(number: &str, unit: &str) -> Option<Printed> {
-        let factor = match unit.trim_end_matches('s').strip_suffix("Byte") {
-            Some(prefix) => power(prefix, 1024.0)?,
-            None => power(unit.trim_end_matches('s').strip_suffix("bit")?, 1000.0)? / 8.0,
+        let factor = match unit {
+            // Nearly every row has two of these.
+            "KBytes" => 1024.0,
+            "MBytes" => 1024.0 * 1024.0,
+            "GBytes" => 1024.0 * 1024.0 * 1024.0,
+            "Mbits" => 1e6 / 8.0,
+            "Gbits" => 1e9 / 8.0,
+            _ => factor(unit)?,
         };
         Printed::from_text(number).map(|printed| printed.times(factor)).filter(|printed| printed.value >= 0.0)
     }
@@ -100,7 +101,7 @@ pub(super) fn agreed(bytes: Printed, rate: Option<Printed>, elapsed: Nanos, half
         let off = bytes.value * 8.0 / time / rate.value;
         return Agreed { contradictory: !(1.0 - APART..=1.0 + APART).contains(&off), ..plain };
     }
-    let elapsed = Nanos((f64::midpoint(least, most) * 1e9).round() as u64);
+    let elapsed = Nanos(rounded(f64::midpoint(least, most) * 1e9));
     Agreed { bytes: refined(bytes, Some(rate), elapsed), elapsed, contradictory: false }
 }
 
@@ -115,7 +116,13 @@ pub(super) fn refined(bytes: Printed, rate: Option<Printed>, elapsed: Nanos) -> 
     if bytes.value == 0.0 {
         return Bytes(0);
     }
-    Bytes(f64::midpoint(low, high).max(0.0).round() as u64)
+    Bytes(rounded(f64::midpoint(low, high).max(0.0)))
+}
+
+/// The nearest whole number, as `round` has it, which is a call where it is compiled for every processor.
+pub(super) fn rounded(value: f64) -> u64 {
+    let whole = value as u64;
+    whole.saturating_add(u64::from(value - whole as f64 >= 0.5))
 }
 
 /// A time of `10.17` seconds.
@@ -136,6 +143,14 @@ pub(super) fn datagram_size(pairs: &[(Printed, u64)], likely: u32) -> Option<u32
     let round = [1000, 100, 10].into_iter().map(|step| low.next_multiple_of(step)).find(|size| *size <= high);
     let found = power.or(usual).or(round).unwrap_or(u32::midpoint(low, high));
     (low <= high && (1..=LARGEST_UDP_PAYLOAD).contains(&found)).then_some(found)
+}
+
+/// Bytes of a unit.
+fn factor(unit: &str) -> Option<f64> {
+    match unit.trim_end_matches('s').strip_suffix("Byte") {
+        Some(prefix) => power(prefix, 1024.0),
+        None => Some(power(unit.trim_end_matches('s').strip_suffix("bit")?, 1000.0)? / 8.0),
+    }
 }
 
 fn power(prefix: &str, base: f64) -> Option<f64> {
@@ -202,6 +217,29 @@ mod tests {
         for text in ["nan", "-nan", "inf", "", ".", "-", "1e9", "1.2.3", "1,234,567", "99999999999999999999"]
         {
             assert_eq!(Printed::from_text(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn usual_units_are_what_any_unit_is() {
+        for unit in ["KBytes", "MBytes", "GBytes", "Mbits", "Gbits"] {
+            let value = Printed::bytes("1", unit).map(|printed| printed.value);
+            assert_eq!(value, factor(unit), "{unit}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_those_of_the_standard_library() {
+        let below_half = 0.5_f64.next_down();
+        let large = [4_503_599_627_370_497.0, 9_007_199_254_740_993.0, 1e19, 1e300, f64::INFINITY];
+        let small = [0.0, below_half, 0.5, 1.5, 2.5, 1e9 - 0.5, -0.5, -7.0, f64::NAN];
+        for value in large.into_iter().chain(small) {
+            assert_eq!(rounded(value), value.round() as u64, "{value}");
+        }
+        let mut value = 0.37;
+        while value < 1e19 {
+            assert_eq!(rounded(value), value.round() as u64, "{value}");
+            value *= 1.001;
         }
     }
 

@@ -1,7 +1,7 @@
 //! A row of figures, as both iPerfs print it.
 
 use super::build::possible;
-use super::number::Printed;
+use super::number::{Printed, rounded};
 use model::units::Nanos;
 
 /// A row: `[  5]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    0   1.37 MBytes`.
@@ -51,7 +51,7 @@ impl<'a> IperfRow<'a> {
         let (unit, behind) = first_word(behind);
         let has_rate = unit.contains('/');
         let rate = if has_rate { Printed::rate(number, unit) } else { None };
-        let rest = if has_rate { behind } else { rest }.trim();
+        let rest = without_blanks(if has_rate { behind } else { rest }).trim_end();
         let (omitted, rest) = without_last(rest, "(omitted)");
         let (sends, rest) = without_last(rest, "sender");
         let (receives, rest) = if sends { (false, rest) } else { without_last(rest, "receiver") };
@@ -111,8 +111,14 @@ impl<'a> IperfRow<'a> {
 
 /// The first word of a text, and what stands behind it.
 fn first_word(text: &str) -> (&str, &str) {
-    let text = text.trim_start();
-    text.split_at(text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len()))
+    let text = without_blanks(text);
+    text.split_at(text.bytes().position(|byte| byte.is_ascii_whitespace()).unwrap_or(text.len()))
+}
+
+/// A text without what is blank at its begin, which is spaces but for a few.
+fn without_blanks(text: &str) -> &str {
+    let spaces = text.bytes().take_while(|byte| *byte == b' ').count();
+    text[spaces..].trim_start()
 }
 
 /// Whether a text ends with a word, and the text without it.
@@ -150,7 +156,7 @@ impl<'a> Head<'a> {
         cursor.blanks();
         let id = match cursor.take("SUM") {
             Some(()) => Id::Sum,
-            None => Id::Stream(cursor.run(|byte| byte.is_ascii_digit()).parse().ok()?),
+            None => Id::Stream(cursor.count()?),
         };
         cursor.take("]")?;
         let role = match cursor.take("[") {
@@ -191,7 +197,7 @@ impl<'a> Head<'a> {
     ) -> Option<Head<'a>> {
         let [start, end] = times.map(Printed::from_text);
         let (start, end) = (start?, end?);
-        let half = half(start).max(half(end));
+        let half = half(if start.half > end.half { start } else { end });
         let (start, end) = (start.seconds()?, end.seconds()?);
         let bytes = Printed::bytes(number, unit)?;
         (end >= start).then_some(Head { id, role, start, end, half, bytes, padded, rest })
@@ -236,15 +242,31 @@ impl<'a> Cursor<'a> {
 
     /// Moves over bytes of a kind, which are ASCII, and returns them.
     fn run(&mut self, is: impl Fn(u8) -> bool) -> &'a str {
-        let rest = &self.text[self.at..];
-        let length = rest.bytes().position(|byte| !is(byte)).unwrap_or(rest.len());
-        self.at += length;
-        &rest[..length]
+        let from = self.at;
+        self.skip(is);
+        &self.text[from..self.at]
+    }
+
+    /// The same, without them.
+    fn skip(&mut self, is: impl Fn(u8) -> bool) {
+        let bytes = self.text.as_bytes();
+        while bytes.get(self.at).is_some_and(|byte| is(*byte)) {
+            self.at += 1;
+        }
     }
 
     /// Moves over blanks, and returns their number.
     fn blanks(&mut self) -> usize {
-        self.run(|byte| byte == b' ').len()
+        let from = self.at;
+        self.skip(|byte| byte == b' ');
+        self.at - from
+    }
+
+    /// Moves over a whole number of few digits, and returns it.
+    fn count(&mut self) -> Option<u32> {
+        let digits = self.run(|byte| byte.is_ascii_digit());
+        let value = || digits.bytes().fold(0, |value, digit| value * 10 + u32::from(digit - b'0'));
+        (1..=FEW_DIGITS).contains(&digits.len()).then(value)
     }
 
     fn number(&mut self) -> &'a str {
@@ -254,8 +276,11 @@ impl<'a> Cursor<'a> {
 
 /// Half of the last digit of a printed time of a row, both ends of which are rounded.
 fn half(time: Printed) -> Nanos {
-    Nanos((time.half * 1e9).round() as u64)
+    Nanos(rounded(time.half * 1e9))
 }
+
+/// Digits of a number that fits 32 bits, whatever they are.
+const FEW_DIGITS: usize = 9;
 
 #[cfg(test)]
 mod tests {

@@ -18,8 +18,9 @@ pub fn json(text: &str) -> Cow<'_, str> {
 
 fn replaced(text: &str, by: impl Fn(char) -> String) -> Cow<'_, str> {
     // Every byte is looked at, without an early end: several are compared at once.
-    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-    if text.bytes().fold(true, |plain, byte| plain & is_plain(byte)) || !text.contains(is_harmful) {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t');
+    let is_plain = |line: &str| line.bytes().fold(true, |plain, byte| plain & is_plain(byte));
+    if text.split('\n').all(|line| is_plain(line) || !line.contains(is_harmful)) {
         return text.into();
     }
     let mut clean = String::with_capacity(text.len());

@@ -434,7 +434,8 @@ impl Speaker<'_> {
 }
 
 fn tcp(row: &IperfRow<'_>) -> TcpCounters {
-    let cwnd = row.token(1).zip(row.token(2)).and_then(|(number, unit)| Printed::bytes(number, unit));
+    let mut behind = row.tokens().skip(1);
+    let cwnd = behind.next().zip(behind.next()).and_then(|(number, unit)| Printed::bytes(number, unit));
     let cwnd = Bytes(cwnd.map_or(0, |cwnd| cwnd.value as u64));
     let retransmits = possible::retransmits(row.count());
     TcpCounters { retransmits, cwnd, max_cwnd: cwnd, ..TcpCounters::default() }

@@ -318,6 +318,8 @@ fn mss(line: &str) -> Option<&str> {
 /// `[SUM]  0.0- 2.0 sec  12 datagrams received out-of-order`.
 fn disordered(line: &str) -> Option<u64> {
     line.strip_prefix('[')?;
+    // Few lines have the short words, which are found fastest.
+    let line = Some(line).filter(|line| line.contains("-of-"))?;
     let (before, _) = line.split_once(" datagrams received out-of-order")?;
     before.split_whitespace().next_back()?.parse().ok()
 }

@@ -57,13 +57,31 @@ fn begins_anew(row: &HostRow<'_>, block: &Block) -> bool {
             own.any(|other| matches!(other.what, What::Probe { .. } | What::Summary { .. }))
         }
         What::Summary { .. } => {
-            matches!(own.next_back(), Some(HostRow { what: What::Summary { .. }, .. }))
+            own.next_back().is_some_and(|last| is_other_summary(&last.what, &row.what))
                 && !block.lines.iter().any(is_time_of_day)
         }
         What::Times(_) => own.any(|other| matches!(other.what, What::Times(_))),
         What::State { .. } => own.any(|other| matches!(other.what, What::State { .. })),
         What::Probe { .. } | What::Duplicate | What::Failure(_) => false,
     }
+}
+
+/// Whether a summary is not the whole behind the only interval of `-Q`, which stands above it.
+fn is_other_summary(interval: &What<'_>, whole: &What<'_>) -> bool {
+    let figures = |what: &What<'_>| match *what {
+        What::Summary { sent, received, extremes } => Some((sent, received, extremes)),
+        _ => None,
+    };
+    let Some(((sent, received, part), (all_sent, all_received, all))) = figures(interval).zip(figures(whole))
+    else {
+        return false;
+    };
+    let is_within = match (part, all) {
+        (Some([min, _, max]), Some([least, _, most])) => least <= min && max <= most,
+        (part, _) => part.is_none(),
+    };
+    let is_part = sent < all_sent && received <= all_received && is_within;
+    !is_part
 }
 
 /// Whether the last interval is followed by the summaries of the whole.
@@ -82,10 +100,17 @@ fn read(name: &str, block: &Block, _known: Known) -> Option<Box<Imported>> {
     let first = block.lines.iter().find_map(row)?;
     let mut probes = Probes::of_host(name_of(first.host));
     let mut begun = None;
+    // `-C` lists the times of its rows once more, on the other stream: before them or behind them.
+    let has_rows = block.lines.iter().filter_map(row).any(|row| matches!(row.what, What::Probe { .. }));
     for line in block.lines.iter() {
         if let Some(row) = row(line) {
             let at = row.stamp.map(|stamp| stamp.saturating_sub(*begun.get_or_insert(stamp)));
-            take(&mut probes, row.what, at);
+            match row.what {
+                What::Times(times) if has_rows => {
+                    probes.sent = u64::try_from(times.split_whitespace().count()).ok().max(probes.sent);
+                }
+                what => take(&mut probes, what, at),
+            }
         } else if let Some(text) = objection(line) {
             probes.refusal(text.to_owned());
         }

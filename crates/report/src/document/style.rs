@@ -64,6 +64,9 @@ impl Style {
     /// The text broken at spaces into lines that fit after an indent of `indent` columns, at least 20 wide where the screen is.
     pub fn wrap(&self, text: &str, indent: usize) -> Vec<String> {
         let room = self.width.saturating_sub(indent).max(self.width.min(20));
+        if is_one_line(text, room) {
+            return vec![text.to_owned()];
+        }
         let mut lines: Vec<String> = Vec::new();
         for word in with_units(text) {
             match lines.last_mut() {
@@ -90,11 +93,28 @@ impl Style {
     }
 }
 
+/// Whether a text is a line as it is: it fits, and one space stands between two words.
+fn is_one_line(text: &str, room: usize) -> bool {
+    let (mut length, mut is_behind_space) = (0, true);
+    for letter in text.chars() {
+        let is_space = letter == ' ';
+        let is_other = breaks(letter) && !is_space;
+        if length == room || is_other || is_space && is_behind_space {
+            return false;
+        }
+        (length, is_behind_space) = (length + 1, is_space);
+    }
+    !is_behind_space
+}
+
+/// The thousands of a number are set apart by spaces that break no line.
+fn breaks(letter: char) -> bool {
+    letter.is_whitespace() && letter != '\u{a0}'
+}
+
 /// The words of a text; a number and what it counts are one.
 fn with_units(text: &str) -> Vec<String> {
     let mut tokens: Vec<String> = Vec::new();
-    // The thousands of a number are set apart by spaces that break no line.
-    let breaks = |letter: char| letter.is_whitespace() && letter != '\u{a0}';
     let is_number = |word: &str| word.trim_start_matches('(').replace('\u{a0}', "").parse::<f64>().is_ok();
     for word in text.split(breaks).filter(|word| !word.is_empty()) {
         match tokens.last_mut() {
@@ -125,6 +145,18 @@ mod tests {
             style.wrap("none of 12\u{a0}000\u{a0}000 datagrams", 0),
             ["none of", "12\u{a0}000\u{a0}000 datagrams"]
         );
+    }
+
+    #[test]
+    fn a_text_that_fits_is_a_line_with_single_spaces() {
+        let style = Style { width: 30, ..Style::default() };
+        for text in
+            ["one two", "12 of 13", " one two", "one  two", "one\ntwo", "one two\u{2003}", "é\u{a0}é 5 x"]
+        {
+            let tokens: Vec<String> = with_units(text);
+            assert_eq!(style.wrap(text, 0), [tokens.join(" ")], "{text:?}");
+        }
+        assert!(is_one_line("one two", 7) && !is_one_line("one two", 6) && !is_one_line(" ", 7));
     }
 
     #[test]

@@ -20,8 +20,8 @@ use model::run::{Run, Subject};
 use model::units::count;
 use std::collections::BTreeSet;
 
-/// All that the first screen can show.
-pub(super) fn screen(run: &Run) -> Screen {
+/// All that the first screen can show, with figures for those who look for details where these are asked for.
+pub(super) fn screen(run: &Run, detail: bool) -> Screen {
     let Answer { line, action } = answer(run);
     let mut screen = Screen {
         status: run.verdict.status,
@@ -42,7 +42,7 @@ pub(super) fn screen(run: &Run) -> Screen {
         Subject::Hops => screen.sections = vec![hops::parts(run)],
         Subject::Transfer => screen.sections = transfer::sections(run),
         Subject::Frames => screen.sections = vec![frames::parts(run)],
-        Subject::Throughput if has_streams(run) => screen.table = throughput::table(run),
+        Subject::Throughput if has_streams(run) => screen.table = throughput::table(run, detail),
         Subject::Throughput => screen.sections = vec![pairs::parts(run)],
     }
     screen.sections.extend(run.summary.packets.iter().flat_map(|observed| packets::sections(observed)));

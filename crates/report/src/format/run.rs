@@ -94,7 +94,7 @@ impl Document for RunDocument<'_> {
 
     /// One screen; the details begin with the rows that are shown live.
     fn parts(&self, detail: bool) -> Vec<Part> {
-        let screen = Part::Screen(Box::new(screen(self.run)));
+        let screen = Part::Screen(Box::new(screen(self.run, detail)));
         if !detail {
             return vec![screen];
         }

@@ -199,6 +199,56 @@ fn sockperf_and_its_log() {
     assert_eq!(printed.run.summary.egress_paths[0].ends.remote.port(), port);
 }
 
+/// The times in milliseconds that fping prints of a host: those of its probes in rows, in words or in a list, else the three of its
+/// summary.
+fn times_of_fping(text: &str, host: &str) -> Vec<f64> {
+    let own = || text.lines().filter_map(|line| line.split_once(host)).map(|(_, behind)| behind);
+    let number = |word: &str| word.trim_start_matches('(').parse::<f64>().ok();
+    let rows = own().filter_map(|row| row.split_once(" bytes, ").or_else(|| row.split_once(" is alive ")));
+    let in_rows = rows.filter_map(|(_, behind)| number(behind.split_whitespace().next()?));
+    let lists = own().filter(|row| !row.contains('='));
+    let in_lists = lists.flat_map(|row| row.split_whitespace().filter_map(number));
+    let summaries = own().filter_map(|row| row.split_once("max = "));
+    let in_summaries = summaries.flat_map(|(_, times)| times.split('/').filter_map(number));
+    let all: [Vec<f64>; 3] = [in_rows.collect(), in_lists.collect(), in_summaries.collect()];
+    all.into_iter().find(|times| !times.is_empty()).expect("times")
+}
+
+#[test]
+fn fping_in_its_modes() {
+    let modes = [
+        ("-c 3", 3),
+        ("-c 3 -D", 3),
+        ("-c 2 -b 1000", 2),
+        ("-c 3 -q", 3),
+        ("-c 6 -Q 1 -p 300", 6),
+        ("-C 4", 4),
+        ("-C 4 -q", 4),
+        ("-e", 1),
+    ];
+    for (options, probes) in modes {
+        // Summaries go to standard error.
+        let line = format!("fping -p 20 {options} 127.0.0.1 127.0.0.2 2>&1");
+        let out = Command::new("sh").args(["-c", &line]).stdin(Stdio::null()).output().expect("a shell");
+        let text = String::from_utf8_lossy(&out.stdout);
+        if out.status.code() == Some(127) || text.contains("can't create socket") {
+            skip::skip("fping is not installed, or has no permission");
+            return;
+        }
+        assert!(out.status.success(), "`{line}`: {}\n{text}", out.status);
+        let imported = read("log", &text, Default::default()).expect("outputs");
+        assert_eq!(imported.len(), 2, "{options}: {text}");
+        for (one, host) in imported.iter().zip(["127.0.0.1", "127.0.0.2"]) {
+            let found = &one.run.summary.egress_paths[0];
+            assert_eq!((one.tool, found.host.as_str()), (Tool::Fping, host), "{options}: {text}");
+            assert_eq!((found.counted.sent, found.counted.received), (probes, probes), "{options}: {text}");
+            let (rtt, times) = (found.rtt.expect("round trips"), times_of_fping(&text, host));
+            near(rtt.min.0 as f64 / 1e6, times.iter().copied().fold(f64::INFINITY, f64::min), 0.001);
+            near(rtt.max.0 as f64 / 1e6, times.iter().copied().fold(0.0, f64::max), 0.001);
+        }
+    }
+}
+
 #[test]
 fn a_shell_s_log_of_all_of_them() {
     let port = port();

@@ -78,12 +78,39 @@ const OUTPUTS: &[Output] = &[
         Some([11.2, 12.2, 13.2]),
     ),
     (
+        "fping -C, whose list stands behind the rows",
+        "192.0.2.60 : [0], 64 bytes, 11.2 ms (11.2 avg, 0% loss)\n192.0.2.60 : [1], timed out (11.2 avg, 50% loss)\n\
+             192.0.2.60 : [2], 64 bytes, 13.2 ms (12.2 avg, 33% loss)\n\n192.0.2.60 : 11.2 - 13.2\n",
+        Tool::Fping,
+        "192.0.2.60",
+        (3, 2),
+        Some([11.2, 12.2, 13.2]),
+    ),
+    (
+        "fping -C, whose list stands before the rows",
+        "192.0.2.60 : 11.2 13.2 -\n192.0.2.60 : [0], 64 bytes, 11.2 ms (11.2 avg, 0% loss)\n\
+             192.0.2.60 : [1], 64 bytes, 13.2 ms (12.2 avg, 0% loss)\n",
+        Tool::Fping,
+        "192.0.2.60",
+        (3, 2),
+        Some([11.2, 12.2, 13.2]),
+    ),
+    (
         "fping -c -q",
         "192.0.2.60 : xmt/rcv/%loss = 2/2/0%, min/avg/max = 0.02/0.03/0.04\n",
         Tool::Fping,
         "192.0.2.60",
         (2, 2),
         Some([0.02, 0.03, 0.04]),
+    ),
+    (
+        "fping -Q of one interval, and of the whole behind it",
+        "[10:00:00]\n192.0.2.60 : xmt/rcv/%loss = 2/2/0%, min/avg/max = 1.03/1.20/1.30\n\
+             192.0.2.60 : xmt/rcv/%loss = 4/3/25%, min/avg/max = 1.01/1.20/1.30\n",
+        Tool::Fping,
+        "192.0.2.60",
+        (4, 3),
+        Some([1.01, 1.2, 1.3]),
     ),
     (
         "fping -c -q of nothing",

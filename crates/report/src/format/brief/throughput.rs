@@ -41,8 +41,8 @@ fn tests(run: &Run) -> &[Run] {
 }
 
 /// A column for each direction that has a figure. Of several tests the table has the figures that people judge by, and the others as
-/// details; the rates over time are bars below each goodput, which a full screen leaves out.
-pub(in crate::format) fn table(run: &Run) -> FigureTable {
+/// details, where these are asked for; the rates over time are bars below each goodput, which a full screen leaves out.
+pub(in crate::format) fn table(run: &Run, detail: bool) -> FigureTable {
     let summaries: Vec<&Summary> = match run.tests.as_slice() {
         [] => vec![&run.summary],
         tests => tests.iter().map(|test| &test.summary).collect(),
@@ -62,7 +62,7 @@ pub(in crate::format) fn table(run: &Run) -> FigureTable {
         if both_directions.iter().any(Option::is_some) {
             let is_loaded = both_directions.iter().flatten().any(|one_way| one_way.loaded_rtt.is_some());
             let test = Test { transport, directions: both_directions, idle: idle.take_if(|_| is_loaded) };
-            for row in test.rows(is_single) {
+            for row in test.rows(is_single, detail) {
                 let is_head = !row.below;
                 table.push(row);
                 if is_head {
@@ -91,7 +91,7 @@ fn over_time(run: &Run, transport: Transport, directions: &[Direction]) -> Figur
             .iter()
             .filter(|test| test.plan.as_ref().is_some_and(|plan| plan.test.transport == transport));
         let best = of_transport.max_by_key(|test| goodput(test, *direction))?;
-        let rates = whole(rates(&best.intervals, best.plan.as_ref()?, *direction));
+        let rates = whole(rates(&best.intervals, *direction));
         let rates: Vec<u64> = rates.into_iter().map(|(_, rate)| rate.0).collect();
         let is_shown = rates.len() >= LEAST_BARS && rates.iter().any(|rate| *rate > 0);
         is_shown.then(|| sparkline(&rates, MOST_BARS))
@@ -111,7 +111,7 @@ struct Test<'a> {
 
 impl Test<'_> {
     /// A row for each figure that tables show.
-    fn rows(&self, is_single: bool) -> Vec<FigureRow> {
+    fn rows(&self, is_single: bool, with_details: bool) -> Vec<FigureRow> {
         let detail = |level: Level| match (level, is_single) {
             (Level::Table | Level::AboveZero, _) | (Level::OneTest, true) => Some(false),
             (Level::OneTest, false) | (Level::Detail, true) => Some(true),
@@ -123,11 +123,11 @@ impl Test<'_> {
             false => !CORE.contains(&figure.name),
         };
         let row = |figure: &'static Figure| {
-            let row = self.row(figure, detail(figure.level)?);
-            Some(FigureRow { spare: is_spare(figure), ..row })
+            let detail = detail(figure.level).filter(|detail| with_details || !detail)?;
+            Some(FigureRow { spare: is_spare(figure), ..self.row(figure, detail)? })
         };
         let mut rows: Vec<FigureRow> = table_figures().filter(of_transport).filter_map(row).collect();
-        if is_single {
+        if is_single && with_details {
             let congestion =
                 self.directions.iter().map(|one_way| one_way.and_then(|one| one.congestion.clone()));
             rows.push(FigureRow { detail: true, ..FigureRow::new("congestion control", congestion).below() });
@@ -135,13 +135,17 @@ impl Test<'_> {
         rows
     }
 
-    /// The transport stands before its goodput, and all else belongs to it.
-    fn row(&self, figure: &Figure, detail: bool) -> FigureRow {
-        let cells = self.directions.iter().map(|direction| cell(figure, (*direction)?));
+    /// The transport stands before its goodput, and all else belongs to it; `None` of what has no value.
+    fn row(&self, figure: &Figure, detail: bool) -> Option<FigureRow> {
+        let cells: Vec<Option<String>> =
+            self.directions.iter().map(|direction| cell(figure, (*direction)?)).collect();
         let is_head = figure.name == "goodput";
+        if !is_head && cells.iter().all(Option::is_none) {
+            return None;
+        }
         let head = is_head.then(|| self.name());
         let name = head.as_deref().unwrap_or(figure.label);
-        FigureRow { below: !is_head, detail, note: self.note(figure), ..FigureRow::new(name, cells) }
+        Some(FigureRow { below: !is_head, detail, note: self.note(figure), ..FigureRow::new(name, cells) })
     }
 
     fn name(&self) -> String {

@@ -89,7 +89,7 @@ fn of_throughput(run: &Run) -> Vec<Block> {
     let mut blocks = vec![Block::facts(path_facts(run))];
     match run.summary.pairs {
         Some(_) => blocks.extend(all(pairs::parts(run))),
-        None => blocks.push(Block::Figures(brief::throughput_table(run))),
+        None => blocks.push(Block::Figures(brief::throughput_table(run, true))),
     }
     blocks.push(Block::facts(limits));
     blocks.extend(charts::totals(run));

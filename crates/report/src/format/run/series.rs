@@ -244,7 +244,7 @@ fn of_throughput(test: &Run, plan: &Plan) -> Vec<Series> {
     let title = phrases::test(&plan.test);
     let both_directions = || plan.test.directions.each();
     let goodput = both_directions().map(|direction| {
-        let rates = intervals::rates(&test.intervals, plan, direction);
+        let rates = intervals::rates(&test.intervals, direction);
         line(direction, rates.into_iter().map(|(end, rate)| (end, Some(rate.0 as f64))))
     });
     let mut all = vec![Series {

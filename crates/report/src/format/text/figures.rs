@@ -6,18 +6,17 @@ use crate::document::{FigureRow, FigureTable};
 impl FigureTable {
     /// The same without spare rows.
     pub(super) fn least_text(&self, style: &Style) -> String {
-        let mut table = self.clone();
-        table.rows.retain(|row| !row.spare);
-        if table.rows.is_empty() { String::new() } else { table.text(style) }
+        let rows: Vec<&FigureRow> = self.rows.iter().filter(|row| !row.spare).collect();
+        if rows.is_empty() { String::new() } else { self.text_of(&rows, style) }
     }
 
     /// The same without spare rows, the last first, until it has at most this many lines.
     pub(super) fn text_within(&self, lines: usize, style: &Style) -> String {
-        let mut table = self.clone();
+        let mut rows: Vec<&FigureRow> = self.rows.iter().collect();
         loop {
-            let text = if table.rows.is_empty() { String::new() } else { table.text(style) };
-            match table.rows.iter().rposition(|row| row.spare) {
-                Some(last) if text.lines().count() > lines => drop(table.rows.remove(last)),
+            let text = if rows.is_empty() { String::new() } else { self.text_of(&rows, style) };
+            match rows.iter().rposition(|row| row.spare) {
+                Some(last) if text.lines().count() > lines => drop(rows.remove(last)),
                 _ => return text,
             }
         }
@@ -25,52 +24,110 @@ impl FigureTable {
 
     /// The lines, with those of details where the style has them. A note that has no room beside its row stands below it.
     pub(super) fn text(&self, style: &Style) -> String {
+        self.text_of(&self.rows.iter().collect::<Vec<_>>(), style)
+    }
+
+    /// The same of some rows.
+    fn text_of(&self, rows: &[&FigureRow], style: &Style) -> String {
         let is_shown = |row: &&FigureRow| (style.detail || !row.detail) && (style.bars || !row.drawn);
-        let rows: Vec<&FigureRow> = self.rows.iter().filter(is_shown).collect();
-        let length = |text: &str| text.chars().count();
-        let names = rows.iter().map(|row| length(&label(row))).max().unwrap_or(0);
-        let column = |index: usize| {
-            let cells = rows.iter().filter_map(|row| row.cells.get(index)).map(|cell| length(cell));
-            cells.chain(self.heads.get(index).map(|head| length(head))).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..self.heads.len()).map(column).collect();
-        let before_note = |gap: usize| INDENT + names + widths.iter().map(|width| width + gap).sum::<usize>();
-        let gap = (1..=GAP).rev().find(|gap| before_note(*gap) <= style.width).unwrap_or(1);
-        let line = |name: &str, cells: &[String]| {
-            let cells =
-                cells.iter().zip(&widths).map(|(cell, width)| format!("{}{cell:>width$}", " ".repeat(gap)));
-            format!("  {name:<names$}{}", cells.collect::<String>())
-        };
-        let heads = line("", &self.heads);
-        let mut text = match heads.trim() {
-            "" => String::new(),
-            _ => format!("{}\n", style.paint(Paint::Bold, heads.trim_end())),
-        };
-        let beside = before_note(gap) + NOTE;
+        let rows: Vec<&FigureRow> = rows.iter().copied().filter(is_shown).collect();
+        let lay_out = LayOut::of_rows(&rows, &self.heads, style);
+        let heads = lay_out.line("", &self.heads);
+        let mut text = String::new();
+        if !heads.trim().is_empty() {
+            text.push_str(&style.paint(Paint::Bold, heads.trim_end()));
+            text.push('\n');
+        }
         for row in rows {
-            let figures = line(&label(row), &row.cells);
-            let longest = row.note.split_whitespace().map(length).max().unwrap_or(0);
-            let needed = LEAST.max(longest).min(length(&row.note));
-            let (indent, is_beside) = match style.width >= beside + needed {
-                true => (beside, true),
-                false => (6, false),
-            };
-            let notes = style.wrap(&row.note, indent);
-            let mut notes = notes.iter().map(|note| style.paint(Paint::Dim, note));
-            let first = if is_beside { notes.next() } else { None };
-            let first = first.map(|note| format!("{}{note}", " ".repeat(NOTE))).unwrap_or_default();
-            text.push_str(&format!(
-                "{}{first}\n",
-                if first.is_empty() { figures.trim_end() } else { &figures }
-            ));
-            notes.for_each(|note| text.push_str(&format!("{}{note}\n", " ".repeat(indent))));
+            lay_out.push(row, &mut text, style);
         }
         text
     }
 }
 
-fn label(row: &FigureRow) -> String {
-    format!("{}{}", if row.below { "  " } else { "" }, row.name)
+/// Where the columns of a table stand.
+struct LayOut {
+    /// Columns of the names.
+    names: usize,
+    /// Those of the cells.
+    widths: Vec<usize>,
+    /// Those between two.
+    gap: usize,
+    /// Those before notes beside their rows.
+    before_note: usize,
+}
+
+impl LayOut {
+    fn of_rows(rows: &[&FigureRow], heads: &[String], style: &Style) -> LayOut {
+        let names = rows.iter().map(|row| mark(row).len() + length(&row.name)).max().unwrap_or(0);
+        let column = |(index, head): (usize, &String)| {
+            let cells = rows.iter().filter_map(|row| row.cells.get(index)).map(|cell| length(cell));
+            cells.max().unwrap_or(0).max(length(head))
+        };
+        let widths: Vec<usize> = heads.iter().enumerate().map(column).collect();
+        let before_note = |gap: usize| INDENT + names + widths.iter().map(|width| width + gap).sum::<usize>();
+        let gap = (1..=GAP).rev().find(|gap| before_note(*gap) <= style.width).unwrap_or(1);
+        LayOut { names, gap, before_note: before_note(gap) + NOTE, widths }
+    }
+
+    /// A name and its cells.
+    fn line(&self, name: &str, cells: &[String]) -> String {
+        let mut line = String::with_capacity(2 * self.before_note);
+        push_blanks(&mut line, INDENT);
+        line.push_str(name);
+        push_blanks(&mut line, self.names.saturating_sub(length(name)));
+        for (cell, width) in cells.iter().zip(&self.widths) {
+            push_blanks(&mut line, self.gap + width.saturating_sub(length(cell)));
+            line.push_str(cell);
+        }
+        line
+    }
+
+    /// Adds a row with its note.
+    fn push(&self, row: &FigureRow, text: &mut String, style: &Style) {
+        let figures = self.line(&format!("{}{}", mark(row), row.name), &row.cells);
+        if row.note.is_empty() {
+            text.push_str(figures.trim_end());
+            text.push('\n');
+            return;
+        }
+        let longest = row.note.split_whitespace().map(length).max().unwrap_or(0);
+        let needed = LEAST.max(longest).min(length(&row.note));
+        let (indent, is_beside) = match style.width >= self.before_note + needed {
+            true => (self.before_note, true),
+            false => (6, false),
+        };
+        let notes = style.wrap(&row.note, indent);
+        let mut notes = notes.iter().map(|note| style.paint(Paint::Dim, note));
+        match if is_beside { notes.next() } else { None } {
+            Some(first) => {
+                text.push_str(&figures);
+                push_blanks(text, NOTE);
+                text.push_str(&first);
+            }
+            None => text.push_str(figures.trim_end()),
+        }
+        text.push('\n');
+        for note in notes {
+            push_blanks(text, indent);
+            text.push_str(&note);
+            text.push('\n');
+        }
+    }
+}
+
+/// Blanks before the name of a row that belongs to the one above.
+fn mark(row: &FigureRow) -> &'static str {
+    if row.below { "  " } else { "" }
+}
+
+/// Columns of a text.
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn push_blanks(text: &mut String, count: usize) {
+    text.extend(std::iter::repeat_n(' ', count));
 }
 
 /// Columns before a line.

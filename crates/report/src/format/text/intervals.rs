@@ -33,14 +33,10 @@ pub(super) fn rows(samples: &[IntervalSample], plan: &Plan) -> Vec<Line> {
 }
 
 /// The end of each interval that counts, and the rate in it.
-pub(in crate::format) fn rates(
-    samples: &[IntervalSample],
-    plan: &Plan,
-    direction: Direction,
-) -> Vec<(Nanos, BitRate)> {
+pub(in crate::format) fn rates(samples: &[IntervalSample], direction: Direction) -> Vec<(Nanos, BitRate)> {
     let rate = |sample: &&IntervalSample| {
-        let row = IntervalRow::from_sample(sample, None, direction, plan);
-        (sample.end, BitRate::from_bytes(row.bytes, sample.end.saturating_sub(sample.start)))
+        let rows = sample.streams.iter().filter(|row| row.direction == direction);
+        (sample.end, BitRate::from_bytes(rows.map(carried).sum(), sample.end.saturating_sub(sample.start)))
     };
     let counted = counted(samples, direction);
     counted.iter().filter(|sample| !sample.omitted).map(rate).collect()

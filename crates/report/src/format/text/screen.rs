@@ -73,6 +73,9 @@ fn action_lines(action: &str, indent: usize, most: usize, style: &Style) -> Vec<
 /// The sections that fit into `room` lines below the table, and the table in what they leave. The table without its spare
 /// rows stays in any case, and so does the first section where there is no table.
 fn body(table: &FigureTable, sections: &[String], room: usize, style: &Style) -> String {
+    if sections.is_empty() {
+        return table.text_within(room, style);
+    }
     let least = count_lines(&table.least_text(style));
     let mut used = least;
     let mut kept: Vec<&str> = Vec::new();

@@ -110,7 +110,7 @@ fn tests(run: &Run) -> impl Iterator<Item = (&Run, &Plan)> {
 type Rates = (Direction, Vec<(Nanos, BitRate)>);
 
 fn series(test: &Run, plan: &Plan) -> Vec<Rates> {
-    let rates = |direction| (direction, whole(intervals::rates(&test.intervals, plan, direction)));
+    let rates = |direction| (direction, whole(intervals::rates(&test.intervals, direction)));
     plan.test.directions.each().map(rates).collect()
 }
 
