@@ -25,7 +25,7 @@ pub fn time(request: &Request) -> Option<Nanos> {
         }
         Request::Path(_) => Nanos::from_secs(4),
         Request::Hops(asked) => {
-            asked.interval.saturating_mul(asked.probes.into()).saturating_add(asked.timeout)
+            asked.interval.saturating_mul(asked.probes().into()).saturating_add(asked.timeout)
         }
         Request::Measure(asked) => Nanos::from_secs(if asked.quick { 9 } else { 30 }),
         _ => return None,
@@ -99,7 +99,7 @@ pub(crate) fn description(request: &Request) -> String {
             format!("{} {direction}, frames of one size", transports.join(" and "))
         }
         Request::Path(_) => "packet sizes in each direction".into(),
-        Request::Hops(asked) => format!("{} probes a hop", asked.probes),
+        Request::Hops(asked) => format!("{} probes a hop", asked.probes()),
         Request::Transfer(asked) => asked.urls.join(" "),
         Request::Measure(asked) if asked.quick => "the quick check".into(),
         Request::Measure(_) => "reach, packet sizes, TCP and UDP in both directions".into(),

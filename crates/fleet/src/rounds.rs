@@ -4,8 +4,6 @@
 //! number of sites, `n` rounds with one site resting in each for an odd one. Fewer pairs, or shared links, make a greedy edge
 //! colouring: without shared links at most `2Δ - 1` rounds, Δ the most pairs of one site.
 
-use model::units::Nanos;
-
 /// Two sites by their numbers, the smaller first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair {
@@ -70,12 +68,6 @@ pub fn colour(sites: usize, pairs: &[Pair], shared: &[SharedLink]) -> Rounds {
     let by_tournament = first_fit(sites, &in_tournament_sequence(sites, &pairs), shared);
     let by_degree = first_fit(sites, &busiest_first(sites, &pairs), shared);
     if by_degree.len() < by_tournament.len() { by_degree } else { by_tournament }
-}
-
-/// How long rounds take: in each the pairs run at once, `per_pair` each, and `between` passes from one round to the next.
-pub fn duration(rounds: &Rounds, per_pair: Nanos, between: Nanos) -> Nanos {
-    let count = rounds.len() as u64;
-    per_pair.saturating_mul(count).saturating_add(between.saturating_mul(count.saturating_sub(1)))
 }
 
 fn in_tournament_sequence(sites: usize, pairs: &[Pair]) -> Vec<Pair> {
@@ -177,15 +169,12 @@ mod tests {
         let rounds = tournament(100);
         assert_eq!(rounds.len(), 99);
         assert!(rounds.iter().all(|round| round.len() == 50));
-        let time = duration(&rounds, Nanos::from_secs(24), Nanos::ZERO);
-        assert_eq!(time, Nanos::from_secs(99 * 24), "39.6 minutes for 9,900 directed runs of 12 s");
     }
 
     #[test]
     fn no_agents_have_no_rounds() {
         assert!(tournament(0).is_empty() && tournament(1).is_empty());
         assert!(colour(0, &[], &[]).is_empty());
-        assert_eq!(duration(&Vec::new(), Nanos::from_secs(1), Nanos::from_secs(1)), Nanos::ZERO);
         assert_eq!(Pair::new(3, 3), None);
     }
 

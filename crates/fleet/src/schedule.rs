@@ -16,7 +16,6 @@ use uuid::Uuid;
 /// When a job repeats.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    text: String,
     repeat: Repeat,
     jitter: Nanos,
 }
@@ -53,7 +52,7 @@ impl Schedule {
                 Repeat::Cron(Box::new(cron), zone)
             }
         };
-        let mut schedule = Schedule { text: text.to_owned(), repeat, jitter: Nanos::ZERO };
+        let mut schedule = Schedule { repeat, jitter: Nanos::ZERO };
         let period = schedule.period().ok_or_else(|| fault("it never comes due".to_owned()))?;
         if period < Nanos::from_secs(1) {
             return Err(fault("it repeats in less than a second".to_owned()));
@@ -68,17 +67,6 @@ impl Schedule {
     pub fn next(&self, after: WallTime) -> Option<WallTime> {
         let before_jitter = WallTime(after.0.saturating_sub(self.jitter.0));
         Some(self.nominal(before_jitter)? + self.jitter)
-    }
-
-    /// How much later than the nominal times this job's runs are due.
-    pub fn jitter(&self) -> Nanos {
-        self.jitter
-    }
-
-    /// The schedule as it was given.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        &self.text
     }
 
     fn nominal(&self, after: WallTime) -> Option<WallTime> {
@@ -205,7 +193,7 @@ mod tests {
             let other = Schedule::parse("@every 1h", None, &job, None).expect("a schedule");
             let after = WallTime(after * 1_000_000_000);
             prop_assert_eq!(first.next(after), other.next(after));
-            prop_assert!(first.jitter() <= Nanos::from_secs(300));
+            prop_assert!(first.jitter <= Nanos::from_secs(300));
             let next = first.next(after).expect("a next time");
             prop_assert!(next > after && next - after <= Nanos::from_secs(3600));
         }
@@ -215,7 +203,7 @@ mod tests {
     fn jobs_of_one_time_are_spread() {
         let starts: std::collections::BTreeSet<u64> = (0..50)
             .map(|job| Schedule::parse("0 3 * * *", None, &format!("job{job}"), None).expect("a schedule"))
-            .map(|schedule| schedule.jitter().0 / 1_000_000_000)
+            .map(|schedule| schedule.jitter.0 / 1_000_000_000)
             .collect();
         assert!(starts.len() > 30, "{starts:?}");
     }

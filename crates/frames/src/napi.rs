@@ -1,4 +1,4 @@
-//! Receiving on chosen CPUs: an interface's own threads (threaded NAPI), and distribution of received packets (RPS).
+//! Receiving on chosen CPUs: an interface's own threads (threaded NAPI).
 //!
 //! A pair of virtual interfaces receives in the sender's softirq, so a device behind it shares the sender's CPU. With threads
 //! pinned elsewhere it has a CPU of its own. An interface has NAPI instances only while its driver needs them: a veth while GRO
@@ -68,49 +68,6 @@ impl Drop for NapiThreads {
     }
 }
 
-/// Does an interface receive in threads of its own?
-///
-/// # Errors
-/// No such interface; a kernel before 5.12.
-pub fn is_threaded(namespace: &Namespace, interface: &str) -> Result<bool> {
-    Ok(Sysfs::of_interface(namespace, interface)?.read(THREADED)? != "0")
-}
-
-/// An interface whose packets are distributed to other CPUs (RPS); dropping this restores the previous state.
-#[derive(Debug)]
-pub struct Steering {
-    interface: Sysfs,
-    /// Each queue's file with its previous contents.
-    was: Vec<(String, String)>,
-}
-
-impl Steering {
-    /// Lets these CPUs process the packets received on any queue of an interface of a namespace: a flow always on the same. XDP
-    /// programs still run where the packet was received.
-    ///
-    /// # Errors
-    /// Without privilege; no such interface; `EINVAL` for a CPU that does not exist. The previous state is restored then.
-    pub fn start(namespace: &Namespace, interface: &str, cpus: &[usize]) -> Result<Steering> {
-        let mut steering =
-            Steering { interface: Sysfs::of_interface(namespace, interface)?, was: Vec::new() };
-        for queue in steering.interface.list("queues")?.into_iter().filter(|name| name.starts_with("rx-")) {
-            let file = format!("queues/{queue}/rps_cpus");
-            let was = steering.interface.read(&file)?;
-            steering.interface.write(&file, &mask(cpus))?;
-            steering.was.push((file, was));
-        }
-        Ok(steering)
-    }
-}
-
-impl Drop for Steering {
-    fn drop(&mut self) {
-        for (file, was) in &self.was {
-            let _ = self.interface.write(file, was);
-        }
-    }
-}
-
 /// The threads of an interface's NAPI: from the kernel, or before Linux 6.8 by their names, without those that existed before as
 /// far as new ones appeared.
 fn find(namespace: &Namespace, interface: &str, before: &BTreeSet<libc::pid_t>) -> Result<Vec<libc::pid_t>> {
@@ -145,25 +102,11 @@ fn is_named(name: &str, prefix: &str) -> bool {
     name.starts_with(prefix) || (name.len() == 15 && prefix.starts_with(name))
 }
 
-/// CPUs in the format of sysfs: groups of 32 bits in hexadecimal, the highest first.
-fn mask(cpus: &[usize]) -> String {
-    let mut groups = vec![0_u32; cpus.iter().max().map_or(1, |last| last / 32 + 1)];
-    cpus.iter().for_each(|cpu| groups[cpu / 32] |= 1 << (cpu % 32));
-    groups.iter().rev().map(|group| format!("{group:08x}")).collect::<Vec<_>>().join(",")
-}
-
 const THREADED: &str = "threaded";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cpus_are_written_as_the_kernel_reads_them() {
-        assert_eq!(mask(&[]), "00000000");
-        assert_eq!(mask(&[0, 1]), "00000003");
-        assert_eq!(mask(&[35, 4, 64]), "00000001,00000008,00000010");
-    }
 
     #[test]
     fn threads_are_known_by_name_also_by_a_short_one() {

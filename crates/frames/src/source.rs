@@ -2,13 +2,10 @@
 
 use super::Stop;
 use linux::error::Result;
-use model::dut::{Burst, Sent, SourceKind};
+use model::dut::{Burst, Sent};
 
 /// Sends test frames out of one interface.
 pub trait Source: Send {
-    /// The kind of the source.
-    fn kind(&self) -> SourceKind;
-
     /// Sends frames with sequence numbers from 0 on, and returns when all are sent, the time is over, or `stop` is raised. The
     /// calling thread keeps its CPU busy meanwhile, also between frames.
     ///

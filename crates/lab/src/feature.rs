@@ -6,7 +6,7 @@ use crate::vm::{Kernel, QemuProgram, VmError};
 use crate::{filter, shape};
 use linux::namespace::Namespace;
 use linux::netlink::{Encap, Network, Qdisc, RouteSpec, VxlanSpec};
-use linux::nft::{FragmentFilter, Hook};
+use linux::nft::FragmentFilter;
 use model::units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -183,7 +183,7 @@ impl Feature {
                 Feature::Netem => {
                     shaped(&mut network, &Shape { delay: Some(Nanos::from_millis(1)), ..Shape::default() })
                 }
-                Feature::Nftables => FragmentFilter::install(Hook::Forward)?.remove(),
+                Feature::Nftables => FragmentFilter::install()?.remove(),
                 Feature::Namespaces
                 | Feature::Rules(_)
                 | Feature::Machine

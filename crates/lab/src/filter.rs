@@ -2,13 +2,13 @@
 
 use crate::error::LabError;
 use linux::namespace::Namespace;
-use linux::nft::{FragmentFilter, Hook};
+use linux::nft::FragmentFilter;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
 /// Drops fragments that are forwarded through the calling thread's namespace.
 pub(crate) fn fragments(node: &str) -> Result<FragmentFilter, LabError> {
-    FragmentFilter::install(Hook::Forward).map_err(LabError::in_node(node))
+    FragmentFilter::install().map_err(LabError::in_node(node))
 }
 
 /// Hands a ruleset to `nft`. It reads its input and ends: there is nothing to wait for but the kernel.

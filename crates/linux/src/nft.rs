@@ -17,16 +17,8 @@ use crate::netlink::{Message, Netlink};
 use expression::Rule;
 use std::collections::BTreeMap;
 
-/// Where fragments are dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hook {
-    /// Fragments that are forwarded, as by a router that drops them; datagrams for this namespace itself are spared.
-    Forward,
-    /// On arrival, whether for this namespace or to be forwarded. (Not the input hook: before it IPv4 is reassembled.)
-    Arrival,
-}
-
-/// The filter, in place until this value is dropped or its network namespace goes.
+/// The filter, in place until this value is dropped or its network namespace goes: fragments that are forwarded are dropped, as by a
+/// router that drops them; datagrams for this namespace itself are spared.
 #[derive(Debug)]
 pub struct FragmentFilter {
     netlink: Netlink,
@@ -47,10 +39,10 @@ impl FragmentFilter {
     /// # Errors
     /// Without `CAP_NET_ADMIN` over the namespace, when the filter is there already, or when the kernel has no
     /// nf_tables ([`crate::OsError::errno`] is then `EPROTONOSUPPORT` or `EOPNOTSUPP`).
-    pub fn install(hook: Hook) -> Result<Self> {
+    pub fn install() -> Result<Self> {
         let mut netlink = Netlink::open(libc::NETLINK_NETFILTER)?;
         let messages =
-            vec![table(NEWTABLE, CREATE), chain(hook), Rule::DropIpv4.message(), Rule::DropIpv6.message()];
+            vec![table(NEWTABLE, CREATE), chain(), Rule::DropIpv4.message(), Rule::DropIpv6.message()];
         commit(&mut netlink, "install", messages)?;
         Ok(Self { netlink })
     }
@@ -124,17 +116,12 @@ fn table(message: u16, flags: i32) -> Message {
     request
 }
 
-fn chain(hook: Hook) -> Message {
-    // Arrival is ahead of connection tracking's reassembly, which has priority -400.
-    let (number, priority) = match hook {
-        Hook::Forward => (2u32, 0i32),
-        Hook::Arrival => (0, -450),
-    };
+fn chain() -> Message {
     let mut request = Message::new(kind(NEWCHAIN), CREATE | libc::NLM_F_ACK, &header(FAMILY_INET, 0));
     request.string(CHAIN_TABLE, TABLE).string(CHAIN_NAME, CHAIN).string(CHAIN_TYPE, "filter");
     request.nest(CHAIN_HOOK, |place| {
-        place.attribute(HOOK_NUMBER, &number.to_be_bytes());
-        place.attribute(HOOK_PRIORITY, &priority.to_be_bytes());
+        place.attribute(HOOK_NUMBER, &FORWARD.to_be_bytes());
+        place.attribute(HOOK_PRIORITY, &0_i32.to_be_bytes());
     });
     request
 }
@@ -162,6 +149,8 @@ const NEWTABLE: u16 = 0;
 const DELTABLE: u16 = 2;
 const NEWCHAIN: u16 = 3;
 const NEWRULE: u16 = 6;
+/// Packets that are forwarded.
+const FORWARD: u32 = 2;
 const GETRULE: u16 = 7;
 const TABLE_NAME: u16 = 1;
 const CHAIN_TABLE: u16 = 1;

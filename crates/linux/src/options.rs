@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use units::{BitRate, Bytes, Nanos};
 
 pub use ip::{
-    MtuDiscovery, lease_flow_label, mtu_discovery, path_mtu, set_fragment_mtu, set_hops, set_mtu_discovery,
+    MtuDiscovery, lease_flow_label, path_mtu, set_fragment_mtu, set_hops, set_mtu_discovery,
     set_multicast_interface, set_receive_errors, set_receive_extensions, set_receive_fragment_size, set_tos,
     set_v6_only, tos,
 };
@@ -25,7 +25,7 @@ pub use tcp::{
     available_congestion_controls, congestion, default_congestion, is_multipath, mss, saved_syn,
     set_congestion, set_keepalive, set_linear_timeouts, set_longest_retransmission, set_mss, set_nodelay,
     set_reset_on_close, set_save_syn, set_shortest_retransmission, set_unsent_limit, set_user_timeout,
-    unacknowledged, unsent,
+    unacknowledged,
 };
 pub use udp::{set_udp_gro, set_udp_segment, udp_gro};
 

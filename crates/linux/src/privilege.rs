@@ -137,13 +137,6 @@ impl Uname {
             machine: text(name.machine()),
         }
     }
-
-    /// Major and minor version of the kernel: `(6, 1)`.
-    #[must_use]
-    pub fn version(&self) -> Option<(u32, u32)> {
-        let mut numbers = self.release.split(|letter: char| !letter.is_ascii_digit());
-        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
-    }
 }
 
 /// The last of several CPUs that this thread may use.
@@ -213,10 +206,7 @@ mod tests {
     fn the_kernel_names_itself() {
         let uname = Uname::get();
         assert_eq!(uname.system, "Linux");
-        assert!(uname.version() >= Some((4, 0)), "{uname:?}");
-        let old = Uname { release: "5.10-rc1".into(), ..Uname::default() };
-        assert_eq!(old.version(), Some((5, 10)));
-        assert_eq!(Uname::default().version(), None);
+        assert!(uname.release.starts_with(|letter: char| letter.is_ascii_digit()), "{uname:?}");
     }
 
     #[test]

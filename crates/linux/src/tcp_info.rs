@@ -43,8 +43,6 @@ pub struct TcpInfo {
     pub cwnd: u32,
     /// Congestion window in payload bytes: segments times [`TcpInfo::send_mss`].
     pub cwnd_bytes: Bytes,
-    /// Slow-start threshold in segments; `None` while there is none.
-    pub slow_start_threshold: Option<u32>,
     /// Observed extent of reordering in segments (at least 3).
     pub reordering: u32,
     /// Payload acknowledged by the peer, the SYN counted as one byte (Linux 4.1).
@@ -79,8 +77,6 @@ pub struct TcpInfo {
     pub out_of_order_in: Option<u32>,
     /// The window the peer offers (Linux 5.4).
     pub send_window: Option<Bytes>,
-    /// Retransmission timeouts since the start (Linux 6.7).
-    pub timeouts: Option<u16>,
     /// Segments received with a congestion mark (Linux 6.18).
     pub received_marked: Option<u32>,
 }
@@ -126,8 +122,6 @@ pub enum Recovery {
 pub struct NegotiatedOptions {
     /// Timestamps (RFC 7323): 12 bytes less payload per segment.
     pub timestamps: bool,
-    /// Selective acknowledgement (RFC 2018).
-    pub sack: bool,
     /// Window scaling (RFC 7323): the peer's shift, then ours.
     pub window_scale: Option<(u8, u8)>,
     /// Explicit congestion notification (RFC 3168).
@@ -165,7 +159,6 @@ pub(crate) fn parse(bytes: &[u8]) -> TcpInfo {
         min_rtt: raw.u32(148).filter(|&rtt| rtt != u32::MAX).map(|rtt| Nanos::from_micros(rtt.into())),
         cwnd,
         cwnd_bytes: Bytes(u64::from(cwnd) * u64::from(send_mss)),
-        slow_start_threshold: raw.u32(76).filter(|&segments| segments < NO_THRESHOLD),
         reordering: raw.word(88),
         bytes_acked: raw.u64(120).map(Bytes),
         bytes_received: raw.u64(128).map(Bytes),
@@ -183,7 +176,6 @@ pub(crate) fn parse(bytes: &[u8]) -> TcpInfo {
         duplicate_reports: raw.u32(216),
         out_of_order_in: raw.u32(224),
         send_window: raw.bytes(228),
-        timeouts: array(bytes, 240).map(u16::from_ne_bytes),
         received_marked: raw.u32(248),
     }
 }
@@ -223,7 +215,6 @@ fn recovery(number: u8) -> Recovery {
 fn negotiated(flags: u8, scales: u8) -> NegotiatedOptions {
     NegotiatedOptions {
         timestamps: flags & 1 != 0,
-        sack: flags & 2 != 0,
         window_scale: (flags & 4 != 0).then_some((scales & 0xf, scales >> 4)),
         ecn: flags & 8 != 0,
     }
@@ -264,8 +255,6 @@ impl Raw<'_> {
 }
 
 const TCP_INFO: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_INFO, "TCP_INFO");
-/// The kernel's `TCP_INFINITE_SSTHRESH`.
-const NO_THRESHOLD: u32 = 0x7fff_ffff;
 /// Room for more than Linux 6.18 gives.
 const LARGEST: usize = 320;
 
@@ -296,7 +285,7 @@ mod tests {
         assert!(sender.data_segments_out.unwrap() >= 1 && receiver.data_segments_in.unwrap() >= 1);
         assert!(sender.rtt > Nanos::ZERO && sender.min_rtt.unwrap() <= sender.rtt + Nanos::from_millis(1));
         assert_eq!(sender.cwnd_bytes.0, u64::from(sender.cwnd) * sender.send_mss.0);
-        assert!(sender.path_mtu > sender.send_mss && sender.options.sack);
+        assert!(sender.path_mtu > sender.send_mss);
         assert_eq!(
             sender.options.window_scale.map(|(theirs, ours)| (ours, theirs)),
             receiver.options.window_scale
@@ -309,12 +298,11 @@ mod tests {
         let mut bytes = [0_u8; 104];
         bytes[0] = 1;
         bytes[16..20].copy_from_slice(&1448_u32.to_ne_bytes());
-        bytes[76..80].copy_from_slice(&NO_THRESHOLD.to_ne_bytes());
         bytes[80..84].copy_from_slice(&10_u32.to_ne_bytes());
         bytes[100..104].copy_from_slice(&3_u32.to_ne_bytes());
         let info = parse(&bytes);
         assert_eq!((info.cwnd_bytes, info.retransmits), (Bytes(14_480), 3));
-        assert_eq!((info.slow_start_threshold, info.bytes_acked, info.timeouts), (None, None, None));
+        assert_eq!((info.bytes_acked, info.send_window), (None, None));
         assert_eq!(info.received_marked, None);
     }
 
@@ -322,7 +310,6 @@ mod tests {
     fn no_length_of_structure_is_too_short() {
         for len in 0..LARGEST {
             let info = parse(&vec![0xff; len]);
-            assert_eq!(info.timeouts.is_some(), len >= 242);
             assert_eq!(info.received_marked.is_some(), len >= 252);
         }
     }

@@ -4,7 +4,7 @@
 
 use pathmeter_linux::namespace::{self, Namespace};
 use pathmeter_linux::netlink::{HostRoute, Network, OperState, RouteSpec};
-use pathmeter_linux::nft::{FragmentFilter, Hook};
+use pathmeter_linux::nft::FragmentFilter;
 use pathmeter_linux::nic::{Nic, Offload};
 use pathmeter_linux::privilege::{Capabilities, Capability};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -101,7 +101,7 @@ fn a_router_drops_fragments_and_nothing_else() {
     for server in both {
         assert_eq!(path.arriving(server, &[1400, 3000]), [1400, 3000], "before the filter, {server}");
     }
-    let filter = path.router.run(|| FragmentFilter::install(Hook::Forward)).expect("the router opens");
+    let filter = path.router.run(FragmentFilter::install).expect("the router opens");
     let mut filter = filter.expect("the filter is taken");
     for server in both {
         assert_eq!(path.arriving(server, &[1400, 3000, 1300]), [1400, 1300], "with the filter, {server}");
@@ -115,24 +115,9 @@ fn a_router_drops_fragments_and_nothing_else() {
 }
 
 #[test]
-fn a_host_drops_fragments_before_it_puts_them_together() {
-    let Some(path) = path() else { return };
-    let mut filter = path
-        .server
-        .run(|| FragmentFilter::install(Hook::Arrival))
-        .expect("the server opens")
-        .expect("the filter is taken");
-    for server in [v4(2, 2), v6(2, 2)] {
-        assert_eq!(path.arriving(server, &[2000, 1400]), [1400]);
-    }
-    let dropped = filter.dropped().expect("the counters can be read");
-    assert_eq!((dropped.ipv4, dropped.ipv6), (2, 2));
-}
-
-#[test]
 fn a_second_filter_is_refused_by_name() {
     let Some(path) = path() else { return };
-    let install = || path.router.run(|| FragmentFilter::install(Hook::Forward)).expect("the router opens");
+    let install = || path.router.run(FragmentFilter::install).expect("the router opens");
     let first = install().expect("the filter is taken");
     let error = install().expect_err("one is there");
     assert_eq!(error.errno(), Some(libc::EEXIST), "{error}");

@@ -60,12 +60,6 @@ impl BatchMeans {
         }
     }
 
-    /// How many samples were taken.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.batches.iter().map(Moments::count).sum()
-    }
-
     /// The interval of the mean of all samples but the first `skip` (a warm-up), at a confidence between 0 and 1. The batch that
     /// contains the cut is left out.
     ///
@@ -268,7 +262,6 @@ mod tests {
         let mut means = BatchMeans::default();
         (0..1_000_000).for_each(|index| means.record(f64::from(index % 7)));
         assert!(means.batches.len() <= MOST_BATCHES && means.size == 1024, "{}", means.size);
-        assert_eq!(means.count(), 1_000_000);
     }
 
     proptest! {

@@ -24,7 +24,6 @@ pub struct Histogram {
     /// No bucket before this one holds a value.
     first: usize,
     total: u64,
-    saturated: u64,
     min: u64,
     max: u64,
     moments: Moments,
@@ -79,7 +78,7 @@ impl Histogram {
         }
     }
 
-    /// A histogram of counts made elsewhere, in the order of [`Histogram::counts`], with the exact facts about the same values.
+    /// A histogram of counts made elsewhere, in HdrHistogram's order, with the exact facts about the same values.
     /// The standard deviation is that of the buckets' middles.
     ///
     /// # Errors
@@ -106,7 +105,6 @@ impl Histogram {
             counts: Vec::new(),
             first: usize::MAX,
             total: 0,
-            saturated: 0,
             min: u64::MAX,
             max: 0,
             moments: Moments::default(),
@@ -118,7 +116,7 @@ impl Histogram {
         self.record_n(value, 1);
     }
 
-    /// Counts `count` equal values. A value above the highest is put in the last bucket and counted as saturated.
+    /// Counts `count` equal values. A value above the highest is put in the last bucket.
     pub fn record_n(&mut self, value: u64, count: u64) {
         if count == 0 {
             return;
@@ -130,7 +128,6 @@ impl Histogram {
         self.counts[index] += count;
         self.first = self.first.min(index);
         self.total += count;
-        self.saturated += if value > self.highest { count } else { 0 };
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         self.moments.record_n(value as f64, count);
@@ -150,11 +147,9 @@ impl Histogram {
         for (index, &count) in other.counts.iter().enumerate() {
             let own = &mut self.counts[index.min(last)];
             *own = own.saturating_add(count);
-            self.saturated = self.saturated.saturating_add(if index > last { count } else { 0 });
         }
         self.first = self.first.min(other.first.min(last));
         self.total = self.total.saturating_add(other.total);
-        self.saturated = self.saturated.saturating_add(other.saturated);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.moments.merge(&other.moments);
@@ -188,12 +183,6 @@ impl Histogram {
         self.total
     }
 
-    /// Number of values above the highest value that this histogram resolves.
-    #[must_use]
-    pub fn saturated(&self) -> u64 {
-        self.saturated
-    }
-
     /// The least value, exact.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
@@ -218,18 +207,6 @@ impl Histogram {
         self.moments.stddev()
     }
 
-    /// Significant digits kept.
-    #[must_use]
-    pub fn digits(&self) -> u8 {
-        self.digits
-    }
-
-    /// The highest value resolved.
-    #[must_use]
-    pub fn highest(&self) -> u64 {
-        self.highest
-    }
-
     /// The buckets that hold values, from the least: the values each stands for, and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (RangeInclusive<u64>, u64)> {
         let used = self.used().iter().enumerate().filter(|bucket| *bucket.1 > 0);
@@ -246,12 +223,6 @@ impl Histogram {
     pub fn width_at(&self, value: u64) -> u64 {
         let (low, high) = self.values_of(self.index(value.min(self.highest))).into_inner();
         high - low + 1
-    }
-
-    /// The counts in HdrHistogram's order, up to the last bucket reached.
-    #[must_use]
-    pub fn counts(&self) -> &[u64] {
-        &self.counts
     }
 
     /// The distribution of a histogram of nanoseconds; `None` without values.

@@ -19,11 +19,6 @@ pub struct Jitter {
 }
 
 impl Jitter {
-    /// Takes one datagram.
-    pub fn record(&mut self, sent: MonoTime, arrived: MonoTime) {
-        self.record_run(sent, arrived, 1);
-    }
-
     /// Takes `count` datagrams with the same two timestamps, as those of a GSO buffer read at once: the result is the same as
     /// taking them one by one, where all `D` but the first are zero.
     pub fn record_run(&mut self, sent: MonoTime, arrived: MonoTime, count: u32) {
@@ -82,7 +77,7 @@ mod tests {
 
     fn after(stamps: &[(u64, u64)]) -> Jitter {
         let mut jitter = Jitter::default();
-        stamps.iter().for_each(|&(sent, arrived)| jitter.record(MonoTime(sent), MonoTime(arrived)));
+        stamps.iter().for_each(|&(sent, arrived)| jitter.record_run(MonoTime(sent), MonoTime(arrived), 1));
         jitter
     }
 
@@ -124,7 +119,7 @@ mod tests {
             for (sent, arrived, count) in runs {
                 let (sent, arrived) = (MonoTime(sent), MonoTime(arrived));
                 fast.record_run(sent, arrived, count);
-                (0..count).for_each(|_| slow.record(sent, arrived));
+                (0..count).for_each(|_| slow.record_run(sent, arrived, 1));
                 prop_assert!(fast.estimate().0.abs_diff(slow.estimate().0) <= 1);
                 prop_assert_eq!(fast.variation().count(), slow.variation().count());
             }

@@ -20,8 +20,6 @@ pub struct SequenceTracker {
     reordered: u64,
     late: u64,
     reorder_distance: u64,
-    /// Loss bursts among the numbers that have left the window.
-    bursts: Bursts,
 }
 
 /// The counts while datagrams still arrive. All fields only grow, so two snapshots give an interval.
@@ -42,32 +40,6 @@ pub struct SequenceCounts {
     pub reorder_distance: u64,
 }
 
-/// The counts once the sender has reported how far it got.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SequenceTotals {
-    /// Numbers the sender used.
-    pub sent: u64,
-    /// Different numbers received of those sent.
-    pub received: u64,
-    /// Numbers sent and not received; a late arrival does not count as received.
-    pub lost: u64,
-    /// Arrivals of a number that had arrived before.
-    pub duplicates: u64,
-    /// First arrivals after a higher number (RFC 4737).
-    pub reordered: u64,
-    /// Arrivals from before the window or before the start.
-    pub late: u64,
-    /// Different numbers received above the last one that the sender reports: its count is wrong.
-    pub beyond: u64,
-    /// The most by which a reordered number was behind the highest received.
-    pub reorder_distance: u64,
-    /// Unbroken series of lost numbers.
-    pub loss_bursts: u64,
-    /// The longest of them.
-    pub longest_loss_burst: u64,
-}
-
 impl SequenceTracker {
     /// Numbers a tracker remembers by default: 2^20, in 128 KiB.
     pub const DEFAULT_WINDOW: u32 = 1 << 20;
@@ -86,7 +58,6 @@ impl SequenceTracker {
             reordered: 0,
             late: 0,
             reorder_distance: 0,
-            bursts: Bursts::default(),
         }
     }
 
@@ -128,11 +99,15 @@ impl SequenceTracker {
         (self.next > self.start).then(|| self.next - 1)
     }
 
-    /// Numbers from the start to `last` that never arrived: [`SequenceTotals::lost`] alone, cheap enough for every interval.
+    /// Numbers from the start to `last`, the last one sent, that never arrived; a late arrival does not count as received.
+    ///
+    /// The account is exact unless the sender reports a number more than a window below the highest received.
     #[must_use]
     pub fn lost(&self, last: Option<u64>) -> u64 {
-        let (sent, received, _) = self.account(sent_end(self.start, last));
-        sent - received
+        let sent_end = last.map_or(self.start, |last| last.saturating_add(1)).max(self.start);
+        let sent = sent_end - self.start;
+        let beyond = self.set_bits(sent_end.max(self.window_start()), self.next);
+        sent - (self.received - beyond).min(sent)
     }
 
     /// The counts so far.
@@ -146,35 +121,6 @@ impl SequenceTracker {
             late: self.late,
             reorder_distance: self.reorder_distance,
         }
-    }
-
-    /// The final account, when `last` is the last number sent; `None` when nothing was.
-    ///
-    /// The account is exact unless the sender reports a number more than a window below the highest received.
-    #[must_use]
-    pub fn totals(&self, last: Option<u64>) -> SequenceTotals {
-        let sent_end = sent_end(self.start, last);
-        let (sent, received, beyond) = self.account(sent_end);
-        let bursts = self.all_bursts(sent_end);
-        SequenceTotals {
-            sent,
-            received,
-            lost: sent - received,
-            duplicates: self.duplicates,
-            reordered: self.reordered,
-            late: self.late,
-            beyond,
-            reorder_distance: self.reorder_distance,
-            loss_bursts: bursts.count,
-            longest_loss_burst: bursts.longest,
-        }
-    }
-
-    /// Numbers sent, received of those, and received beyond them.
-    fn account(&self, sent_end: u64) -> (u64, u64, u64) {
-        let sent = sent_end - self.start;
-        let beyond = self.set_bits(sent_end.max(self.window_start()), self.next);
-        (sent, (self.received - beyond).min(sent), beyond)
     }
 
     /// Counts numbers below the highest received.
@@ -198,13 +144,8 @@ impl SequenceTracker {
 
     /// Makes `number` the next one, with all numbers before it not received so far.
     fn skip_to(&mut self, number: u64) {
-        if number - self.next <= self.window() {
-            return self.advance::<false>(number);
-        }
-        let passed = number - self.next - self.window();
-        self.advance::<false>(self.next + self.window());
-        // The remaining window is missing throughout, as are the numbers jumped over.
-        self.bursts.missing(passed);
+        // After a jump of more than a window, all of the window is missing.
+        self.advance::<false>(self.next + self.window().min(number - self.next));
         self.next = number;
     }
 
@@ -213,7 +154,6 @@ impl SequenceTracker {
     fn advance<const RECEIVED: bool>(&mut self, end: u64) {
         for span in self.spans(self.next, end) {
             let word = &mut self.words[span.word];
-            self.bursts.leave(!*word & span.mask, span.mask);
             if RECEIVED {
                 *word |= span.mask;
             } else {
@@ -221,18 +161,6 @@ impl SequenceTracker {
             }
         }
         self.next = end;
-    }
-
-    fn all_bursts(&self, sent_end: u64) -> Bursts {
-        let mut bursts = self.bursts;
-        let from = self.next.saturating_sub(self.window());
-        let until = self.next.min(sent_end);
-        // Bits of numbers below zero or below the start are set, so they only end a burst.
-        for span in self.spans(from, until.max(from)) {
-            bursts.leave(!self.words[span.word] & span.mask, span.mask);
-        }
-        bursts.missing(sent_end.saturating_sub(self.next));
-        bursts
     }
 
     fn set_bits(&self, from: u64, end: u64) -> u64 {
@@ -253,10 +181,6 @@ impl SequenceTracker {
     fn spans(&self, from: u64, end: u64) -> Spans {
         Spans { from, end, words: self.words.len() }
     }
-}
-
-fn sent_end(start: u64, last: Option<u64>) -> u64 {
-    last.map_or(start, |last| last.saturating_add(1)).max(start)
 }
 
 /// A part of a word.
@@ -286,53 +210,6 @@ impl Iterator for Spans {
         self.from += length;
         let word = (first_number / 64) as usize & (self.words - 1);
         Some(Span { word, mask: (u64::MAX >> (64 - length)) << shift, first_number })
-    }
-}
-
-/// Series of missing numbers, passed in ascending order.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bursts {
-    count: u64,
-    longest: u64,
-    /// The length of the series that the last number belonged to.
-    open: u64,
-}
-
-impl Bursts {
-    /// Takes the numbers of `mask`, of which those of `missing` never arrived.
-    #[inline]
-    fn leave(&mut self, missing: u64, mask: u64) {
-        if missing == 0 {
-            self.open = 0;
-        } else {
-            self.leave_with_missing(missing, mask);
-        }
-    }
-
-    #[cold]
-    fn leave_with_missing(&mut self, missing: u64, mask: u64) {
-        let mut left = mask.count_ones();
-        let mut bits = missing >> mask.trailing_zeros();
-        while left > 0 {
-            let lost = bits.trailing_ones().min(left);
-            self.missing(lost.into());
-            left -= lost;
-            bits = bits.checked_shr(lost).unwrap_or(0);
-            let present = bits.trailing_zeros().min(left);
-            if present > 0 {
-                self.open = 0;
-            }
-            left -= present;
-            bits = bits.checked_shr(present).unwrap_or(0);
-        }
-    }
-
-    fn missing(&mut self, length: u64) {
-        if length > 0 {
-            self.count += u64::from(self.open == 0);
-            self.open += length;
-            self.longest = self.longest.max(self.open);
-        }
     }
 }
 

@@ -77,12 +77,6 @@ impl WarmUp {
         self.part(at).record(rtt);
     }
 
-    /// Number of samples taken.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
     /// Cuts the warm-up: at most a fifth of the time, a fifth of the samples and five seconds.
     #[must_use]
     pub fn finish(self) -> Settled {
@@ -228,7 +222,7 @@ mod tests {
         (0..count).for_each(|index| {
             warm_up.record(Nanos::from_nanos(7_000 + index * 1_000_000), value(index, noise(seed, index)));
         });
-        assert_eq!(warm_up.count(), count);
+        assert_eq!(warm_up.count, count);
         warm_up.finish()
     }
 

@@ -9,10 +9,7 @@ use std::net::SocketAddr;
 
 /// The client's half: writes requests, reads replies. One for each socket.
 pub trait Exchange: Send {
-    /// Smallest message that can carry a request, bytes.
-    fn min_len(&self) -> usize;
-
-    /// Writes a request that fills `message`, which is at least [`Exchange::min_len`] long. Bytes behind the
+    /// Writes a request that fills `message`, which has room for it. Bytes behind the
     /// protocol's header stay as they are, unless the protocol signs or fixes them.
     fn request(&mut self, request: Request, message: &mut [u8]);
 

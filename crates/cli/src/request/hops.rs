@@ -26,7 +26,7 @@ impl Asks for HopsArgs {
         Ok(Request::Hops(Box::new(Hops {
             far,
             protocol: self.protocol,
-            probes: self.count.unwrap_or(if self.watch { WATCHED } else { USUAL }),
+            probes: self.count,
             flows: self.flows,
             interval: self.interval,
             timeout: self.timeout,
@@ -40,8 +40,3 @@ impl Asks for HopsArgs {
         })))
     }
 }
-
-/// Probes of each hop.
-const USUAL: u32 = 10;
-/// The same of those that are kept while it is watched.
-const WATCHED: u32 = 100;

@@ -22,8 +22,8 @@ pub struct Hops {
     pub far: FarEnd,
     /// The protocol of the probes.
     pub protocol: HopProtocol,
-    /// Probes for each hop, over all flows.
-    pub probes: u32,
+    /// Probes for each hop, over all flows; absent: ten, and of a watched path the last 100.
+    pub probes: Option<u32>,
     /// Flows that take turns; absent: as many as the protocol has and the probes allow, at most four.
     pub flows: Option<u32>,
     /// From one probe of a hop to the next.
@@ -53,7 +53,7 @@ impl Hops {
         Hops {
             far,
             protocol: HopProtocol::Udp,
-            probes: 10,
+            probes: None,
             flows: None,
             interval: Nanos::from_millis(500),
             timeout: Nanos::from_secs(1),
@@ -65,6 +65,12 @@ impl Hops {
             back_port: Some(native::PORT),
             watch: false,
         }
+    }
+
+    /// Probes for each hop, by default those of about five seconds.
+    #[must_use]
+    pub fn probes(&self) -> u32 {
+        self.probes.unwrap_or(if self.watch { 100 } else { 10 })
     }
 }
 
@@ -78,11 +84,10 @@ pub(super) fn resolve(asked: &Hops, host: &Host) -> Result<Plan> {
     let target = asked.far.target(port, host)?;
     let ipv6 = target.address.ip().to_canonical().is_ipv6();
     let flows = flows(asked)?;
-    check("--count", asked.probes, MOST_PROBES)?;
+    check("--count", asked.probes(), MOST_PROBES)?;
     check("--max-hops", asked.max_hops.into(), MOST_HOPS)?;
     times(asked)?;
-    let size =
-        asked.size.map_or(USUAL_SIZE, fits_u32).max(if asked.size.is_none() { least(ipv6) } else { 0 });
+    let size = asked.size.map_or(USUAL_SIZE.max(least(ipv6)), fits_u32);
     if !(least(ipv6)..=LARGEST_PACKET).contains(&size) {
         let advice = format!("give {} to {LARGEST_PACKET} bytes, IP header included", least(ipv6));
         return Err(Failure::usage(format!("--size {size}: no probe is of that size"), advice).into());
@@ -92,7 +97,7 @@ pub(super) fn resolve(asked: &Hops, host: &Host) -> Result<Plan> {
     let plan = HopsPlan {
         target,
         protocol: asked.protocol,
-        probes: asked.probes,
+        probes: asked.probes(),
         flows,
         interval: asked.interval,
         timeout: asked.timeout,
@@ -116,12 +121,13 @@ fn flows(asked: &Hops) -> Result<u32, Failure> {
             "use --protocol udp or tcp",
         )),
         (HopProtocol::Icmp, _) => Ok(1),
-        (_, None) => Ok(USUAL_FLOWS.min(asked.probes).max(1)),
+        (_, None) => Ok(USUAL_FLOWS.min(asked.probes()).max(1)),
         (_, Some(flows)) => {
             check("--flows", flows, MOST_FLOWS)?;
-            if flows > asked.probes {
+            let probes = asked.probes();
+            if flows > probes {
                 let message =
-                    format!("--flows {flows} with --count {}: flows would go without a probe", asked.probes);
+                    format!("--flows {flows} with --count {probes}: flows would go without a probe");
                 return Err(Failure::usage(message, format!("give --count {flows} or more")));
             }
             Ok(flows)

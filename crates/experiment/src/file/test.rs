@@ -254,7 +254,9 @@ const MTU: [Key<Path>; 3] = [
 const HOPS: [Key<Hops>; 3] = [
     key("protocol", |value, asked| set(&mut asked.protocol, word(value, HopProtocol::WORDS))),
     key("port", |value, asked| port(value, &mut asked.far)),
-    key("count", |value, asked| set(&mut asked.probes, value.number(1, 1000).map(|number| number as u32))),
+    key("count", |value, asked| {
+        set(&mut asked.probes, value.number(1, 1000).map(|number| Some(number as u32)))
+    }),
 ];
 
 const FRAMES: [Key<Frames>; 7] = [

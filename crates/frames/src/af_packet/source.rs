@@ -7,7 +7,6 @@ use linux::cmsg::empty_header;
 use linux::error::{Named, Result, check};
 use linux::netlink::Network;
 use linux::options::{Opt, set_int};
-use model::dut::SourceKind;
 use packet::frame::Writer;
 use std::io;
 use std::ops::Range;
@@ -80,10 +79,6 @@ impl PacketSource {
 }
 
 impl Source for PacketSource {
-    fn kind(&self) -> SourceKind {
-        SourceKind::Packet
-    }
-
     fn run(&mut self, burst: &Burst, stop: &Stop) -> Result<Sent> {
         pace::send(burst, stop, BATCH as u64, &mut |numbers| self.send(numbers))
     }

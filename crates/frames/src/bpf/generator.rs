@@ -10,7 +10,6 @@ use crate::stop::timer::Interrupts;
 use crate::{Burst, FrameSpec, Sent, Source, Stop, fit};
 use linux::clock::mono_now;
 use linux::error::{Named, Result};
-use model::dut::SourceKind;
 use packet::frame::{DESTINATION_PORTS, Offsets, PortRange, SCATTER, SOURCE_PORTS, TIMED, Template, UNTIMED};
 use packet::header::FCS;
 use std::io;
@@ -89,10 +88,6 @@ impl Generator {
 }
 
 impl Source for Generator {
-    fn kind(&self) -> SourceKind {
-        SourceKind::LiveFrames
-    }
-
     /// A driver that has no XDP frames at its other end drops them without an error: on a veth pair the peer must have an XDP
     /// program in its driver, or GRO on. `EINVAL` before Linux 5.18.
     fn run(&mut self, burst: &Burst, stop: &Stop) -> Result<Sent> {

@@ -41,15 +41,6 @@ impl Sysfs {
         fs::write(self.path(file), value).named("write", || self.name(file))
     }
 
-    /// Lists a directory of the interface.
-    pub(super) fn list(&self, directory: &str) -> Result<Vec<String>> {
-        let entries = fs::read_dir(self.path(directory)).named("list", || self.name(directory))?;
-        let mut names: Vec<String> =
-            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.sort();
-        Ok(names)
-    }
-
     fn path(&self, file: &str) -> String {
         format!("/proc/self/fd/{}/class/net/{}/{file}", self.mount.as_raw_fd(), self.interface)
     }

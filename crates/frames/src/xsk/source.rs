@@ -110,10 +110,6 @@ impl XskSource {
 }
 
 impl Source for XskSource {
-    fn kind(&self) -> SourceKind {
-        self.kind
-    }
-
     fn run(&mut self, burst: &Burst, stop: &Stop) -> Result<Sent> {
         let sent = pace::send(burst, stop, BATCH, &mut |numbers| self.send(numbers));
         // Also after an error: frames on the ring must not be sent in a later burst.

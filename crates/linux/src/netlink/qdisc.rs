@@ -68,10 +68,6 @@ pub struct QdiscStatistics {
     pub rate: Option<BitRate>,
     /// Nothing is above it: its counters are those of all below it, too.
     pub is_root: bool,
-    /// Bytes that wait.
-    pub backlog: Bytes,
-    /// Packets that wait.
-    pub queued: u32,
 }
 
 impl Network {
@@ -233,8 +229,6 @@ pub(super) fn parse(attributes: &Attributes<'_>) -> Option<QdiscStatistics> {
         kind: attributes.string(TCA_KIND)?,
         bytes: u64_at(basic, 0)?,
         packets: u32_at(basic, 8)?.into(),
-        queued: u32_at(queue, 0)?,
-        backlog: Bytes(u32_at(queue, 4)?.into()),
         drops: u32_at(queue, 8)?.into(),
         overlimits: u32_at(queue, 16)?.into(),
         rate: tbf_rate(attributes),

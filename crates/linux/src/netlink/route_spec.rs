@@ -49,20 +49,11 @@ impl Network {
     /// # Errors
     /// Without `CAP_NET_ADMIN`, when the gateway is on no link, the route is there already, or the kernel has no SRv6.
     pub fn add_route_spec(&mut self, spec: &RouteSpec) -> Result<()> {
-        let request = self.route_request(spec, libc::RTM_NEWROUTE)?;
+        let request = self.route_request(spec)?;
         self.ask("add route", &spec.to_string(), request).map(drop)
     }
 
-    /// Deletes a route.
-    ///
-    /// # Errors
-    /// Without `CAP_NET_ADMIN`, or with `No such process` when there is none.
-    pub fn delete_route_spec(&mut self, spec: &RouteSpec) -> Result<()> {
-        let request = self.route_request(spec, libc::RTM_DELROUTE)?;
-        self.ask("delete route", &spec.to_string(), request).map(drop)
-    }
-
-    fn route_request(&mut self, spec: &RouteSpec, kind: u16) -> Result<Message> {
+    fn route_request(&mut self, spec: &RouteSpec) -> Result<Message> {
         let wrong = |why| Err(OsError::new("understand route", spec.to_string(), io::Error::other(why)));
         let family = match (spec.to, spec.via) {
             (Some((to, _)), Some(via)) if to.is_ipv4() != via.is_ipv4() => {
@@ -79,13 +70,12 @@ impl Network {
         body[4] = spec.table.unwrap_or(libc::RT_TABLE_MAIN);
         body[5] = libc::RTPROT_BOOT;
         body[6] = match spec.via {
-            _ if kind == libc::RTM_DELROUTE => libc::RT_SCOPE_NOWHERE,
             None if family == libc::AF_INET.to_ne_bytes()[0] => libc::RT_SCOPE_LINK,
             _ => libc::RT_SCOPE_UNIVERSE,
         };
         body[7] = libc::RTN_UNICAST;
-        let create = if kind == libc::RTM_NEWROUTE { libc::NLM_F_CREATE | libc::NLM_F_EXCL } else { 0 };
-        let mut request = Message::new(kind, libc::NLM_F_ACK | create, &body);
+        let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+        let mut request = Message::new(libc::RTM_NEWROUTE, flags, &body);
         if let Some((to, _)) = spec.to {
             request.attribute(libc::RTA_DST, &family_and_bytes(to).1);
         }

@@ -12,10 +12,6 @@ pub struct LinkMode {
     pub speed: Option<BitRate>,
     /// The fastest that it could run at: what both ends offer, or this one where it does not negotiate.
     pub best: Option<BitRate>,
-    /// Only one end at a time may send.
-    pub half_duplex: bool,
-    /// The speed is negotiated with the other end.
-    pub negotiates: bool,
 }
 
 impl LinkMode {
@@ -38,7 +34,7 @@ impl LinkMode {
             (true, common) => common,
             (false, _) => fastest(&supported),
         };
-        LinkMode { speed, best, half_duplex: settings.get(DUPLEX) == Some(&HALF), negotiates }
+        LinkMode { speed, best }
     }
 }
 
@@ -85,8 +81,6 @@ const SPEEDS: &[(u32, u32, u32)] = &[
     (92, 92, 10),
     (93, 98, 800_000),
 ];
-const DUPLEX: usize = 8;
-const HALF: u8 = 0;
 const AUTONEG: usize = 11;
 const WORDS: usize = 15;
 const MAPS: usize = 48;
@@ -101,10 +95,10 @@ mod tests {
     const PAUSE_AND_PORT: u32 = 1 << 6 | 1 << 7 | 1 << 13;
 
     /// Settings of a port of copper, made by hand in the layout of `struct ethtool_link_settings`.
-    fn settings(speed: u32, duplex: u8, negotiates: bool, partner: u32) -> Vec<u8> {
+    fn settings(speed: u32, negotiates: bool, partner: u32) -> Vec<u8> {
         let mut bytes = vec![0; MAPS];
         bytes[4..8].copy_from_slice(&speed.to_ne_bytes());
-        (bytes[DUPLEX], bytes[AUTONEG], bytes[WORDS]) = (duplex, u8::from(negotiates), 3);
+        (bytes[AUTONEG], bytes[WORDS]) = (u8::from(negotiates), 3);
         let own = TEN | HUNDRED | GIGABIT | PAUSE_AND_PORT;
         for first in [own, own, partner] {
             for word in [first, 0, 0] {
@@ -116,18 +110,18 @@ mod tests {
 
     #[test]
     fn a_link_below_what_both_ends_offer_is_found() {
-        let pair = LinkMode::read(&settings(100, 1, true, TEN | HUNDRED | GIGABIT | PAUSE_AND_PORT));
+        let pair = LinkMode::read(&settings(100, true, TEN | HUNDRED | GIGABIT | PAUSE_AND_PORT));
         assert_eq!((pair.speed, pair.best), (Some(BitRate(100_000_000)), Some(BitRate(1_000_000_000))));
-        let old_switch = LinkMode::read(&settings(100, 1, true, TEN | HUNDRED | PAUSE_AND_PORT));
-        assert_eq!((old_switch.best, old_switch.half_duplex), (Some(BitRate(100_000_000)), false));
-        let silent = LinkMode::read(&settings(100, 1, true, 0));
+        let old_switch = LinkMode::read(&settings(100, true, TEN | HUNDRED | PAUSE_AND_PORT));
+        assert_eq!(old_switch.best, Some(BitRate(100_000_000)));
+        let silent = LinkMode::read(&settings(100, true, 0));
         assert_eq!(silent.best, None, "the other end offers nothing that is known");
     }
 
     #[test]
-    fn a_fixed_speed_and_half_duplex_are_found() {
-        let fixed = LinkMode::read(&settings(10, 0, false, 0));
-        assert_eq!((fixed.best, fixed.half_duplex), (Some(BitRate(1_000_000_000)), true));
+    fn a_fixed_speed_is_found() {
+        let fixed = LinkMode::read(&settings(10, false, 0));
+        assert_eq!(fixed.best, Some(BitRate(1_000_000_000)));
     }
 
     /// `ETHTOOL_GLINKSETTINGS` of virtio_net, recorded with Linux 6.18: no speed, no duplex, no modes.

@@ -149,12 +149,6 @@ impl Frames {
 }
 
 impl Stream {
-    /// A row for each of these sizes.
-    #[must_use]
-    pub fn of_sizes(network: Network, sizes: &[Bytes], directions: Directions) -> Vec<Stream> {
-        sizes.iter().map(|size| Stream { network, frames: Frames::for_payload(*size), directions }).collect()
-    }
-
     /// The frame sizes of RFC 2544 section 9.1; of IPv6 (RFC 5180 section 5.1) the least is 78, for the test's signature.
     #[must_use]
     pub fn standard_sizes(network: Network) -> Vec<Bytes> {

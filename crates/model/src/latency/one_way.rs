@@ -4,7 +4,7 @@
 //! so the stamps are kept until then, all of them of a short test and an even selection of a long one.
 
 use super::{ClockNote, OneWayDelays};
-use crate::stats::clock::{ClockFit, ClockStep, ClockSync, Exchange};
+use crate::stats::clock::{ClockFit, ClockSync, Exchange};
 use crate::stats::distribution::Distribution;
 use crate::stats::histogram::Histogram;
 use crate::units::Nanos;
@@ -18,25 +18,6 @@ pub struct OneWayMeter {
     power: u32,
     extremes: Vec<Extremes>,
     count: u64,
-}
-
-/// The result.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OneWayResult {
-    /// The delays to the far end; absent when their median is not above the error, or no delays can be computed.
-    pub up: Option<Distribution>,
-    /// The delays from it, likewise.
-    pub down: Option<Distribution>,
-    /// Every delay is at most so far from the truth, if both clocks ran evenly.
-    pub error: Nanos,
-    /// Why delays are given or withheld.
-    pub note: ClockNote,
-    /// The far clock; absent when there were too few exchanges.
-    pub fit: Option<ClockFit>,
-    /// The step that made them unusable.
-    pub step: Option<ClockStep>,
-    /// Exchanges taken.
-    pub exchanges: u64,
 }
 
 impl OneWayMeter {
@@ -67,7 +48,7 @@ impl OneWayMeter {
     /// Of more than 32,768 exchanges an even selection of at least half as many makes up the distribution. Minimum and
     /// maximum are those of all exchanges still, to within what the clock drifts in a 256th of the test.
     #[must_use]
-    pub fn finish(&self) -> OneWayResult {
+    pub fn finish(&self) -> OneWayDelays {
         let fit = self.sync.fit();
         let step = self.sync.step();
         let (error, delays) = fit.as_ref().map_or((Nanos::ZERO, None), |fit| {
@@ -82,7 +63,7 @@ impl OneWayMeter {
             _ if up.is_none() && down.is_none() => ClockNote::ErrorTooLarge,
             _ => ClockNote::Trusted,
         };
-        OneWayResult { up, down, error, note, fit, step, exchanges: self.count }
+        OneWayDelays { up, down, error, note }
     }
 
     fn keep(&mut self, exchange: Exchange) {
@@ -120,14 +101,6 @@ impl OneWayMeter {
             Some(Distribution { min, max, ..distribution })
         };
         (delays(up_delay), delays(down_delay))
-    }
-}
-
-impl From<OneWayResult> for OneWayDelays {
-    /// The delays in the form of results.
-    fn from(result: OneWayResult) -> OneWayDelays {
-        let OneWayResult { up, down, error, note, .. } = result;
-        OneWayDelays { up, down, error, note }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::device::Kind;
 use crate::world::{ALL, World, small, stream};
-use pathmeter_model::dut::{LoadLimit, SearchMethod, Setup, Stream, StreamReport, Suite, Test};
+use pathmeter_model::dut::{LoadLimit, SearchMethod, Setup, StreamReport, Suite, Test};
 use pathmeter_model::framing::Network;
 use pathmeter_model::plan::Directions;
 use pathmeter_model::search::{Irregular, Load};
-use pathmeter_model::units::{BitRate, Bytes, Nanos, PacketRate};
+use pathmeter_model::units::{BitRate, Nanos, PacketRate};
 
 fn gigabit(tests: &[Test]) -> Setup {
     Setup { link: Some(BitRate(1_000_000_000)), ..Setup::standard(tests, small()) }
@@ -314,8 +314,7 @@ fn a_mix_is_measured_like_any_other() {
 /// Two or three frame sizes in about a minute.
 #[test]
 fn a_quick_look_is_quick() {
-    let sizes = [64, 512, 1518].map(Bytes);
-    let streams = Stream::of_sizes(Network::V4, &sizes, Directions::Both);
+    let streams = [64, 512, 1518].map(|size| stream(Network::V4, size, Directions::Both)).into();
     let setup = Setup::quick(&[Test::Throughput, Test::Latency], streams);
     assert!(setup.plan().most() <= Nanos::from_secs(90), "{}", setup.plan().most());
     for kind in [

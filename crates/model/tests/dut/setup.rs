@@ -9,7 +9,8 @@ use pathmeter_model::search::Goal;
 use pathmeter_model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 fn standard() -> Setup {
-    let streams = Stream::of_sizes(Network::V4, &Stream::standard_sizes(Network::V4), Directions::Both);
+    let sizes = Stream::standard_sizes(Network::V4).into_iter();
+    let streams = sizes.map(|size| stream(Network::V4, size.0, Directions::Both)).collect();
     Setup { link: Some(BitRate(10_000_000_000)), ..Setup::standard(&ALL, streams) }
 }
 

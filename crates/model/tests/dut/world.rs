@@ -2,8 +2,8 @@
 
 use crate::device::{Device, Kind};
 use pathmeter_model::dut::{
-    Action, BenchRequest, DirectionObservation, Observation, ServiceReport, Setup, Stream, StreamReport,
-    Suite, Test,
+    Action, BenchRequest, DirectionObservation, Frames, Observation, ServiceReport, Setup, Stream,
+    StreamReport, Suite, Test,
 };
 use pathmeter_model::framing::Network;
 use pathmeter_model::plan::{Direction, Directions};
@@ -206,7 +206,7 @@ fn delays(typical: Nanos, count: u64) -> Distribution {
 }
 
 pub(crate) fn stream(network: Network, size: u64, directions: Directions) -> Stream {
-    Stream::of_sizes(network, &[Bytes(size)], directions).remove(0)
+    Stream { network, frames: Frames::for_payload(Bytes(size)), directions }
 }
 
 /// 64-byte frames, in both directions.

@@ -35,13 +35,7 @@ pub struct DeviceDocument<'a> {
     pub report: &'a DutReport,
 }
 
-impl DeviceDocument<'_> {
-    /// This report.
-    #[must_use]
-    pub fn from_report(report: &DutReport) -> DeviceDocument<'_> {
-        DeviceDocument { report }
-    }
-}
+impl DeviceDocument<'_> {}
 
 impl Document for DeviceDocument<'_> {
     fn head(&self) -> Head {

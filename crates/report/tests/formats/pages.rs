@@ -61,7 +61,7 @@ fn pages_of_reports() {
         insta::assert_snapshot!(format!("{name}.junit"), written(&report, "junit"));
     }
     for (name, report) in rfc2544::all() {
-        let document = DeviceDocument::from_report(&report);
+        let document = DeviceDocument { report: &report };
         insta::assert_snapshot!(format!("{name}.html"), without_style(&written(&document, "html")));
         insta::assert_snapshot!(format!("{name}.junit"), written(&document, "junit"));
     }
@@ -129,7 +129,7 @@ fn charts_are_drawn_in_the_page() {
     }
     assert!(!is_drawn("failed"), "there is nothing to draw");
     assert!(written(&labs::all()[0].1, "html").contains("<figure><svg "));
-    assert!(written(&DeviceDocument::from_report(&rfc2544::all()[0].1), "html").contains("<figure><svg "));
+    assert!(written(&DeviceDocument { report: &rfc2544::all()[0].1 }, "html").contains("<figure><svg "));
 }
 
 /// Words of peers, of files and of users stay words.
@@ -149,7 +149,7 @@ fn text_of_others_stays_text_in_the_page() {
         let mut report: DutReport = spoiled(&report);
         let checked = Checked { expectation: HOSTILE.into(), measured: Some(HOSTILE.into()), held: false };
         report.expectations = vec![checked];
-        hold_harmless(&DeviceDocument::from_report(&report), name);
+        hold_harmless(&DeviceDocument { report: &report }, name);
     }
 }
 
@@ -215,7 +215,7 @@ fn expectations_are_test_cases() {
     let (_, mut report) = rfc2544::all().swap_remove(1);
     let expectation: DeviceExpectation = "throughput>=99Gpps".parse().unwrap();
     report.expectations = vec![expectation.check(&report)];
-    let suite = written(&DeviceDocument::from_report(&report), "junit");
+    let suite = written(&DeviceDocument { report: &report }, "junit");
     parsed(&suite, |tree| {
         assert_eq!(tree.root_element().attribute("failures"), Some("1"), "{suite}");
         check_counts(tree, "rfc2544");

@@ -22,19 +22,19 @@ fn every_format_of_a_devices_report() {
     for (name, report) in all() {
         insta::assert_snapshot!(
             format!("{name}.text"),
-            super::written(&DeviceDocument::from_report(&report), "text")
+            super::written(&DeviceDocument { report: &report }, "text")
         );
         insta::assert_snapshot!(
             format!("{name}.csv"),
-            super::written(&DeviceDocument::from_report(&report), "csv")
+            super::written(&DeviceDocument { report: &report }, "csv")
         );
         insta::assert_snapshot!(
             format!("{name}.markdown"),
-            super::written(&DeviceDocument::from_report(&report), "markdown")
+            super::written(&DeviceDocument { report: &report }, "markdown")
         );
         insta::assert_snapshot!(
             format!("{name}.json"),
-            super::written(&DeviceDocument::from_report(&report), "json")
+            super::written(&DeviceDocument { report: &report }, "json")
         );
         insta::assert_snapshot!(format!("{name}.svg"), rfc2544::chart(&report).svg());
     }
@@ -45,12 +45,12 @@ fn colour_changes_no_letter_and_text_fits() {
     for (name, report) in all() {
         for width in [80, 100, 132] {
             let plain = render(
-                &DeviceDocument::from_report(&report),
+                &DeviceDocument { report: &report },
                 by_name("text").unwrap(),
                 &Style { width, ..Style::default() },
             );
             let colour = render(
-                &DeviceDocument::from_report(&report),
+                &DeviceDocument { report: &report },
                 by_name("text").unwrap(),
                 &Style { colour: true, width, ..Style::default() },
             );
@@ -65,7 +65,7 @@ fn colour_changes_no_letter_and_text_fits() {
 fn a_quick_report_fits_forty_lines_and_its_details_have_every_table() {
     let mut report = documents::quick();
     report.devices[0].findings.truncate(2);
-    let document = DeviceDocument::from_report(&report);
+    let document = DeviceDocument { report: &report };
     let brief = super::written(&document, "text");
     assert!(brief.lines().count() <= 40, "{brief}");
     let full = render(&document, by_name("text").unwrap(), &Style { detail: true, ..Style::default() });
@@ -78,11 +78,11 @@ fn a_quick_report_fits_forty_lines_and_its_details_have_every_table() {
 fn a_report_is_read_back() {
     for (name, report) in all() {
         assert_eq!(
-            rfc2544::read(&super::written(&DeviceDocument::from_report(&report), "json")).unwrap(),
+            rfc2544::read(&super::written(&DeviceDocument { report: &report }, "json")).unwrap(),
             report,
             "{name}"
         );
-        let lines = super::written(&DeviceDocument::from_report(&report), "ndjson");
+        let lines = super::written(&DeviceDocument { report: &report }, "ndjson");
         assert_eq!(rfc2544::read(&lines).unwrap(), report, "{name}");
         let streams: usize = report.devices.iter().map(|device| device.rows.len()).sum();
         assert_eq!(lines.lines().count(), streams + 1, "{name}");
@@ -96,9 +96,9 @@ fn a_report_is_read_back() {
 
 #[test]
 fn what_is_no_report_states_why() {
-    let newer = super::written(&DeviceDocument::from_report(&documents::quick()), "json")
+    let newer = super::written(&DeviceDocument { report: &documents::quick() }, "json")
         .replace(SCHEMA, "pathmeter/rfc2544/2");
-    let cut = super::written(&DeviceDocument::from_report(&documents::quick()), "json")
+    let cut = super::written(&DeviceDocument { report: &documents::quick() }, "json")
         .replace("\"devices\"", "\"device\"");
     for (text, part) in [
         ("Device under test: router", "it is not JSON"),
@@ -132,10 +132,10 @@ fn the_chart_can_be_drawn() {
 fn nothing_measured_is_shown() {
     let mut report = all().swap_remove(0).1;
     report.devices.iter_mut().for_each(|device| device.rows.clear());
-    assert!(super::written(&DeviceDocument::from_report(&report), "text").contains("router"));
+    assert!(super::written(&DeviceDocument { report: &report }, "text").contains("router"));
     assert_eq!(rfc2544::chart(&report).panels, []);
     report.devices.clear();
-    assert!(super::written(&DeviceDocument::from_report(&report), "text").contains("Throughput"));
+    assert!(super::written(&DeviceDocument { report: &report }, "text").contains("Throughput"));
     assert!(png(&rfc2544::chart(&report).drawing(), 1.0).is_ok());
 }
 
@@ -145,16 +145,16 @@ fn figures_of_any_size_are_shown() {
     for number in [0, 1, u32::MAX] {
         for (name, report) in all() {
             let mut value: Value =
-                serde_json::from_str(&super::written(&DeviceDocument::from_report(&report), "json")).unwrap();
+                serde_json::from_str(&super::written(&DeviceDocument { report: &report }, "json")).unwrap();
             set_numbers(&mut value, number);
             let mut report: DutReport = serde_json::from_value(value).unwrap();
             let setup = report.setup.clone();
             report.devices.iter_mut().for_each(|device| insight::device::conclude(device, &setup));
             report.comparisons = model::dut::compare_devices(&report);
             for document in [
-                super::written(&DeviceDocument::from_report(&report), "text"),
-                super::written(&DeviceDocument::from_report(&report), "csv"),
-                super::written(&DeviceDocument::from_report(&report), "markdown"),
+                super::written(&DeviceDocument { report: &report }, "text"),
+                super::written(&DeviceDocument { report: &report }, "csv"),
+                super::written(&DeviceDocument { report: &report }, "markdown"),
             ] {
                 assert!(!document.contains("NaN"), "{name} with {number}: {document}");
             }

@@ -4,7 +4,6 @@
 use super::{Irregular, Load, Search, SearchError, Trial, TrialResult, accept};
 use crate::spread::Moments;
 use serde::{Deserialize, Serialize};
-use units::Nanos;
 
 /// The configuration of the bursts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,13 +23,6 @@ pub struct BackToBackConfig {
 }
 
 impl BackToBackConfig {
-    /// The configuration of the standards at this rate: two seconds, single frames, 50 searches, loss verified once.
-    #[must_use]
-    pub fn standard(rate: Load) -> BackToBackConfig {
-        let longest = rate.frames_in(Nanos::from_secs(2));
-        BackToBackConfig { rate, longest, resolution: 1, repeats: 50, verify: 2 }
-    }
-
     /// The most trials that such searches can take.
     #[must_use]
     pub fn most_trials(&self) -> u32 {
@@ -219,7 +211,8 @@ mod tests {
     }
 
     fn config() -> BackToBackConfig {
-        BackToBackConfig { repeats: 3, ..BackToBackConfig::standard(Load(1_000_000.0)) }
+        let rate = Load(1_000_000.0);
+        BackToBackConfig { rate, longest: 2_000_000, resolution: 1, repeats: 3, verify: 2 }
     }
 
     #[test]

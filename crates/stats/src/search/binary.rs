@@ -26,18 +26,6 @@ pub struct BinaryConfig {
 }
 
 impl BinaryConfig {
-    /// The configuration of RFC 2544: trials of 60 seconds without loss, to 0.1 % of the maximum load.
-    #[must_use]
-    pub fn rfc2544(limits: Limits) -> BinaryConfig {
-        BinaryConfig {
-            limits,
-            resolution: 0.001,
-            loss_ratio: 0.0,
-            duration: Nanos::from_secs(60),
-            short: None,
-        }
-    }
-
     fn check(&self) -> Result<(), SearchError> {
         self.limits.check()?;
         let resolution = (1e-6..1.0).contains(&self.resolution);
@@ -195,9 +183,15 @@ impl Search for Binary {
 mod tests {
     use super::*;
 
+    /// RFC 2544: trials of 60 seconds without loss, to 0.1 % of the maximum load.
+    fn rfc2544(limits: Limits) -> BinaryConfig {
+        let duration = Nanos::from_secs(60);
+        BinaryConfig { limits, resolution: 0.001, loss_ratio: 0.0, duration, short: None }
+    }
+
     fn config(short: Option<u64>) -> BinaryConfig {
         let limits = Limits { min: Load(1000.0), max: Load(1_000_000.0) };
-        BinaryConfig { short: short.map(Nanos::from_secs), ..BinaryConfig::rfc2544(limits) }
+        BinaryConfig { short: short.map(Nanos::from_secs), ..rfc2544(limits) }
     }
 
     /// A device that forwards up to a load, and less in full trials than in short ones.
@@ -255,12 +249,12 @@ mod tests {
     #[test]
     fn senseless_limits_are_refused() {
         let swapped = Limits { min: Load(10.0), max: Load(5.0) };
-        let error = Binary::new(BinaryConfig::rfc2544(swapped)).unwrap_err();
+        let error = Binary::new(rfc2544(swapped)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "search: the least load (10 frames/s) must be above 0 and below the most (5 frames/s)"
         );
-        let tiny = BinaryConfig::rfc2544(Limits { min: Load(0.01), max: Load(5.0) });
+        let tiny = rfc2544(Limits { min: Load(0.01), max: Load(5.0) });
         assert!(matches!(Binary::new(tiny), Err(SearchError::EmptyTrial { .. })));
     }
 }

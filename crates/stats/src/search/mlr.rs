@@ -67,7 +67,6 @@ pub struct Mlr {
     phase: Phase,
     spent: Nanos,
     budget: Nanos,
-    trials: u32,
 }
 
 /// The purpose of the current trial.
@@ -112,7 +111,6 @@ impl Mlr {
             phase: config.warm_up.map_or(Phase::First, Phase::WarmUp),
             spent: Nanos::ZERO,
             budget: config.budget,
-            trials: 0,
         })
     }
 
@@ -125,17 +123,6 @@ impl Mlr {
                 outcome::goal_outcome(goal, &targets[targets.len() - 1], &self.records, &self.scale)
             })
             .collect()
-    }
-
-    /// Total duration of the trials.
-    pub fn spent(&self) -> Nanos {
-        self.spent
-    }
-
-    /// Number of trials, the warm-up included.
-    #[must_use]
-    pub fn trials(&self) -> u32 {
-        self.trials
     }
 
     fn opening(&self) -> Opening {
@@ -247,7 +234,6 @@ impl Search for Mlr {
 
     fn take(&mut self, result: &TrialResult) {
         let Some((step, duration)) = self.planned() else { return };
-        self.trials += 1;
         // A result with a duration of zero would make the search endless.
         self.spent += result.duration.max(duration);
         if !matches!(self.phase, Phase::WarmUp(_)) {

@@ -123,10 +123,6 @@ impl Bounce {
 }
 
 impl Exchange for Bouncer {
-    fn min_len(&self) -> usize {
-        MIN_BOUNCE
-    }
-
     fn request(&mut self, request: Request, message: &mut [u8]) {
         (self.sequence, self.length) = (request.sequence, message.len());
         message[..RECORD].fill(0);

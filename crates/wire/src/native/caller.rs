@@ -11,7 +11,6 @@ use model::host::Host;
 use model::plan::TestSpec;
 use model::stats::clock::ClockFit;
 use model::time::MonoTime;
-use model::units::Nanos;
 
 /// The dialogue of a client: of a throughput test ([`Client`](super::Client)), of probes and round trips
 /// ([`ProbeClient`](super::probe::ProbeClient)), or of frames ([`FramesClient`](super::frames::FramesClient)).
@@ -149,11 +148,6 @@ impl<K: Kind> Caller<K> {
     /// The server's limits, once its hello has arrived.
     pub fn limits(&self) -> &Limits {
         self.entry.limits()
-    }
-
-    /// Recent RTT of the control connection, application to application.
-    pub fn rtt(&self) -> Option<Nanos> {
-        self.talk.pinger.rtt()
     }
 
     /// The server's clock relative to this one, once there are enough exchanges.

@@ -36,10 +36,6 @@ impl Client {
 }
 
 impl Exchange for Client {
-    fn min_len(&self) -> usize {
-        HEADER_LEN
-    }
-
     fn request(&mut self, request: Request, message: &mut [u8]) {
         let pong = if request.wants_reply { PONG } else { 0 };
         let times = if self.times && request.wants_reply && message.len() >= TIMES_LEN { TIMES } else { 0 };

@@ -26,10 +26,6 @@ impl Comparing {
 }
 
 impl Exchange for Comparing {
-    fn min_len(&self) -> usize {
-        self.client.min_len()
-    }
-
     fn request(&mut self, request: Request, message: &mut [u8]) {
         self.client.request(request, message);
         self.last.clear();

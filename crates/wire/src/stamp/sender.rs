@@ -43,7 +43,6 @@ pub struct Sender {
     far_counts: bool,
     far_sequence: u64,
     far_before: Option<u64>,
-    far_error: Option<ErrorEstimate>,
 }
 
 /// No STAMP message has this size.
@@ -75,7 +74,6 @@ impl Sender {
             far_counts: options.far_counts,
             far_sequence: 0,
             far_before: None,
-            far_error: None,
             options,
         }
     }
@@ -89,11 +87,6 @@ impl Sender {
         let base = mode.base_len();
         let least = base + Tlv::HEADER_LEN;
         if size == base || size >= least { Ok(()) } else { Err(SizeError { size, base, least }) }
-    }
-
-    /// The reflector's Error Estimate, and whether its clock is synchronised, by its last reply.
-    pub fn far_error(&self) -> Option<ErrorEstimate> {
-        self.far_error
     }
 
     /// Remembers a request and returns its number on the wire. A request that is written again (the socket had no room) keeps its
@@ -144,10 +137,6 @@ impl Sender {
 }
 
 impl Exchange for Sender {
-    fn min_len(&self) -> usize {
-        self.mode.base_len()
-    }
-
     fn request(&mut self, request: Request, message: &mut [u8]) {
         let timestamp = Timestamp::new(self.options.format, self.options.clock.at(request.sent));
         let sequence = self.number(Sent { sequence: request.sequence, timestamp }) as u32;
@@ -170,7 +159,6 @@ impl Exchange for Sender {
         if packet.sender_timestamp != sent.timestamp || !named {
             return Err(Stray::Foreign);
         }
-        self.far_error = Some(packet.error);
         let format = packet.error.format();
         let (received, left) = (packet.received.since_1970(format), packet.timestamp.since_1970(format));
         Ok(Reply {
@@ -286,7 +274,6 @@ mod tests {
         let far = Some(FarTimes { received: Nanos::from_micros(8), sent: Nanos::from_micros(9) });
         let reply = read(&mut sender, answer(&request_bytes, 0)).unwrap();
         assert_eq!(reply, Reply { sequence: 1, far, far_sequence: number(0, false) });
-        assert_eq!(sender.far_error(), Some(ErrorEstimate::new(Format::Ptp, true, Nanos::from_nanos(1))));
         // Without a receive time there are no far times.
         let silent = ReflectorPacket { received: Timestamp(0), ..answer(&request_bytes, 0) };
         assert_eq!(read(&mut sender, silent).unwrap().far, None);

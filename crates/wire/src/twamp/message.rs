@@ -274,12 +274,6 @@ impl Stop {
         put(&mut message, 4, self.sessions.to_be_bytes());
         message
     }
-
-    /// Reads the message.
-    pub fn read(message: &[u8]) -> Stop {
-        let [accept] = get(message, 1);
-        Stop { accept: Accept(accept), sessions: u32::from_be_bytes(get(message, 4)) }
-    }
 }
 
 /// The field of an address: an IPv4 address fills the first four of the sixteen bytes.

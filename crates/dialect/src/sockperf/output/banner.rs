@@ -20,8 +20,6 @@ pub enum Ended {
     Timer,
     /// SIGINT.
     User,
-    /// Another signal.
-    Signal(i32),
     /// The number of observations was reached (`-n`).
     Number,
     /// All of the file was played: sockperf prints nothing.
@@ -62,7 +60,6 @@ pub fn ended(how: Ended) -> String {
     let how = match how {
         Ended::Timer => "interrupted by timer".to_owned(),
         Ended::User => "interrupted by user".to_owned(),
-        Ended::Signal(signal) => format!("interrupted by signal {signal}"),
         Ended::Number => "reached packet number".to_owned(),
         Ended::Played => return String::new(),
     };

@@ -2,7 +2,7 @@
 
 use linux::cpu;
 use linux::namespace::{self, Namespace};
-use linux::nft::{FragmentFilter, Hook};
+use linux::nft::FragmentFilter;
 use linux::nic::Nic;
 use linux::options;
 use linux::privilege::{self, Capabilities, Capability, Uname};
@@ -138,7 +138,7 @@ fn probe_nf_tables(rights: Capabilities) -> NfTables {
         return if kernel_lists("nf_tables", "nft_do_chain") { NfTables::Present } else { NfTables::Unknown };
     }
     let tried = Namespace::new()
-        .and_then(|namespace| namespace.run(|| FragmentFilter::install(Hook::Forward).map(drop)))
+        .and_then(|namespace| namespace.run(|| FragmentFilter::install().map(drop)))
         .and_then(|installed| installed);
     tried.map_or_else(|error| NfTables::Missing(error.to_string()), |()| NfTables::Works)
 }

@@ -48,7 +48,7 @@ const TAG: Bytes = Bytes(4);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::dut::{PortFacts, Test};
+    use model::dut::{Frames, PortFacts, Test};
     use model::framing::Network;
     use model::plan::Directions;
 
@@ -69,9 +69,14 @@ mod tests {
         (sizes, setup.link, setup.link_is_nominal, device.notes)
     }
 
+    fn stream(size: u64) -> Stream {
+        let frames = Frames::for_payload(Bytes(size));
+        Stream { network: Network::V4, frames, directions: Directions::Up }
+    }
+
     #[test]
     fn frames_above_the_mtu_are_left_out_and_reported() {
-        let streams = Stream::of_sizes(Network::V4, &[Bytes(64), Bytes(1518), Bytes(1519)], Directions::Up);
+        let streams = [64, 1518, 1519].map(stream).into();
         let setup = Setup::quick(&[Test::Mrr], streams);
         let (sizes, link, nominal, notes) = fitted(&setup, [1500, 9000], [None, None]);
         assert_eq!((sizes, link, nominal), (vec![64, 1518], None, false));
@@ -81,8 +86,7 @@ mod tests {
 
     #[test]
     fn the_link_is_as_fast_as_the_slower_port_unless_given_otherwise() {
-        let streams = Stream::of_sizes(Network::V4, &[Bytes(64)], Directions::Up);
-        let setup = Setup::quick(&[Test::Mrr], streams);
+        let setup = Setup::quick(&[Test::Mrr], vec![stream(64)]);
         let fit = |asked: &Setup, link| {
             let (_, link, nominal, _) = fitted(asked, [1500; 2], link);
             (link.map(|rate| rate.0), nominal)

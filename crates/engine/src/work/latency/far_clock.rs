@@ -26,6 +26,6 @@ impl FarClock {
 
     /// The delays, or why there are none; `None`: the far end sent no times.
     pub(crate) fn delays(&self) -> Option<OneWayDelays> {
-        (self.meter.count() > 0).then(|| self.meter.finish().into())
+        (self.meter.count() > 0).then(|| self.meter.finish())
     }
 }

@@ -126,7 +126,7 @@ impl Link {
     }
 
     fn send(&mut self, due: MonoTime) {
-        let mut message = vec![0; self.exchange.min_len().max(MESSAGE)];
+        let mut message = vec![0; MESSAGE];
         let sequence = self.tally.next_number();
         self.exchange.request(Request { sequence, sent: self.now, wants_reply: true }, &mut message);
         self.tally.sent(due, self.now, true);

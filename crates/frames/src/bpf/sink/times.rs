@@ -11,7 +11,7 @@ use units::time::MonoTime;
 /// The maps of times that the program shares with its sink.
 #[derive(Debug)]
 pub(super) struct Maps {
-    /// For each CPU, histograms in the order of [`Histogram::counts`].
+    /// For each CPU, histograms in the order of HdrHistogram's counts.
     histograms: Map,
     /// Arrival of the last frame on any CPU, at most [`COARSE`] behind.
     last: Map,

@@ -22,7 +22,7 @@ const PUBLISHED: &str = "HISTFAAAACl4nJNpmSzMwMBgyAABzFCaEURcm7yEwf4DROA8/4I5jNM
 #[test]
 fn a_published_stream_is_read() {
     let read = Histogram::from_v2_base64(PUBLISHED).unwrap();
-    assert_eq!((read.digits(), read.highest(), read.count()), (3, 3_600_000_000, 10_001));
+    assert_eq!((read.digits, read.highest, read.count()), (3, 3_600_000_000, 10_001));
     assert_eq!(buckets(&read), [(1000, 10_000), (99_942_400, 1)]);
     assert_eq!(read.value_at_quantile(0.5), Some(1000));
     assert!(read.max().unwrap().abs_diff(100_000_000) <= 65_536);

@@ -174,7 +174,7 @@ fn hardware_reports_how_it_is_set_up() {
         |_| {},
         |one| {
             let (speed, best) = (Some(BitRate(100_000_000)), Some(BitRate(1_000_000_000)));
-            one.nic.mode = LinkMode { speed, best, ..LinkMode::default() };
+            one.nic.mode = LinkMode { speed, best };
             one.nic.offloads = vec![Offload::Gso];
             one.bus = Some(Bus { name: "PCIe 2.5 GT/s x1".into(), rate: BitRate(2_000_000_000), best: None });
         },
@@ -205,13 +205,7 @@ fn bonds_wifi_and_tunnels_are_found() {
 
     let station = |packets, retries| {
         let rate = Some(BitRate(86_000_000));
-        vec![WifiPeer {
-            signal_dbm: Some(-71),
-            tx_rate: rate,
-            tx_packets: packets,
-            tx_retries: retries,
-            ..WifiPeer::default()
-        }]
+        vec![WifiPeer { signal_dbm: Some(-71), tx_rate: rate, tx_packets: packets, tx_retries: retries }]
     };
     let found = moved(|one| one.wifi = station(100, 10), |one| one.wifi = station(1_100, 310));
     let wanted = [
