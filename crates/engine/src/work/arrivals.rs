@@ -314,7 +314,7 @@ mod tests {
     const SESSION: SessionId = SessionId::new([3; 16]);
     const KEY: FlowKey = FlowKey::new([4; 32]);
 
-    /// What a HELLO without a cookie from this address gets.
+    /// The next step of a client whose HELLO without a cookie was answered.
     fn answer_to(from: &str, key: &FlowKey) -> UdpStep {
         let arrivals = Arrivals::new([1; 32]);
         let local = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

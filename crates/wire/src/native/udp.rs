@@ -109,8 +109,8 @@ pub struct UdpGate {
 /// The server's action on a datagram at its port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateAnswer {
-    /// The sender has proved nothing yet. Where the control connection of its session comes from the same address, which TCP has proved,
-    /// it may be taken as [`GateAnswer::Open`]; otherwise send this CHALLENGE back.
+    /// The sender has proved nothing yet. Treat this as [`GateAnswer::Open`] if the control connection of its session comes from the
+    /// same address, which TCP has proved; otherwise send this CHALLENGE back.
     Challenge(FlowHello, [u8; ANSWER_LEN]),
     /// The sender owns its address and requests this flow: check that it [proves](FlowHello::proves) the session's key, then send
     /// [`acknowledge`] from the flow's own socket.
