@@ -18,7 +18,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         packet_too_big(datagram, local, remote);
         assert!(echo_reply(datagram).is_none_or(|reply| reply.len() <= datagram.len()));
     }
-    if let GateAnswer::Challenge(answer) =
+    if let GateAnswer::Challenge(_, answer) =
         UdpGate::new([7; 32]).input(([192, 0, 2, 1], 9).into(), data, MonoTime(1 << 40))
     {
         assert!(answer.len() <= data.len());
