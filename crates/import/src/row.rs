@@ -115,7 +115,7 @@ fn first_word(text: &str) -> (&str, &str) {
     text.split_at(text.bytes().position(|byte| byte.is_ascii_whitespace()).unwrap_or(text.len()))
 }
 
-/// A text without what is blank at its begin, which is spaces but for a few.
+/// A text without the blanks at its start, nearly all of which are spaces.
 fn without_blanks(text: &str) -> &str {
     let spaces = text.bytes().take_while(|byte| *byte == b' ').count();
     text[spaces..].trim_start()

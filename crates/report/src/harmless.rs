@@ -17,7 +17,7 @@ pub fn json(text: &str) -> Cow<'_, str> {
 }
 
 fn replaced(text: &str, by: impl Fn(char) -> String) -> Cow<'_, str> {
-    // Every byte is looked at, without an early end: several are compared at once.
+    // A line has no early end, so that several of its bytes are compared at once.
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t');
     let is_plain = |line: &str| line.bytes().fold(true, |plain, byte| plain & is_plain(byte));
     if text.split('\n').all(|line| is_plain(line) || !line.contains(is_harmful)) {

@@ -200,7 +200,9 @@ impl Arrivals {
                     listener.send_to(&challenge, from).ok();
                 }
             }
-            GateAnswer::Open(hello) => drop(self.open_native(&hello, from, false)),
+            GateAnswer::Open(hello) => {
+                self.open_native(&hello, from, false);
+            }
             GateAnswer::Ignore => {}
         }
     }

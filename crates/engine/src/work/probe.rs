@@ -728,6 +728,7 @@ const ECHO_LIMIT: Nanos = Nanos::from_secs(1);
 const ECHO_SLACK: Nanos = Nanos::from_millis(100);
 /// A datagram that left before a request arrives before it, but for the order in which queues empty.
 const ORDER: Nanos = Nanos::from_millis(25);
+/// The longest wait for the answer to a goodbye.
 const GOODBYE: Nanos = Nanos::from_millis(200);
 /// The longest wait for stragglers: packets of one train differ by queues, and not by the length of the path.
 const STRAGGLERS: Nanos = Nanos::from_millis(150);

@@ -35,8 +35,6 @@ pub struct DeviceDocument<'a> {
     pub report: &'a DutReport,
 }
 
-impl DeviceDocument<'_> {}
-
 impl Document for DeviceDocument<'_> {
     fn head(&self) -> Head {
         let DutReport { started, finished, .. } = self.report;

@@ -31,22 +31,22 @@ impl FigureTable {
     fn text_of(&self, rows: &[&FigureRow], style: &Style) -> String {
         let is_shown = |row: &&FigureRow| (style.detail || !row.detail) && (style.bars || !row.drawn);
         let rows: Vec<&FigureRow> = rows.iter().copied().filter(is_shown).collect();
-        let lay_out = LayOut::of_rows(&rows, &self.heads, style);
-        let heads = lay_out.line("", &self.heads);
+        let layout = Layout::of_rows(&rows, &self.heads, style);
+        let heads = layout.line("", &self.heads);
         let mut text = String::new();
         if !heads.trim().is_empty() {
             text.push_str(&style.paint(Paint::Bold, heads.trim_end()));
             text.push('\n');
         }
         for row in rows {
-            lay_out.push(row, &mut text, style);
+            layout.push(row, &mut text, style);
         }
         text
     }
 }
 
 /// Where the columns of a table stand.
-struct LayOut {
+struct Layout {
     /// Columns of the names.
     names: usize,
     /// Those of the cells.
@@ -57,8 +57,8 @@ struct LayOut {
     before_note: usize,
 }
 
-impl LayOut {
-    fn of_rows(rows: &[&FigureRow], heads: &[String], style: &Style) -> LayOut {
+impl Layout {
+    fn of_rows(rows: &[&FigureRow], heads: &[String], style: &Style) -> Layout {
         let names = rows.iter().map(|row| mark(row).len() + length(&row.name)).max().unwrap_or(0);
         let column = |(index, head): (usize, &String)| {
             let cells = rows.iter().filter_map(|row| row.cells.get(index)).map(|cell| length(cell));
@@ -67,7 +67,7 @@ impl LayOut {
         let widths: Vec<usize> = heads.iter().enumerate().map(column).collect();
         let before_note = |gap: usize| INDENT + names + widths.iter().map(|width| width + gap).sum::<usize>();
         let gap = (1..=GAP).rev().find(|gap| before_note(*gap) <= style.width).unwrap_or(1);
-        LayOut { names, gap, before_note: before_note(gap) + NOTE, widths }
+        Layout { names, gap, before_note: before_note(gap) + NOTE, widths }
     }
 
     /// A name and its cells.
