@@ -108,6 +108,9 @@ pub struct SideResult {
     /// Facts of this host that can explain a limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<HostFact>,
+    /// Links from the peer to this end, by the TTL of the peer's SYN as it arrived, when that began with 64 as Linux has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<u8>,
 }
 
 /// The whole test of one stream at one end.

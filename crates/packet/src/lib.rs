@@ -23,7 +23,7 @@ pub use ip::{Fragment, Ip, PacketProtocol};
 pub use made::HandMade;
 pub use neighbour::NeighbourState;
 pub use split::Splitter;
-pub use syn::{Syn, syn_options};
+pub use syn::{Syn, links_crossed, syn_options};
 
 /// Two bytes of a big-endian field; `None` when they are missing.
 fn be16(bytes: &[u8], at: usize) -> Option<u16> {

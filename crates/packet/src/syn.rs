@@ -51,6 +51,12 @@ pub fn syn_options(bytes: &[u8]) -> Option<Syn> {
     Some(syn)
 }
 
+/// The links that a packet with this TTL has crossed, when it began with 64 as Linux has it; `None`: more than any path has.
+#[must_use]
+pub fn links_crossed(ttl: u8) -> Option<u8> {
+    Some(LINUX_TTL.saturating_sub(ttl).saturating_add(1)).filter(|links| *links <= MOST_LINKS)
+}
+
 /// The next option: its kind, its value, the remaining bytes; `None` at the end of the list.
 fn option(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     match bytes {
@@ -64,6 +70,9 @@ fn option(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     }
 }
 
+/// `net.ipv4.ip_default_ttl`, and the hop limit of IPv6.
+const LINUX_TTL: u8 = 64;
+const MOST_LINKS: u8 = 40;
 const SYN: u16 = 0x02;
 const ECE: u16 = 0x40;
 const CWR: u16 = 0x80;

@@ -7,8 +7,8 @@ use model::path::{FragmentDelivery, FragmentShape, FragmentTest, PathDirection, 
 use model::plan::{Direction, Directions, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
 use model::sample::{
-    CpuUse, DataPath, IntervalSample, KernelCounters, Role, Side, SideResult, StreamInfo, StreamResult,
-    TcpCounters, UdpCounters,
+    CpuUse, DataPath, IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters,
+    UdpCounters,
 };
 use model::stats::distribution::Distribution;
 use model::time::WallTime;
@@ -232,7 +232,7 @@ fn end(role: Role) -> SideResult {
         ..CpuUse::default()
     };
     let datapath = DataPath { gso_segments: 64, ..DataPath::default() };
-    SideResult { streams: vec![row], cpu, datapath, kernel: KernelCounters::default(), facts: Vec::new() }
+    SideResult { streams: vec![row], cpu, datapath, ..SideResult::default() }
 }
 
 fn connected(plan: &Plan) -> Connected {

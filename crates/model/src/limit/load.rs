@@ -205,6 +205,8 @@ pub enum Purpose {
     FourFlows,
     /// Little above its rate.
     Lower,
+    /// A few percent above its rate: the queue of a link that is hardly faster drains.
+    Edge,
     /// Far above its rate.
     Higher,
     /// Small frames.

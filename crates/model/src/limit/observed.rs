@@ -16,6 +16,9 @@ pub struct ObservedHost {
     /// It reports the name of this host: their CPUs may be the same.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_this_host: bool,
+    /// Links from this host to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<u8>,
     /// Its busiest CPU during the test, all kinds of work.
     #[serde(default)]
     pub busiest_cpu: f64,
@@ -41,6 +44,7 @@ impl ObservedHost {
             target,
             name: String::new(),
             is_this_host: false,
+            links: None,
             busiest_cpu: 0.0,
             busiest_softirq: 0.0,
             dropped: 0,

@@ -186,49 +186,70 @@ impl Phase<'_> {
         let size = self.quest.payload;
         let small = SMALL_FRAME.saturating_sub(self.quest.overhead).max(LEAST_PAYLOAD);
         let small_rate = 2.0 * capped / self.bits(size) * self.bits(small);
-        let wanted: &[(Purpose, f64, u32)] = &[
-            (Purpose::Hot, capped * FLOOD, size),
-            (Purpose::Hot, capped * FLOOD, size),
-            (Purpose::Lower, capped * 1.3, size),
-            (Purpose::Higher, capped * 3.1, size),
-            (Purpose::Hot, capped * FLOOD, size),
-            // Then the first flow has a bucket again, where each has its own.
-            (Purpose::FourFlows, capped * FLOOD, size),
-            (Purpose::Small, small_rate, small),
-        ];
         // At a low rate each step takes long, for it needs packets.
         let few = self.quest.short || capped < SLOW;
-        let is_wanted = |(purpose, ..): &&(Purpose, f64, u32)| {
-            !few || matches!(purpose, Purpose::Hot | Purpose::FourFlows | Purpose::Small)
-        };
-        let chosen: Vec<(Purpose, f64, u32)> = wanted.iter().filter(is_wanted).copied().collect();
-        let share = Nanos(self.left().0 * 3 / 4 / chosen.len() as u64);
+        let mut wanted = vec![(Purpose::Hot, capped * FLOOD, size), (Purpose::Hot, capped * FLOOD, size)];
+        if !few {
+            wanted.extend([(Purpose::Lower, capped * 1.3, size), (Purpose::Higher, capped * 3.1, size)]);
+        }
+        let last_hot = wanted.len();
+        wanted.push((Purpose::Hot, capped * FLOOD, size));
+        // Then the first flow has a bucket again, where each has its own.
+        let after = [(Purpose::FourFlows, capped * FLOOD, size), (Purpose::Small, small_rate, small)];
+        let share = Nanos(self.left().0 * 3 / 4 / (wanted.len() + after.len()) as u64);
         let time = self.hot_time(capped).min(share).max(LEAST_TIME);
-        let last_hot = chosen.iter().rposition(|(purpose, ..)| *purpose == Purpose::Hot).unwrap_or(0);
-        let steps: Vec<StepRequest> = chosen
-            .iter()
-            .enumerate()
-            .map(|(index, &(purpose, rate, size))| {
-                let step = self.step(self.allowed(rate), size, time);
-                let four = purpose == Purpose::FourFlows;
-                // The last hot step alone counts: where each flow has a limit of its own, they are no part of the rate.
-                let sparse = if purpose == Purpose::Hot && index == last_hot { OTHER_FLOW } else { 0 };
-                StepRequest { flows: if four { 4 } else { 1 }, sparse, ..step }
-            })
-            .collect();
-        let purposes: Vec<Purpose> = chosen.iter().map(|(purpose, ..)| *purpose).collect();
-        let delayed = self.take_all(&purposes, &steps)?;
+        let mut delayed = Vec::new();
+        // A long queue does not drain in a step.
+        if !few && self.reading.queue() <= SHORT_QUEUE {
+            delayed = self.take_wanted(&wanted, last_hot, time)?;
+            wanted.clear();
+            self.edge(time)?;
+        }
+        wanted.extend(after);
+        delayed.extend(self.take_wanted(&wanted, last_hot, time)?);
         if delayed.is_empty() || self.left() < time.saturating_mul(delayed.len() as u64 + 1) {
             return Ok(());
         }
         // Saturated again first: a path that was left alone has a bucket.
-        let mut repeated =
-            vec![(Purpose::Ladder, StepRequest { step: self.number(), sparse: 0, flows: 1, ..steps[0] })];
+        let full = self.step(self.allowed(capped * FLOOD), size, time);
+        let mut repeated = vec![(Purpose::Ladder, full)];
         for (purpose, step) in delayed {
             repeated.push((purpose, StepRequest { step: self.number(), ..step }));
         }
         let (purposes, steps): (Vec<Purpose>, Vec<StepRequest>) = repeated.into_iter().unzip();
         self.take_all(&purposes, &steps)?;
+        Ok(())
+    }
+
+    /// Runs steps of these purposes, rates and sizes.
+    fn take_wanted(
+        &mut self,
+        wanted: &[(Purpose, f64, u32)],
+        last_hot: usize,
+        time: Nanos,
+    ) -> Result<Vec<(Purpose, StepRequest)>> {
+        let mut steps = Vec::new();
+        for (index, &(purpose, rate, size)) in wanted.iter().enumerate() {
+            let step = self.step(self.allowed(rate), size, time);
+            let flows = if purpose == Purpose::FourFlows { 4 } else { 1 };
+            // The last hot step alone counts: where each flow has a limit of its own, they are no part of the rate.
+            let sparse = if purpose == Purpose::Hot && index == last_hot { OTHER_FLOW } else { 0 };
+            steps.push(StepRequest { flows, sparse, ..step });
+        }
+        let purposes: Vec<Purpose> = wanted.iter().map(|(purpose, ..)| *purpose).collect();
+        self.take_all(&purposes, &steps)
+    }
+
+    /// A few percent above the rate, while buckets are empty: a short queue drains there, if a policer beside it is what drops.
+    fn edge(&mut self, time: Nanos) -> Result<()> {
+        let (queue, rate) = (self.reading.hot_queue(), self.reading.rate().unwrap_or(0.0));
+        let drains = queue.saturating_mul(DRAIN_TIMES).clamp(time, LONGEST_EDGE.max(time));
+        let is_short = (SHORTEST_QUEUE..=SHORT_QUEUE).contains(&queue);
+        if !is_short || self.left() < drains + time + time + PLACE_TIME {
+            return Ok(());
+        }
+        let step = self.step(self.allowed(rate * EDGE), self.quest.payload, drains);
+        self.take_all(&[Purpose::Edge], &[step])?;
         Ok(())
     }
 
@@ -351,6 +372,14 @@ const LONGEST_STEP: Nanos = Nanos::from_millis(1000);
 const PLACE_TIME: Nanos = Nanos::from_millis(500);
 /// The time left for the idle path.
 const AFTER_PLACE: Nanos = Nanos::from_millis(150);
+/// A load that is so little above the rate of a policer drains the queue of a link before it that is a tenth faster.
+const EDGE: f64 = 1.06;
+/// Queues whose draining shows in a step.
+const SHORTEST_QUEUE: Nanos = Nanos::from_millis(2);
+const SHORT_QUEUE: Nanos = Nanos::from_millis(40);
+/// Times its length a queue takes to drain, at 0.94 of the rate of its link.
+const DRAIN_TIMES: u64 = 16;
+const LONGEST_EDGE: Nanos = Nanos::from_millis(400);
 /// One in so many datagrams of a hot step goes over another flow.
 const OTHER_FLOW: u8 = 25;
 /// Steps of the ladder that were delayed are repeated.

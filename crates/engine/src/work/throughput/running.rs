@@ -12,12 +12,14 @@ use crate::work::throughput::shared::{Counters, Flow, FlowSocket};
 use crate::work::throughput::threads::{self, Stream};
 use crate::work::throughput::usage::{HostUsage, shared_cpu};
 use linux::clock::mono_now;
+use linux::options::saved_syn;
 use linux::poll::Waker;
 use model::event::Warning;
 use model::plan::{End, LocalOptions};
 use model::sample::{IntervalSample, Role, Side, SideResult, StreamResult};
 use model::time::MonoTime;
 use model::units::Nanos;
+use packet::{links_crossed, syn_options};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wire::{Expect, FlowPlan, Sent, Until};
@@ -48,6 +50,7 @@ pub(crate) struct Running {
     usage: HostUsage,
     /// Facts of this host before the test.
     facts: FactsBefore,
+    links: Option<u8>,
     /// When all senders had stopped, and when the session was notified.
     senders_finished: Option<MonoTime>,
     senders_ended: Option<MonoTime>,
@@ -81,6 +84,7 @@ impl Running {
         let protocol = Tests::for_protocol(plan.hello.protocol());
         let peer = flows.first().map(|flow| flow.info.remote.ip());
         let facts = FactsBefore::start(peer.into_iter().chain(plan.test.facts_toward));
+        let links = flows.first().and_then(links_from_peer);
         let usage = HostUsage::start();
         // Before the threads start: what they do from their first moment on counts.
         let readings: Vec<Reading> =
@@ -106,6 +110,7 @@ impl Running {
             shown: 0,
             usage,
             facts,
+            links,
             senders_finished: None,
             senders_ended: None,
             drain: None,
@@ -274,6 +279,7 @@ impl Running {
             datapath: threads::data_path(&self.plan, &self.streams),
             kernel: self.usage.kernel(),
             facts: self.facts.since().into_iter().chain(shared_cpu(&self.streams)).collect(),
+            links: self.links,
         };
         (result, warnings)
     }
@@ -484,6 +490,13 @@ impl Stream {
         let state = self.counters.udp.as_ref();
         state.is_some_and(|s| s.lock().unwrap_or_else(std::sync::PoisonError::into_inner).is_whole(last))
     }
+}
+
+/// The links that the peer's SYN crossed, where this end accepted the connection and its kernel kept it.
+fn links_from_peer(flow: &Flow) -> Option<u8> {
+    let FlowSocket::Tcp(socket) = &flow.socket else { return None };
+    let syn = syn_options(&saved_syn(socket.as_ref()).ok()?)?;
+    links_crossed(syn.ttl)
 }
 
 /// Longest wait for an exact amount to be acknowledged.

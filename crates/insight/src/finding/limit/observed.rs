@@ -3,7 +3,7 @@
 use super::facts;
 use super::signs::Signs;
 use crate::finding::text::{count, percent};
-use model::limit::{Confidence, Limit, LimitKind, ObservedHost};
+use model::limit::{Confidence, Limit, LimitKind, LimitPlace, ObservedHost};
 use model::summary::Summary;
 
 /// The limit with the host on the path that explains it: the counters of a queue or of drops, or a CPU that forwards no more.
@@ -22,9 +22,12 @@ pub(super) fn explained(limit: Limit, signs: &Signs<'_>) -> Limit {
         Some(host) if OF_A_CPU.contains(&limit.kind) => Limit {
             kind: LimitKind::ForwarderCpu,
             confidence: Confidence::Medium,
+            // A router is between the link to it and the next.
+            place: limit.place.or_else(|| host.links.map(|link| LimitPlace { first: link, last: link + 1 })),
             cause: Some(format!(
-                "a CPU of {} spent {} of the test on packets",
+                "a CPU of {}{} spent {} of the test on packets",
                 host.title(),
+                host.links.map_or_else(String::new, |link| format!(", hop {link},")),
                 percent(host.busiest_softirq.min(1.0))
             )),
             fix: Some(

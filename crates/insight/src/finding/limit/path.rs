@@ -8,9 +8,19 @@ use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 /// The limit of the path whether TCP met it or not.
 pub(super) fn any(signs: &Signs<'_>) -> Option<Limit> {
-    [short_queue, forwarder, variable, packet_rate, controlled, queue_of_another, shaper, policer]
-        .into_iter()
-        .find_map(|row| row(signs))
+    [
+        short_queue,
+        forwarder,
+        variable,
+        packet_rate,
+        policer_beside_a_queue,
+        controlled,
+        queue_of_another,
+        shaper,
+        policer,
+    ]
+    .into_iter()
+    .find_map(|row| row(signs))
 }
 
 /// Others send over the same queue: it is not empty without the load.
@@ -109,7 +119,7 @@ pub(super) fn not_met(signs: &Signs<'_>) -> Option<Limit> {
 }
 
 /// TCP lost packets or filled a queue.
-fn is_touched(signs: &Signs<'_>, hot: &Hot) -> bool {
+pub(super) fn is_touched(signs: &Signs<'_>, hot: &Hot) -> bool {
     signs.lost() >= 0.001 || signs.rtt_growth().is_some_and(|growth| growth > hot.visible)
 }
 
@@ -266,12 +276,35 @@ fn aqm(signs: &Signs<'_>, hot: &Hot) -> Limit {
     }
 }
 
-/// A queue that is shorter at little above the rate, while packets are lost: it is another hop's, and a policer drops.
+/// The queue is empty at a few percent above the rate, while packets are lost: it is a faster link's, and a policer drops. Any
+/// management of a queue lets some wait.
+pub(super) fn policer_beside_a_queue(signs: &Signs<'_>) -> Option<Limit> {
+    let hot = signs.hot.filter(Hot::is_queued)?;
+    let edge = signs.step(Purpose::Edge).filter(|step| step.loss > EDGE_LOSS)?;
+    ((edge.growth.0 as f64) < hot.visible.min(hot.queue / 4.0)).then(|| beside_a_queue(signs, &hot))
+}
+
+/// A queue that is shorter at little above the rate, while packets are lost, or that is as long without the load: it is another
+/// hop's, and a policer drops.
 pub(super) fn queue_of_another(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot.filter(Hot::is_queued)?;
-    let lower = signs.step(Purpose::Lower)?;
-    let shorter = (lower.growth.0 as f64) < 0.85 * hot.queue - hot.packet;
-    (shorter && lower.loss > 0.1).then(|| policed(signs, &hot, Confidence::Medium))
+    let is_shorter = |purpose: Purpose, least_loss: f64, part: f64| {
+        let step = signs.step(purpose).filter(|step| step.loss > least_loss);
+        step.is_some_and(|step| (step.growth.0 as f64) < part * hot.queue - hot.packet)
+    };
+    if is_shorter(Purpose::Lower, 0.1, 0.85) || is_shorter(Purpose::Edge, EDGE_LOSS, 0.6) {
+        return Some(beside_a_queue(signs, &hot));
+    }
+    // What small frames at a third of the rate meet, the load has not filled; a short queue has drained then.
+    let small = signs.step(Purpose::Small).filter(|_| hot.queue < DRAINED);
+    let before = small.map_or(0.0, |small| small.growth.0 as f64).max(hot.standing);
+    (hot.loss > 0.05 && hot.queue - before < STANDING * hot.queue)
+        .then(|| policed(signs, &hot, Confidence::Medium))
+}
+
+/// A policer, whose place the load does not show: at twice the rate it is lost at the other queue already.
+fn beside_a_queue(signs: &Signs<'_>, hot: &Hot) -> Limit {
+    Limit { place: None, ..policed(signs, hot, Confidence::Medium) }
 }
 
 /// A queue that is full: a shaper, or a slow link.
@@ -368,6 +401,12 @@ const MOST_OF_SMALL: f64 = 1.7;
 const NOT_MET: f64 = 0.7;
 /// Above this share of the path TCP has it for itself, whatever waits there.
 const MOST_OF_PATH: f64 = 0.9;
+/// A load adds at least this share to a queue that is its own.
+const STANDING: f64 = 0.5;
+/// A queue that drains in the first part of a step, nanoseconds.
+const DRAINED: f64 = 40.0 * MILLI;
+/// Half of what a load at 1.06 times the rate of a policer loses.
+const EDGE_LOSS: f64 = 0.03;
 /// Seconds without load before the cold step, at least.
 const PAUSE: f64 = 0.25;
 /// Frames that come at once by chance.

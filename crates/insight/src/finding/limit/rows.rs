@@ -43,6 +43,7 @@ pub(super) const ROWS: &[LimitRow] = &[
     row(path::treated_differently),
     row(path::not_met),
     row(path::packet_rate),
+    row(path::policer_beside_a_queue),
     row(path::controlled),
     row(path::queue_of_another),
     row(path::shaper),
@@ -96,7 +97,9 @@ pub(super) fn host_drop(signs: &Signs<'_>) -> Option<Limit> {
     let sent: f64 = load.steps.iter().map(|step| step.datagrams as f64).sum();
     let (dropped, hot) = (load.host_drops as f64, signs.hot?);
     let is_many = dropped >= 0.001 * sent && dropped >= MOST_DROPS * lost.max(1.0);
-    is_many.then(|| Limit {
+    // TCP that lost nothing and stayed far below that rate has not met these drops.
+    let is_met = signs.tcp().is_none() || signs.rate >= BINDING * hot.rate || path::is_touched(signs, &hot);
+    (is_many && is_met).then(|| Limit {
         cause: Some(
             "the kernel of an end dropped packets before any socket, or a socket's buffer was full".into(),
         ),
@@ -232,10 +235,15 @@ fn loss(signs: &Signs<'_>) -> Option<Limit> {
     let sent: f64 = ladder.iter().map(|step| step.datagrams as f64).sum();
     let lost: f64 = ladder.iter().map(|step| step.loss * step.datagrams as f64).sum();
     let expected = sent * share;
-    let confirmed = lost >= expected / 4.0;
-    let confidence = if expected >= 4.0 { Confidence::High } else { Confidence::Low };
-    let too_few = expected < 4.0 && signs.hot.is_none() && !is_shared;
-    let is_it = signs.passes() && signs.is_below() && fits && (confirmed && expected >= 4.0 || too_few);
+    // Below the cap a policer or a queue drops nothing: one loss shows that chance takes some.
+    let confirmed = lost.round() >= (expected / 4.0).floor().max(1.0);
+    let confidence = match expected {
+        MANY.. => Confidence::High,
+        SOME.. if confirmed => Confidence::Medium,
+        _ => Confidence::Low,
+    };
+    let too_few = expected < MANY && signs.hot.is_none() && !is_shared;
+    let is_it = signs.passes() && signs.is_below() && fits && (confirmed && expected >= SOME || too_few);
     is_it.then(|| Limit {
         share: Some(share),
         also: path::any(signs).map(Box::new),
@@ -340,6 +348,8 @@ const FEW_LOST: f64 = 0.005;
 const BELOW: f64 = 0.9;
 /// Datagrams that are lost again where chance takes them.
 const MANY: f64 = 4.0;
+/// Fewer are hardly met.
+const SOME: f64 = 3.0;
 /// Segments lost, of all: in slow start alone it is less over so long a time.
 const LOSING: f64 = 0.02;
 const MANY_ROUND_TRIPS: f64 = 200.0;

@@ -221,6 +221,30 @@ fn datagrams_that_the_host_dropped_are_not_the_paths() {
     let mut evidence = capped(Nanos::from_micros(1));
     evidence.load.as_mut().expect("a load").host_drops = 1_500;
     assert_eq!(limit_of(&evidence).kind, LimitKind::HostDrop);
+    // Ten times as fast as a TCP that lost nothing, the load overran a socket.
+    evidence.rate = BitRate(4 * MBIT);
+    tcp(&mut evidence).lost = 0;
+    assert_ne!(limit_of(&evidence).kind, LimitKind::HostDrop);
+}
+
+/// Others keep 12 ms of a faster link's queue full, and every load waits as long.
+#[test]
+fn a_queue_that_a_load_does_not_fill_is_not_the_limit() {
+    let mut evidence = capped(Nanos::from_millis(12));
+    let idle = purpose(&mut evidence, Purpose::Idle);
+    (idle.growth, idle.growth_first) = (Nanos::from_millis(11), Nanos::from_millis(11));
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Policer);
+}
+
+#[test]
+fn a_queue_that_drains_at_hardly_more_than_the_rate_is_another_links() {
+    let mut evidence = capped(Nanos::from_millis(12));
+    let at_edge =
+        |growth| LoadStep { loss: 0.057, ..step(Purpose::Edge, 45, 42, Nanos::from_millis(growth)) };
+    steps(&mut evidence).insert(6, at_edge(12));
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper, "it stays full");
+    steps(&mut evidence)[6] = at_edge(2);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Policer);
 }
 
 #[test]
@@ -498,9 +522,12 @@ fn a_full_cpu_of_an_observed_router_is_the_limit_unless_a_bucket_is() {
         }
         limit_of(&Evidence { observed, ..small })
     };
-    let found = of_packets(vec![router(0.2, Vec::new()), router(0.97, Vec::new())]);
+    let full = ObservedHost { links: Some(2), ..router(0.97, Vec::new()) };
+    let found = of_packets(vec![router(0.2, Vec::new()), full]);
     assert_eq!(found.kind, LimitKind::ForwarderCpu);
-    assert!(found.cause.expect("a cause").contains("97"), "the CPU is named");
+    assert_eq!(found.place.map(|place| (place.first, place.last)), Some((2, 3)));
+    let cause = found.cause.expect("a cause");
+    assert!(cause.contains("97") && cause.contains("hop 2"), "{cause}");
     assert_eq!(of_packets(vec![router(0.6, Vec::new())]).kind, LimitKind::PacketRate);
     let own = ObservedHost { is_this_host: true, ..router(0.97, Vec::new()) };
     assert_eq!(of_packets(vec![own]).kind, LimitKind::PacketRate, "it may be the CPU of an end");

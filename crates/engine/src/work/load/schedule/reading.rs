@@ -87,8 +87,7 @@ impl Reading {
     ) -> Option<StepRates> {
         let StepOutcome { sent, received, ttl } = *outcome?;
         if let (Some(ttl), None) = (ttl, request.ttl) {
-            self.links =
-                Some(USUAL_TTL.saturating_sub(ttl).saturating_add(1)).filter(|links| *links <= MOST_LINKS);
+            self.links = packet::links_crossed(ttl);
         }
         let taken = Taken { purpose, request, sent, received, links };
         self.taken.push(taken);
@@ -214,8 +213,5 @@ const CAPPED: f64 = 0.9;
 const VISIBLE: i64 = 1_000_000;
 /// Sparse datagrams that make a share.
 const FEW_SPARSE: u64 = 8;
-/// The TTL that Linux sends with, by default.
-const USUAL_TTL: u8 = 64;
-const MOST_LINKS: u8 = 40;
 /// A queue that takes longer to drain is not waited for.
 const LONGEST_QUEUE: Nanos = Nanos::from_millis(1200);

@@ -188,6 +188,18 @@ proptest! {
     }
 
     #[test]
+    fn a_policer_behind_a_link_that_is_hardly_faster_is_no_shaper(
+        rate in 6.8..7.8_f64, times in 1.18..2.3_f64, queue in 0.005..0.02_f64, burst in 15e3..100e3_f64, seed: u64,
+    ) {
+        let rate = 10_f64.powf(rate);
+        let faster = Bucket::new(1, rate * times, 15e3 * 8.0, (rate * times * queue).max(8.0 * FULL));
+        let mut path = SimPath::new(vec![faster, Bucket::new(3, rate, burst * 8.0, 0.0)], 0.002, seed);
+        let before = Before { rate: rate * 0.95, lost: 0.03, growth: 1e-4, is_met: false };
+        let found = limit_of(&evidence(&mut path, before));
+        prop_assert_eq!(found.kind, LimitKind::Policer, "{:?}", found);
+    }
+
+    #[test]
     fn of_two_queues_the_slower_one_has_the_place(
         rate in 6.8..7.8_f64, times in 1.5..4.0_f64, queues in (0.02..0.2_f64, 0.02..0.2_f64), is_first: bool, seed: u64,
     ) {
