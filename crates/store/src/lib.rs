@@ -242,7 +242,7 @@ impl Store {
     pub fn deliver(&self, waiting: &Path) -> Result<u64> {
         let other = Store::open(waiting)?;
         let mut delivered = 0;
-        for id in query::ids(&other.database, &Filter::default())? {
+        for id in other.ids(&Filter::default())? {
             let Stored { entry, content } = other.get(&id)?;
             let begun = Begun {
                 id: entry.id,
@@ -286,46 +286,6 @@ impl Store {
         self.database.at_once(act)
     }
 
-    /// The runs that a filter selects, the latest first, with their figures: two queries, however many they are.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn list(&self, filter: &Filter) -> Result<Vec<Entry>> {
-        query::list(&self.database, filter)
-    }
-
-    /// The latest ended run of each far end, command and label, with their figures; of the latest `looked_at` runs.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn latest(&self, looked_at: u64) -> Result<Vec<Entry>> {
-        query::latest(&self.database, looked_at)
-    }
-
-    /// Number of runs that a filter selects, whatever its `skip` and `limit`.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn count(&self, filter: &Filter) -> Result<u64> {
-        query::count(&self.database, filter)
-    }
-
-    /// The names of the runs that a filter selects, the latest first.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn ids(&self, filter: &Filter) -> Result<Vec<String>> {
-        query::ids(&self.database, filter)
-    }
-
-    /// The distinct values of a column, that of the latest run first.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn names(&self, column: Names, limit: u64) -> Result<Vec<String>> {
-        query::names(&self.database, column, limit)
-    }
-
     /// Data for a comparison or a trend of the runs that a filter selects, the latest first: without their documents, in four
     /// queries, however many they are.
     ///
@@ -335,14 +295,6 @@ impl Store {
         let mut samples = self.series(filter)?;
         query::add_histograms(&self.database, filter, &mut samples)?;
         Ok(samples)
-    }
-
-    /// The same without histograms, for figures alone.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn series(&self, filter: &Filter) -> Result<Vec<Sample>> {
-        query::series(&self.database, filter)
     }
 
     /// A run, by its name or the beginning of its name.
