@@ -146,7 +146,7 @@ impl Store {
     /// The same as [`Store::open`]; or the file is gone.
     pub fn reopen(location: &Location) -> Result<Store> {
         if !location.may_exist() {
-            return Err(StoreError::Gone { store: location.clone() });
+            return Err(StoreError::Gone(location.clone()));
         }
         Store::open(location)
     }
@@ -158,11 +158,11 @@ impl Store {
     pub fn open_to_read(location: impl Into<Location>) -> Result<Store> {
         let location = location.into();
         match Store::open(&location) {
-            Err(StoreError::ReadOnly { .. } | StoreError::Unopened { .. }) if location.file().is_some() => {
+            Err(StoreError::ReadOnly(_) | StoreError::Unopened { .. }) if location.file().is_some() => {
                 let database = Database::open(location.clone(), Access::Read)?;
                 match schema::check(&database)? {
                     schema::KNOWN => Ok(Store { database }),
-                    _ => Err(StoreError::ReadOnly { store: location }),
+                    _ => Err(StoreError::ReadOnly(location)),
                 }
             }
             opened => opened,
@@ -303,7 +303,7 @@ impl Store {
     /// There is none, or several; the store cannot be read, or its data of the run is damaged.
     pub fn get(&self, id: &str) -> Result<Stored> {
         let id = self.full_id(id)?;
-        let gone = || StoreError::NoRun { id: id.clone() };
+        let gone = || StoreError::NoRun(id.clone());
         let entry = query::entry(&self.database, &id)?.ok_or_else(gone)?;
         let select = "SELECT schema, document FROM documents JOIN runs ON run = id WHERE run = $1";
         let content = match self.database.rows(select, &[(&id).into()])?.pop() {
@@ -373,7 +373,7 @@ impl Store {
         let mut found = query::beginning(&self.database, beginning)?;
         match found.len() {
             1 => Ok(found.remove(0)),
-            0 => Err(StoreError::NoRun { id: beginning.into() }),
+            0 => Err(StoreError::NoRun(beginning.into())),
             _ => Err(StoreError::Ambiguous { id: beginning.into(), count: found.len() }),
         }
     }

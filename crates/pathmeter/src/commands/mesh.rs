@@ -169,12 +169,12 @@ pub(crate) fn failed(error: FleetError) -> Error {
         FleetError::Unreachable { .. }
         | FleetError::TooOld { .. }
         | FleetError::Certificate { .. }
-        | FleetError::NoKey { .. }
+        | FleetError::NoKey(_)
         | FleetError::KeyRefused { .. }
         | FleetError::NotPermitted { .. }
         | FleetError::NoStream { .. }
-        | FleetError::NoJetStream { .. }
-        | FleetError::NoResponder { .. }
+        | FleetError::NoJetStream(_)
+        | FleetError::NoResponder(_)
         | FleetError::TimedOut { .. }
         | FleetError::Refused { .. }
         | FleetError::Server { .. } => Kind::Unreachable,
