@@ -151,12 +151,6 @@ fn without_ipv6(mtu: u32) -> &'static str {
 /// Adds the hop that limits, as far as it is known.
 fn with_hop(finding: Finding, one_way: &PathDirection) -> Finding {
     let Some(hop) = &one_way.limiting_hop else { return finding };
-    let finding = match hop.address {
-        Some(address) => finding.with("hop_address", address.to_string()),
-        None => finding,
-    };
-    match hop.ttl {
-        Some(ttl) => finding.with("distance_hops", ttl),
-        None => finding,
-    }
+    let address = hop.address.map(|address| address.to_string());
+    finding.with_known("hop_address", address).with_known("distance_hops", hop.ttl)
 }
