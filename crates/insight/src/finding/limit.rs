@@ -26,7 +26,7 @@ use signs::{LITTLE_LOST, Signs};
 #[must_use]
 pub fn limit_of(evidence: &Evidence) -> Limit {
     let signs = Signs::new(evidence);
-    let named = ROWS.iter().find_map(|row| (row.holds)(&signs));
+    let named = ROWS.iter().find_map(|row| row(&signs));
     let mut limit = named.unwrap_or_else(|| rows::not_known(&signs));
     if evidence.host.busy {
         limit.confidence = signs.lowered(limit.confidence);
