@@ -539,18 +539,12 @@ pub struct Unknown {
 impl PathResult {
     /// The results of one direction.
     pub fn in_direction(&self, direction: Direction) -> Option<&PathDirection> {
-        match direction {
-            Direction::Up => self.up.as_ref(),
-            Direction::Down => self.down.as_ref(),
-        }
+        direction.choose(self.up.as_ref(), self.down.as_ref())
     }
 
     /// The place for one direction.
     pub fn direction_mut(&mut self, direction: Direction) -> &mut Option<PathDirection> {
-        match direction {
-            Direction::Up => &mut self.up,
-            Direction::Down => &mut self.down,
-        }
+        direction.choose(&mut self.up, &mut self.down)
     }
 
     /// Takes what a later look found, and keeps the rest.

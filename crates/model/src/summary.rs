@@ -318,10 +318,7 @@ impl Summary {
 
     /// The summary of one direction.
     pub fn direction(&self, direction: Direction) -> Option<&DirectionSummary> {
-        match direction {
-            Direction::Up => self.up.as_ref(),
-            Direction::Down => self.down.as_ref(),
-        }
+        direction.choose(self.up.as_ref(), self.down.as_ref())
     }
 
     /// Largest UDP payload that crosses unfragmented, one way.

@@ -72,10 +72,7 @@ pub(crate) fn fill(run: &mut Run) {
 }
 
 fn set(run: &mut Run, direction: Direction, limit: Option<Limit>) {
-    let figures = match direction {
-        Direction::Up => run.summary.up.as_mut(),
-        Direction::Down => run.summary.down.as_mut(),
-    };
+    let figures = direction.choose(run.summary.up.as_mut(), run.summary.down.as_mut());
     if let Some(figures) = figures {
         figures.limit = limit.map(Box::new);
     }

@@ -3,7 +3,6 @@
 use super::measured::MeasuredDirection;
 use super::text::{count, percent};
 use super::{Finding, Severity};
-use model::plan::Direction;
 use model::run::Run;
 use model::sample::{KernelCounters, Role};
 
@@ -138,10 +137,7 @@ fn tracked(kernel: &KernelCounters, host: &str) -> Option<Finding> {
 
 /// The end that received.
 fn host(one_way: &MeasuredDirection<'_>) -> &'static str {
-    match one_way.direction {
-        Direction::Up => THERE,
-        Direction::Down => HERE,
-    }
+    one_way.direction.choose(THERE, HERE)
 }
 
 const HERE: &str = "this host";

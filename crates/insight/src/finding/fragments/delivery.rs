@@ -83,10 +83,7 @@ fn at_receiver(direction: Direction, one_way: &PathDirection, cut: Tally) -> Opt
     if !one_way.fragments_end_at_receiver {
         return None;
     }
-    let (host, cause) = match direction {
-        Direction::Up => ("the far host", AT_FAR_HOST),
-        Direction::Down => ("this host", AT_THIS_HOST),
-    };
+    let (host, cause) = direction.choose(("the far host", AT_FAR_HOST), ("this host", AT_THIS_HOST));
     let title = format!(
         "Datagrams in fragments cross the path {direction} and are dropped by the kernel of {host} itself, as a rule of its firewall \
          does: {}",
