@@ -167,7 +167,7 @@ pub struct PathDirection {
     pub too_big: Vec<TooBig>,
     /// ICMP errors that quoted a probe with another sender: a NAT on the path did not translate them, so that sockets are not given them.
     /// Heard with CAP_NET_RAW alone.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_zero")]
     pub untranslated: u64,
     /// The sizes that vanish without a message.
     pub black_hole: Option<BlackHole>,
@@ -377,11 +377,6 @@ pub enum BlackHoleCause {
     ReceiverFilter,
     /// IPv6, where routers never fragment: one of the first two.
     Unknown,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Handling of fragments.
