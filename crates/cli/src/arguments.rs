@@ -38,7 +38,7 @@ mod values;
 pub use alert::AlertArgs;
 pub use analyse::{AnalyseArgs, GroupBy};
 pub use capture::CaptureArgs;
-pub use config::{ConfigArgs, ConfigCommand};
+pub use config::ConfigCommand;
 pub use engine::host::host_port::HostPort;
 pub use frames::FramesArgs;
 pub(crate) use groups::without_command;
@@ -46,16 +46,16 @@ pub use hops::HopsArgs;
 pub use import::{ImportArgs, OutputsArgs};
 #[cfg(feature = "lab")]
 pub use lab::{
-    LabArgs, LabCheckArgs, LabCommand, LabDownArgs, LabExecArgs, LabListArgs, LabPrepareArgs, LabRunArgs,
-    LabShowArgs, LabSweepArgs, LabTest, LabUpArgs,
+    LabCheckArgs, LabCommand, LabDownArgs, LabExecArgs, LabListArgs, LabPrepareArgs, LabRunArgs, LabShowArgs,
+    LabSweepArgs, LabTest, LabUpArgs,
 };
 pub use latency::LatencyArgs;
 pub use linerate::LinerateArgs;
 #[cfg(feature = "fleet")]
 pub use mesh::{
-    AgainArg, AgentArgs, AgentCommand, AgentRunArgs, AgentShowArgs, MeshAgentArgs, MeshAgentCommand,
-    MeshAgentList, MeshAgentNames, MeshArgs, MeshCommand, MeshDoctorArgs, MeshForgetArgs, MeshFreeArgs,
-    MeshInitArgs, MeshIpArg, MeshRenewArgs, MeshRunArgs, MeshShowArgs, MeshTestArg, MeshUpArgs, NatsArgs,
+    AgainArg, AgentCommand, AgentRunArgs, AgentShowArgs, MeshAgentCommand, MeshAgentList, MeshAgentNames,
+    MeshCommand, MeshDoctorArgs, MeshForgetArgs, MeshFreeArgs, MeshInitArgs, MeshIpArg, MeshRenewArgs,
+    MeshRunArgs, MeshShowArgs, MeshTestArg, MeshUpArgs, NatsArgs,
 };
 pub use model::cpus::CpuList;
 pub use model::marks::{Dscp, TosByte};
@@ -64,9 +64,7 @@ pub use named::AgentRules;
 #[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
 pub use named::NamedTarget;
 #[cfg(feature = "plan")]
-pub use plan::{
-    PlanArgs, PlanCheckArgs, PlanCommand, PlanFileArgs, PlanKnownArgs, PlanRunArgs, PlanShowArgs,
-};
+pub use plan::{PlanCheckArgs, PlanCommand, PlanFileArgs, PlanKnownArgs, PlanRunArgs, PlanShowArgs};
 #[cfg(feature = "store")]
 pub use report::ReportArgs;
 #[cfg(feature = "device")]
@@ -123,9 +121,11 @@ pub enum Command {
     Rfc2544(Box<Rfc2544Args>),
     Linerate(LinerateArgs),
     #[cfg(feature = "lab")]
-    Lab(LabArgs),
+    #[command(subcommand)]
+    Lab(LabCommand),
     #[cfg(feature = "plan")]
-    Plan(PlanArgs),
+    #[command(subcommand)]
+    Plan(PlanCommand),
     Import(ImportArgs),
     Analyse(AnalyseArgs),
     Compare(CompareArgs),
@@ -148,13 +148,16 @@ pub enum Command {
     #[cfg(feature = "web")]
     Ui(UiArgs),
     #[cfg(feature = "fleet")]
-    Agent(AgentArgs),
+    #[command(subcommand)]
+    Agent(AgentCommand),
     #[cfg(feature = "fleet")]
-    Mesh(MeshArgs),
+    #[command(subcommand)]
+    Mesh(MeshCommand),
     #[cfg(feature = "lab")]
     Demo(DemoArgs),
     Doctor(DoctorArgs),
-    Config(ConfigArgs),
+    #[command(subcommand)]
+    Config(ConfigCommand),
     #[cfg(feature = "dialects")]
     Iperf3(Iperf3Args),
     #[cfg(feature = "dialects")]
@@ -189,11 +192,11 @@ impl Command {
             #[cfg(feature = "lab")]
             Command::Demo(_) => true,
             #[cfg(feature = "lab")]
-            Command::Lab(args) => matches!(args.command, LabCommand::Run(_)),
+            Command::Lab(LabCommand::Run(_)) => true,
             #[cfg(feature = "fleet")]
-            Command::Mesh(args) => matches!(args.command, MeshCommand::Run(_) | MeshCommand::Show(_)),
+            Command::Mesh(MeshCommand::Run(_) | MeshCommand::Show(_)) => true,
             #[cfg(feature = "plan")]
-            Command::Plan(args) => matches!(args.command, PlanCommand::Run(_)),
+            Command::Plan(PlanCommand::Run(_)) => true,
             _ => false,
         }
     }

@@ -37,11 +37,8 @@ pub enum FleetError {
         why: String,
     },
     /// The server admits no client without a key.
-    #[error("the NATS server {server} asks for a key, and none was given")]
-    NoKey {
-        /// The server's URL.
-        server: String,
-    },
+    #[error("the NATS server {0} asks for a key, and none was given")]
+    NoKey(String),
     /// The server admits no client with this key.
     #[error("the NATS server {server} refuses this key: {why}")]
     KeyRefused {
@@ -69,23 +66,14 @@ pub enum FleetError {
         server: String,
     },
     /// The server was started without JetStream, which keeps the streams of a mesh.
-    #[error("the NATS server {server} has no JetStream")]
-    NoJetStream {
-        /// The server's URL.
-        server: String,
-    },
+    #[error("the NATS server {0} has no JetStream")]
+    NoJetStream(String),
     /// A subject has no listener.
-    #[error("there is no answer on `{subject}`")]
-    NoResponder {
-        /// The subject.
-        subject: String,
-    },
+    #[error("there is no answer on `{0}`")]
+    NoResponder(String),
     /// A key has another revision than expected: somebody else was first.
-    #[error("`{key}` was changed by somebody else")]
-    Conflict {
-        /// The key.
-        key: String,
-    },
+    #[error("`{0}` was changed by somebody else")]
+    Conflict(String),
     /// The result of an operation is not known.
     #[error("{operation} `{object}`: no answer in time")]
     TimedOut {
@@ -197,8 +185,8 @@ impl FleetError {
             FleetError::Unreachable { .. }
                 | FleetError::TimedOut { .. }
                 | FleetError::NoStream { .. }
-                | FleetError::NoJetStream { .. }
-                | FleetError::NoResponder { .. }
+                | FleetError::NoJetStream(_)
+                | FleetError::NoResponder(_)
         )
     }
 
@@ -241,7 +229,7 @@ impl FleetError {
             FleetError::Certificate { .. } => {
                 "name the authority of the mesh, the `ca.pem` that `pathmeter mesh init` wrote: --ca FILE"
             }
-            FleetError::NoKey { .. } => KEYS,
+            FleetError::NoKey(_) => KEYS,
             FleetError::KeyRefused { .. } => {
                 "the server's configuration knows other keys: use those that `pathmeter mesh init` wrote with it, --key FILE"
             }
@@ -250,11 +238,11 @@ impl FleetError {
                 "`pathmeter mesh init` writes the authority as `ca.pem` (--ca), and keys as `keys/NAME.seed` (--key)"
             }
             FleetError::NoStream { .. } => "wait for the cluster, or make them: pathmeter mesh doctor",
-            FleetError::NoJetStream { .. } => {
+            FleetError::NoJetStream(_) => {
                 "turn it on in the server's configuration, as `pathmeter mesh init` does: jetstream { store_dir: DIR }"
             }
-            FleetError::NoResponder { .. } => "start it: pathmeter agent run",
-            FleetError::Conflict { .. } | FleetError::TimedOut { .. } => "try again",
+            FleetError::NoResponder(_) => "start it: pathmeter agent run",
+            FleetError::Conflict(_) | FleetError::TimedOut { .. } => "try again",
             FleetError::Full { .. } => {
                 "make room on its disk, or raise `max_file_store` in its configuration; outcomes wait on the agents' disks"
             }

@@ -167,10 +167,7 @@ impl Path<'_> {
 
     /// The sender's interface in this direction, by name where it is known.
     fn device(&self, direction: Direction) -> &str {
-        let host = match direction {
-            Direction::Up => self.here,
-            Direction::Down => self.there,
-        };
+        let host = direction.choose(self.here, self.there);
         host.and_then(|host| host.nic.as_ref()).map_or("INTERFACE", |nic| nic.name.as_str())
     }
 }
@@ -186,10 +183,7 @@ fn is_receivers_rule(one_way: &PathDirection) -> bool {
 
 /// The end that sends.
 fn place(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Up => "this host",
-        Direction::Down => "the far host",
-    }
+    direction.choose("this host", "the far host")
 }
 
 /// The caution on a number when only one direction is known.

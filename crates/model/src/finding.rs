@@ -29,23 +29,22 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding without evidence and advice yet.
-    pub fn new(id: &str, severity: Severity, direction: Direction, title: String) -> Finding {
+    /// A finding without evidence and advice yet. Direction `None`: it is about both directions or none.
+    pub fn new(
+        id: &str,
+        severity: Severity,
+        direction: impl Into<Option<Direction>>,
+        title: String,
+    ) -> Finding {
         Finding {
             id: id.into(),
             severity,
-            direction: Some(direction),
+            direction: direction.into(),
             egress: None,
             title,
             evidence: BTreeMap::new(),
             advice: String::new(),
         }
-    }
-
-    /// The same about both directions or none.
-    pub fn everywhere(mut self) -> Finding {
-        self.direction = None;
-        self
     }
 
     /// The same about one egress path of a latency run.
@@ -61,7 +60,7 @@ impl Finding {
     }
 
     /// Adds a figure that may not be known.
-    pub fn with_known(self, name: &str, value: Option<u32>) -> Finding {
+    pub fn with_known(self, name: &str, value: Option<impl Into<Value>>) -> Finding {
         match value {
             Some(value) => self.with(name, value),
             None => self,

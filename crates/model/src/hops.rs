@@ -132,7 +132,7 @@ pub struct HopsResult {
     pub unmatched: u64,
     /// Answers that quote another sender than this host: a NAT on the path does not translate what ICMP errors quote. Heard with
     /// CAP_NET_RAW alone.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_zero")]
     pub untranslated: u64,
     /// A router sets the TTL of packets, so that they go further than they were to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -305,11 +305,6 @@ pub struct TtlRewritten {
     /// Hops that the far end's answers took, more than its probes: a longer return path looks so too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops_back: Option<u8>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Packets of another protocol that were passed on where the probes of a trace were answered: something on the path answers

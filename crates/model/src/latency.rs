@@ -147,7 +147,6 @@ fn default_clients() -> u32 {
     1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_one(count: &u32) -> bool {
     *count == 1
 }

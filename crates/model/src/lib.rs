@@ -37,3 +37,8 @@ pub mod wire_rate;
 
 pub use ::stats::{self, search};
 pub use ::units::{self, framing, time};
+
+/// Whether a document leaves a count out.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

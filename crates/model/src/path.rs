@@ -167,7 +167,7 @@ pub struct PathDirection {
     pub too_big: Vec<TooBig>,
     /// ICMP errors that quoted a probe with another sender: a NAT on the path did not translate them, so that sockets are not given them.
     /// Heard with CAP_NET_RAW alone.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_zero")]
     pub untranslated: u64,
     /// The sizes that vanish without a message.
     pub black_hole: Option<BlackHole>,
@@ -379,11 +379,6 @@ pub enum BlackHoleCause {
     Unknown,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
 /// Handling of fragments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -539,18 +534,12 @@ pub struct Unknown {
 impl PathResult {
     /// The results of one direction.
     pub fn in_direction(&self, direction: Direction) -> Option<&PathDirection> {
-        match direction {
-            Direction::Up => self.up.as_ref(),
-            Direction::Down => self.down.as_ref(),
-        }
+        direction.choose(self.up.as_ref(), self.down.as_ref())
     }
 
     /// The place for one direction.
     pub fn direction_mut(&mut self, direction: Direction) -> &mut Option<PathDirection> {
-        match direction {
-            Direction::Up => &mut self.up,
-            Direction::Down => &mut self.down,
-        }
+        direction.choose(&mut self.up, &mut self.down)
     }
 
     /// Takes what a later look found, and keeps the rest.

@@ -236,9 +236,14 @@ impl Direction {
 
     /// The opposite direction.
     pub fn reversed(self) -> Direction {
+        self.choose(Direction::Down, Direction::Up)
+    }
+
+    /// The one of the two that is of this direction.
+    pub fn choose<T>(self, up: T, down: T) -> T {
         match self {
-            Direction::Up => Direction::Down,
-            Direction::Down => Direction::Up,
+            Direction::Up => up,
+            Direction::Down => down,
         }
     }
 }

@@ -30,13 +30,8 @@ pub enum PlaybackError {
         text: String,
     },
     /// A time is not later than that of the message before, or the first is not later than 0.
-    #[error(
-        "line {line}: the time must be later than that of the message before, and the first later than 0"
-    )]
-    Order {
-        /// From 1 on.
-        line: usize,
-    },
+    #[error("line {0}: the time must be later than that of the message before, and the first later than 0")]
+    Order(usize),
     /// A message is too short or too long.
     #[error("line {line}: illegal size {size}: a message has {SHORTEST} to {LONGEST} bytes")]
     Size {
@@ -66,7 +61,7 @@ pub fn parse(text: &str) -> Result<Vec<Item>, PlaybackError> {
         // Twenty years at most: beyond, nanoseconds run out.
         let at = Nanos((seconds * 1e9).round().clamp(0.0, 6e17) as u64);
         if at <= last {
-            return Err(PlaybackError::Order { line });
+            return Err(PlaybackError::Order(line));
         }
         let legal = u32::try_from(size).ok().filter(|size| (SHORTEST..=LONGEST).contains(size));
         items.push(Item { at, size: legal.ok_or(PlaybackError::Size { line, size })? });
@@ -104,10 +99,10 @@ mod tests {
 
     #[test]
     fn what_sockperf_refuses_is_refused() {
-        assert_eq!(parse("0.0, 14\n"), Err(PlaybackError::Order { line: 1 }));
-        assert_eq!(parse("-1, 14\n"), Err(PlaybackError::Order { line: 1 }));
-        assert_eq!(parse("#\n0.1, 14\n0.1, 14\n"), Err(PlaybackError::Order { line: 3 }));
-        assert_eq!(parse("0.2, 14\n0.1, 14\n"), Err(PlaybackError::Order { line: 2 }));
+        assert_eq!(parse("0.0, 14\n"), Err(PlaybackError::Order(1)));
+        assert_eq!(parse("-1, 14\n"), Err(PlaybackError::Order(1)));
+        assert_eq!(parse("#\n0.1, 14\n0.1, 14\n"), Err(PlaybackError::Order(3)));
+        assert_eq!(parse("0.2, 14\n0.1, 14\n"), Err(PlaybackError::Order(2)));
         assert_eq!(parse("0.1, 13\n"), Err(PlaybackError::Size { line: 1, size: 13 }));
         assert_eq!(parse("0.1, 64001\n"), Err(PlaybackError::Size { line: 1, size: 64_001 }));
         assert_eq!(parse("0.1, -5\n"), Err(PlaybackError::Size { line: 1, size: -5 }));

@@ -41,13 +41,13 @@ pub struct Summary {
     /// Offset of the peer's clock.
     pub clock: Option<ClockOffset>,
     /// Replies after their timeout (latency).
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_zero")]
     pub late: u64,
     /// Replies that had come before (latency).
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_zero")]
     pub duplicates: u64,
     /// Replies that came after one to a later message (latency).
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_zero")]
     pub reordered: u64,
     /// The tool's own round trip over loopback, with the same wait: no result is truer than this.
     #[serde(rename = "tool_floor_ns", skip_serializing_if = "Option::is_none")]
@@ -318,10 +318,7 @@ impl Summary {
 
     /// The summary of one direction.
     pub fn direction(&self, direction: Direction) -> Option<&DirectionSummary> {
-        match direction {
-            Direction::Up => self.up.as_ref(),
-            Direction::Down => self.down.as_ref(),
-        }
+        direction.choose(self.up.as_ref(), self.down.as_ref())
     }
 
     /// Largest UDP payload that crosses unfragmented, one way.
@@ -656,10 +653,6 @@ fn packet_payload(plan: &Plan, sender: &Rows<'_>, receiver: &Rows<'_>) -> Option
             sent.or(observed).filter(|m| *m > 0)
         }
     }
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 mod seconds {

@@ -36,12 +36,9 @@ pub struct Expectation {
 pub enum ExpectError {
     /// No comparison in it.
     #[error(
-        "read expectation `{text}`: write a figure, one of >= <= > < == and a value, such as down.goodput>=9.4Gbit/s"
+        "read expectation `{0}`: write a figure, one of >= <= > < == and a value, such as down.goodput>=9.4Gbit/s"
     )]
-    NoComparison {
-        /// The text as it was given.
-        text: String,
-    },
+    NoComparison(String),
     /// No figure has this name.
     #[error("read expectation `{text}`: there is no figure `{key}`{known}")]
     UnknownKey {
@@ -167,7 +164,7 @@ const LIKE: f64 = 0.8;
 
 /// The text before the comparison, the comparison, and the text behind it.
 fn split(text: &str) -> Result<(&str, Comparison, &str), ExpectError> {
-    parts(text).ok_or_else(|| ExpectError::NoComparison { text: text.into() })
+    parts(text).ok_or_else(|| ExpectError::NoComparison(text.into()))
 }
 
 fn parts(text: &str) -> Option<(&str, Comparison, &str)> {

@@ -153,7 +153,6 @@ pub struct PartialDistribution {
     pub missing: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -44,11 +44,8 @@ pub struct Exact {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HistogramError {
     /// HdrHistogram knows 1 to 5 significant digits.
-    #[error("make histogram of {digits} significant digits: 1 to 5 are possible")]
-    Digits {
-        /// The requested digits.
-        digits: u8,
-    },
+    #[error("make histogram of {0} significant digits: 1 to 5 are possible")]
+    Digits(u8),
     /// Buckets of different precision cannot be added.
     #[error("merge histogram of {other} significant digits into one of {own}: they must be the same")]
     Precision {
@@ -74,7 +71,7 @@ impl Histogram {
     pub fn new(digits: u8, highest: u64) -> Result<Histogram, HistogramError> {
         match digits {
             1..=5 => Ok(Histogram::with_layout(digits, highest)),
-            _ => Err(HistogramError::Digits { digits }),
+            _ => Err(HistogramError::Digits(digits)),
         }
     }
 

@@ -227,11 +227,8 @@ pub enum SearchError {
         accepted: &'static str,
     },
     /// Durations that contradict one another.
-    #[error("search: {what}")]
-    Durations {
-        /// The contradiction.
-        what: &'static str,
-    },
+    #[error("search: {0}")]
+    Durations(&'static str),
     /// A search needs a goal.
     #[error("search: no goal is given, or the same goal twice")]
     Goals,

@@ -54,7 +54,7 @@ impl Database {
             #[cfg(feature = "postgres")]
             Location::Server(url) => Handle::Server(Box::new(server::Server::connect(url)?)),
             #[cfg(not(feature = "postgres"))]
-            Location::Server(_) => return Err(StoreError::NotBuilt { store: location }),
+            Location::Server(_) => return Err(StoreError::NotBuilt(location)),
         };
         Ok(Database { location, handle, in_transaction: Cell::new(false) })
     }

@@ -17,29 +17,17 @@ pub enum StoreError {
         source: io::Error,
     },
     /// Its file was there, and is not any more.
-    #[error("the store {store} is gone")]
-    Gone {
-        /// The store.
-        store: Location,
-    },
+    #[error("the store {0} is gone")]
+    Gone(Location),
     /// Another program writes and does not end.
-    #[error("the store {store} is locked by another program")]
-    Locked {
-        /// The store.
-        store: Location,
-    },
+    #[error("the store {0} is locked by another program")]
+    Locked(Location),
     /// The disk is full.
-    #[error("the store {store} cannot grow: the disk is full")]
-    Full {
-        /// The store.
-        store: Location,
-    },
+    #[error("the store {0} cannot grow: the disk is full")]
+    Full(Location),
     /// The store may not be written.
-    #[error("the store {store} cannot be written")]
-    ReadOnly {
-        /// The store.
-        store: Location,
-    },
+    #[error("the store {0} cannot be written")]
+    ReadOnly(Location),
     /// The store cannot be opened.
     #[error("open the store {store}: {why}")]
     Unopened {
@@ -73,11 +61,8 @@ pub enum StoreError {
         why: String,
     },
     /// This program is built without a client for it.
-    #[error("the store {store} needs a pathmeter that was built with the feature `postgres`")]
-    NotBuilt {
-        /// The store.
-        store: Location,
-    },
+    #[error("the store {0} needs a pathmeter that was built with the feature `postgres`")]
+    NotBuilt(Location),
     /// The file is not a store, or damaged.
     #[error("{store} is damaged, or not a store: {why}")]
     Damaged {
@@ -107,23 +92,14 @@ pub enum StoreError {
         why: String,
     },
     /// A run with this label could not be listed.
-    #[error("the label cannot be kept: {why}")]
-    Label {
-        /// The fault.
-        why: String,
-    },
+    #[error("the label cannot be kept: {0}")]
+    Label(String),
     /// A note that could not be read.
-    #[error("the note cannot be kept: {why}")]
-    Note {
-        /// The fault.
-        why: String,
-    },
+    #[error("the note cannot be kept: {0}")]
+    Note(String),
     /// No run of this name.
-    #[error("no run is called `{id}`")]
-    NoRun {
-        /// The name, or its beginning.
-        id: String,
-    },
+    #[error("no run is called `{0}`")]
+    NoRun(String),
     /// More than one run of this beginning.
     #[error("`{id}` is the beginning of {count} runs")]
     Ambiguous {
@@ -153,16 +129,16 @@ impl StoreError {
     #[must_use]
     pub fn advice(&self) -> String {
         match self {
-            StoreError::Folder { .. } | StoreError::ReadOnly { .. } | StoreError::Unopened { .. } => {
+            StoreError::Folder { .. } | StoreError::ReadOnly(_) | StoreError::Unopened { .. } => {
                 "name a store that this user may write with --store".into()
             }
-            StoreError::Gone { .. } => {
+            StoreError::Gone(_) => {
                 "put it back where it was, or keep a run there to begin an empty one: pathmeter measure HOST --save".into()
             }
-            StoreError::Locked { .. } => {
+            StoreError::Locked(_) => {
                 "wait until the other program is done, or name another store with --store".into()
             }
-            StoreError::Full { .. } => {
+            StoreError::Full(_) => {
                 "free some room, or take old runs out: pathmeter forget --older-than 30d".into()
             }
             StoreError::Unreachable { .. } => {
@@ -174,7 +150,7 @@ impl StoreError {
             StoreError::Untrusted { .. } => {
                 "name the certificate of the authority that signed the server's: ?sslmode=verify-full&sslrootcert=FILE in the URL".into()
             }
-            StoreError::NotBuilt { .. } => "name a file with --store FILE".into(),
+            StoreError::NotBuilt(_) => "name a file with --store FILE".into(),
             StoreError::Damaged { store, .. } => {
                 format!("save what can be read: pathmeter export --store {store} -o runs.ndjson; keep new runs in another store")
             }
@@ -184,11 +160,11 @@ impl StoreError {
             StoreError::Run { id, .. } => {
                 format!("the other runs can be read; take it out: pathmeter forget {id}")
             }
-            StoreError::Label { .. } => {
+            StoreError::Label(_) => {
                 "give a label of at most 100 characters, all of them printable, such as `before`".into()
             }
-            StoreError::Note { .. } => "give a note of at most 2000 printable characters".into(),
-            StoreError::NoRun { .. } => "`pathmeter history` lists the runs".into(),
+            StoreError::Note(_) => "give a note of at most 2000 printable characters".into(),
+            StoreError::NoRun(_) => "`pathmeter history` lists the runs".into(),
             StoreError::Ambiguous { .. } => "give more of its name; `pathmeter history` lists them".into(),
             StoreError::Other { .. } => "name another store with --store".into(),
         }

@@ -5,7 +5,7 @@ use model::bidi::turns_direction;
 
 /// Refuses a label with which a run could not be listed.
 pub(crate) fn check(label: &str) -> Result<()> {
-    fault(label, LONGEST, &[]).map_or(Ok(()), |why| Err(StoreError::Label { why }))
+    fault(label, LONGEST, &[]).map_or(Ok(()), |why| Err(StoreError::Label(why)))
 }
 
 /// Why a text of a user cannot be kept; absent: it can. Of control characters it may have these.

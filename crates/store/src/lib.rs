@@ -146,7 +146,7 @@ impl Store {
     /// The same as [`Store::open`]; or the file is gone.
     pub fn reopen(location: &Location) -> Result<Store> {
         if !location.may_exist() {
-            return Err(StoreError::Gone { store: location.clone() });
+            return Err(StoreError::Gone(location.clone()));
         }
         Store::open(location)
     }
@@ -158,11 +158,11 @@ impl Store {
     pub fn open_to_read(location: impl Into<Location>) -> Result<Store> {
         let location = location.into();
         match Store::open(&location) {
-            Err(StoreError::ReadOnly { .. } | StoreError::Unopened { .. }) if location.file().is_some() => {
+            Err(StoreError::ReadOnly(_) | StoreError::Unopened { .. }) if location.file().is_some() => {
                 let database = Database::open(location.clone(), Access::Read)?;
                 match schema::check(&database)? {
                     schema::KNOWN => Ok(Store { database }),
-                    _ => Err(StoreError::ReadOnly { store: location }),
+                    _ => Err(StoreError::ReadOnly(location)),
                 }
             }
             opened => opened,
@@ -242,7 +242,7 @@ impl Store {
     pub fn deliver(&self, waiting: &Path) -> Result<u64> {
         let other = Store::open(waiting)?;
         let mut delivered = 0;
-        for id in query::ids(&other.database, &Filter::default())? {
+        for id in other.ids(&Filter::default())? {
             let Stored { entry, content } = other.get(&id)?;
             let begun = Begun {
                 id: entry.id,
@@ -286,46 +286,6 @@ impl Store {
         self.database.at_once(act)
     }
 
-    /// The runs that a filter selects, the latest first, with their figures: two queries, however many they are.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn list(&self, filter: &Filter) -> Result<Vec<Entry>> {
-        query::list(&self.database, filter)
-    }
-
-    /// The latest ended run of each far end, command and label, with their figures; of the latest `looked_at` runs.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn latest(&self, looked_at: u64) -> Result<Vec<Entry>> {
-        query::latest(&self.database, looked_at)
-    }
-
-    /// Number of runs that a filter selects, whatever its `skip` and `limit`.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn count(&self, filter: &Filter) -> Result<u64> {
-        query::count(&self.database, filter)
-    }
-
-    /// The names of the runs that a filter selects, the latest first.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn ids(&self, filter: &Filter) -> Result<Vec<String>> {
-        query::ids(&self.database, filter)
-    }
-
-    /// The distinct values of a column, that of the latest run first.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn names(&self, column: Names, limit: u64) -> Result<Vec<String>> {
-        query::names(&self.database, column, limit)
-    }
-
     /// Data for a comparison or a trend of the runs that a filter selects, the latest first: without their documents, in four
     /// queries, however many they are.
     ///
@@ -337,21 +297,13 @@ impl Store {
         Ok(samples)
     }
 
-    /// The same without histograms, for figures alone.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn series(&self, filter: &Filter) -> Result<Vec<Sample>> {
-        query::series(&self.database, filter)
-    }
-
     /// A run, by its name or the beginning of its name.
     ///
     /// # Errors
     /// There is none, or several; the store cannot be read, or its data of the run is damaged.
     pub fn get(&self, id: &str) -> Result<Stored> {
         let id = self.full_id(id)?;
-        let gone = || StoreError::NoRun { id: id.clone() };
+        let gone = || StoreError::NoRun(id.clone());
         let entry = query::entry(&self.database, &id)?.ok_or_else(gone)?;
         let select = "SELECT schema, document FROM documents JOIN runs ON run = id WHERE run = $1";
         let content = match self.database.rows(select, &[(&id).into()])?.pop() {
@@ -421,7 +373,7 @@ impl Store {
         let mut found = query::beginning(&self.database, beginning)?;
         match found.len() {
             1 => Ok(found.remove(0)),
-            0 => Err(StoreError::NoRun { id: beginning.into() }),
+            0 => Err(StoreError::NoRun(beginning.into())),
             _ => Err(StoreError::Ambiguous { id: beginning.into(), count: found.len() }),
         }
     }

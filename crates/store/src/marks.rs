@@ -5,6 +5,7 @@ use crate::query::{from_sql, to_sql};
 use crate::{Filter, Result, Store};
 use model::history::{Mark, Sample};
 use model::time::WallTime;
+use serde::{Serialize, Serializer};
 
 /// Time of a path's change, and its note.
 pub type KnownChange = (WallTime, String);
@@ -30,7 +31,7 @@ pub struct Undelivered {
 }
 
 /// A change that was reported.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Alerted {
     /// The run that confirmed it.
     pub run: String,
@@ -42,7 +43,8 @@ pub struct Alerted {
     pub figure: String,
     /// The change, in a word.
     pub change: String,
-    /// Start of the run.
+    /// Start of the run; RFC 3339 in JSON.
+    #[serde(serialize_with = "as_text")]
     pub at: WallTime,
     /// Number of receivers that did not get it yet.
     pub waiting: u64,
@@ -182,6 +184,10 @@ impl Store {
         let [run, figure, change] = reported.values();
         self.database.execute(delete, &[run, figure, change, receiver.into()]).map(drop)
     }
+}
+
+fn as_text<S: Serializer>(time: &WallTime, to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_str(time)
 }
 
 fn mark(mut row: crate::database::ResultRow) -> Mark {

@@ -31,7 +31,7 @@ impl Store {
 
 /// A note may have several lines.
 fn check(note: &str) -> Result<()> {
-    fault(note, LONGEST, &['\n', '\t']).map_or(Ok(()), |why| Err(StoreError::Note { why }))
+    fault(note, LONGEST, &['\n', '\t']).map_or(Ok(()), |why| Err(StoreError::Note(why)))
 }
 
 /// Most characters of a note.

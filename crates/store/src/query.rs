@@ -1,7 +1,7 @@
 //! Queries of the tables.
 
-use crate::Result;
 use crate::database::{Database, ResultRow, Value};
+use crate::{Result, Store};
 use model::history::{Entry, Fact, Headline, Origin, Sample};
 use model::stats::histogram::Histogram;
 use model::time::WallTime;
@@ -190,20 +190,103 @@ fn columns(database: &Database) -> String {
     )
 }
 
-pub(crate) fn list(database: &Database, filter: &Filter) -> Result<Vec<Entry>> {
-    entries(database, &filter.select(&columns(database)), &filter.select("id"))
-}
+impl Store {
+    /// The runs that a filter selects, the latest first, with their figures: two queries, however many they are.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn list(&self, filter: &Filter) -> Result<Vec<Entry>> {
+        entries(&self.database, &filter.select(&columns(&self.database)), &filter.select("id"))
+    }
 
-/// The latest ended run of each far end, command and label, among the latest `looked_at` runs.
-pub(crate) fn latest(database: &Database, looked_at: u64) -> Result<Vec<Entry>> {
-    let ids = "SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY target, kind, label ORDER BY started DESC, id) AS place \
-               FROM (SELECT id, target, kind, label, started FROM runs WHERE status IS NOT NULL \
-               ORDER BY started DESC, id LIMIT $1) AS recent) AS ranked WHERE place = 1";
-    let columns = columns(database);
-    let rows = format!("SELECT {columns} FROM runs WHERE id IN ({ids}) ORDER BY started DESC, id");
-    let values: Vec<Value> = vec![i64::try_from(looked_at).unwrap_or(i64::MAX).into()];
-    let ids = Chosen { conditions: ids.into(), values: values.clone() };
-    entries(database, &Chosen { conditions: rows, values }, &ids)
+    /// The latest ended run of each far end, command and label, with their figures; of the latest `looked_at` runs.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn latest(&self, looked_at: u64) -> Result<Vec<Entry>> {
+        let ids = "SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY target, kind, label ORDER BY started DESC, id) AS place \
+                   FROM (SELECT id, target, kind, label, started FROM runs WHERE status IS NOT NULL \
+                   ORDER BY started DESC, id LIMIT $1) AS recent) AS ranked WHERE place = 1";
+        let columns = columns(&self.database);
+        let rows = format!("SELECT {columns} FROM runs WHERE id IN ({ids}) ORDER BY started DESC, id");
+        let values: Vec<Value> = vec![i64::try_from(looked_at).unwrap_or(i64::MAX).into()];
+        let ids = Chosen { conditions: ids.into(), values: values.clone() };
+        entries(&self.database, &Chosen { conditions: rows, values }, &ids)
+    }
+
+    /// Number of runs that a filter selects, whatever its `skip` and `limit`.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn count(&self, filter: &Filter) -> Result<u64> {
+        let Chosen { conditions, values } = filter.conditions();
+        let mut rows = self.database.rows(&format!("SELECT count(*) FROM runs{conditions}"), &values)?;
+        Ok(rows.first_mut().and_then(|row| row.int(0)).unwrap_or_default() as u64)
+    }
+
+    /// The names of the runs that a filter selects, the latest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn ids(&self, filter: &Filter) -> Result<Vec<String>> {
+        let Chosen { conditions: sql, values } = filter.select("id");
+        Ok(self.database.rows(&sql, &values)?.into_iter().map(|mut row| row.text(0)).collect())
+    }
+
+    /// The distinct values of a column but the empty one, that of the latest run first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn names(&self, column: Names, limit: u64) -> Result<Vec<String>> {
+        let column = match column {
+            Names::Targets => "target",
+            Names::Labels => "label",
+            Names::Kinds => "kind",
+        };
+        let sql = format!(
+            "SELECT {column} FROM runs WHERE {column} <> '' GROUP BY {column} ORDER BY max(started) DESC, {column} LIMIT $1"
+        );
+        let rows = self.database.rows(&sql, &[i64::try_from(limit).unwrap_or(i64::MAX).into()])?;
+        Ok(rows.into_iter().map(|mut row| row.text(0)).collect())
+    }
+
+    /// Data for a trend of the runs that a filter selects, the latest first: figures without histograms, in three queries, however many
+    /// they are.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn series(&self, filter: &Filter) -> Result<Vec<Sample>> {
+        let Chosen { conditions: sql, values } =
+            filter.select("id, kind, target, label, started, status, fingerprint");
+        let (mut samples, mut fingerprints) = (Vec::new(), Vec::new());
+        self.database.each(&sql, &values, |mut row| {
+            fingerprints.push(row.optional_text(6));
+            samples.push(Sample {
+                id: row.text(0),
+                kind: row.text(1),
+                target: row.text(2),
+                label: row.text(3),
+                started: from_sql(row.int(4).unwrap_or_default()),
+                status: row.optional_text(5),
+                ..Sample::default()
+            });
+        })?;
+        let places = places(samples.iter().map(|sample: &Sample| &sample.id));
+        let Chosen { conditions: inner, values } = filter.select("id");
+        let sql = format!("SELECT run, name, value FROM figures WHERE run IN ({inner}) ORDER BY run, number");
+        self.database.each(&sql, &values, |mut row| {
+            let figure = (row.text(1), row.real(2).unwrap_or_default());
+            places
+                .get(&row.text(0))
+                .into_iter()
+                .for_each(|&place| samples[place].figures.push(figure.clone()));
+        })?;
+        let known = facts(&self.database, &filter.select("fingerprint"))?;
+        for (sample, fingerprint) in samples.iter_mut().zip(fingerprints) {
+            sample.facts = fingerprint.and_then(|name| known.get(&name).cloned()).unwrap_or_default();
+        }
+        Ok(samples)
+    }
 }
 
 /// The runs of these rows, with the figures of the runs that have these names.
@@ -222,17 +305,6 @@ fn entries(database: &Database, rows: &Chosen, chosen: &Chosen) -> Result<Vec<En
         }
     })?;
     Ok(entries)
-}
-
-pub(crate) fn count(database: &Database, filter: &Filter) -> Result<u64> {
-    let Chosen { conditions, values } = filter.conditions();
-    let mut rows = database.rows(&format!("SELECT count(*) FROM runs{conditions}"), &values)?;
-    Ok(rows.first_mut().and_then(|row| row.int(0)).unwrap_or_default() as u64)
-}
-
-pub(crate) fn ids(database: &Database, filter: &Filter) -> Result<Vec<String>> {
-    let Chosen { conditions: sql, values } = filter.select("id");
-    Ok(database.rows(&sql, &values)?.into_iter().map(|mut row| row.text(0)).collect())
 }
 
 pub(crate) fn entry(database: &Database, id: &str) -> Result<Option<Entry>> {
@@ -255,20 +327,6 @@ pub enum Names {
     Kinds,
 }
 
-/// Every value of a column but the empty one, that of the latest run first.
-pub(crate) fn names(database: &Database, column: Names, limit: u64) -> Result<Vec<String>> {
-    let column = match column {
-        Names::Targets => "target",
-        Names::Labels => "label",
-        Names::Kinds => "kind",
-    };
-    let sql = format!(
-        "SELECT {column} FROM runs WHERE {column} <> '' GROUP BY {column} ORDER BY max(started) DESC, {column} LIMIT $1"
-    );
-    let rows = database.rows(&sql, &[i64::try_from(limit).unwrap_or(i64::MAX).into()])?;
-    Ok(rows.into_iter().map(|mut row| row.text(0)).collect())
-}
-
 /// The names that begin with this text: two are enough to know that it is ambiguous, and some more for the message. They are
 /// adjacent in the index, up to the text followed by the last of all characters.
 pub(crate) fn beginning(database: &Database, beginning: &str) -> Result<Vec<String>> {
@@ -286,37 +344,6 @@ pub(crate) fn beginning(database: &Database, beginning: &str) -> Result<Vec<Stri
 pub(crate) fn events(database: &Database, id: &str) -> Result<Vec<String>> {
     let rows = database.rows("SELECT event FROM events WHERE run = $1 ORDER BY number", &[id.into()])?;
     Ok(rows.into_iter().map(|mut row| row.text(0)).collect())
-}
-
-/// Data for a trend of every run of a filter, in three queries however many they are.
-pub(crate) fn series(database: &Database, filter: &Filter) -> Result<Vec<Sample>> {
-    let Chosen { conditions: sql, values } =
-        filter.select("id, kind, target, label, started, status, fingerprint");
-    let (mut samples, mut fingerprints) = (Vec::new(), Vec::new());
-    database.each(&sql, &values, |mut row| {
-        fingerprints.push(row.optional_text(6));
-        samples.push(Sample {
-            id: row.text(0),
-            kind: row.text(1),
-            target: row.text(2),
-            label: row.text(3),
-            started: from_sql(row.int(4).unwrap_or_default()),
-            status: row.optional_text(5),
-            ..Sample::default()
-        });
-    })?;
-    let places = places(samples.iter().map(|sample: &Sample| &sample.id));
-    let Chosen { conditions: inner, values } = filter.select("id");
-    let sql = format!("SELECT run, name, value FROM figures WHERE run IN ({inner}) ORDER BY run, number");
-    database.each(&sql, &values, |mut row| {
-        let figure = (row.text(1), row.real(2).unwrap_or_default());
-        places.get(&row.text(0)).into_iter().for_each(|&place| samples[place].figures.push(figure.clone()));
-    })?;
-    let known = facts(database, &filter.select("fingerprint"))?;
-    for (sample, fingerprint) in samples.iter_mut().zip(fingerprints) {
-        sample.facts = fingerprint.and_then(|name| known.get(&name).cloned()).unwrap_or_default();
-    }
-    Ok(samples)
 }
 
 /// Further data for a comparison: the round trips of these samples of the filter.

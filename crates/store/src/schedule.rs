@@ -6,9 +6,11 @@ use crate::query::{from_sql, to_sql};
 use crate::{Result, Store};
 use model::time::WallTime;
 use model::units::Nanos;
+use serde::Deserialize;
 
 /// The key of a schedule: one host measures one path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ScheduleKey {
     /// The host that measures.
     pub host: String,
@@ -17,6 +19,7 @@ pub struct ScheduleKey {
     /// The command: `measure`.
     pub kind: String,
     /// The label of its runs; empty: none.
+    #[serde(default)]
     pub label: String,
 }
 

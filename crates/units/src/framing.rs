@@ -128,7 +128,7 @@ impl Framing {
         self.encaps.check_inner(self.network)?;
         match self.transport {
             Transport::Tcp { .. } if self.transport.header() > Bytes(60) => {
-                Err(FramingError::TcpOptions { bytes: self.transport.header().0 - 20 })
+                Err(FramingError::TcpOptions(self.transport.header().0 - 20))
             }
             _ => Ok(()),
         }
@@ -203,13 +203,10 @@ impl Framing {
 pub enum FramingError {
     /// An unknown encapsulation.
     #[error(
-        "read encapsulation `{text}`: unknown; there are vlan, qinq, pppoe, ipip, ipip6, sit, ip6ip6, gre, gretap, \
+        "read encapsulation `{0}`: unknown; there are vlan, qinq, pppoe, ipip, ipip6, sit, ip6ip6, gre, gretap, \
          vxlan, geneve, wireguard, esp-gcm, esp-cbc, mpls and srv6, with 6 for an outer IPv6 header as in vxlan6"
     )]
-    UnknownEncap {
-        /// The text as it was given.
-        text: String,
-    },
+    UnknownEncap(String),
     /// A parameter that the encapsulation does not take.
     #[error("read encapsulation `{encap}`: a parameter does not fit; expected {accepted}")]
     Parameter {
@@ -219,13 +216,8 @@ pub enum FramingError {
         accepted: &'static str,
     },
     /// A layer that sits in Ethernet was put in a packet.
-    #[error(
-        "stack encapsulations: {encap} needs an Ethernet frame around it; the layer before carries packets"
-    )]
-    NeedsEthernet {
-        /// The layer.
-        encap: String,
-    },
+    #[error("stack encapsulations: {0} needs an Ethernet frame around it; the layer before carries packets")]
+    NeedsEthernet(String),
     /// A layer carries only the other IP version.
     #[error("stack encapsulations: the layer around {inside} carries {network} only")]
     Family {
@@ -235,17 +227,11 @@ pub enum FramingError {
         network: Network,
     },
     /// More layers than any packet has.
-    #[error("stack encapsulations: {layers} layers are too many, the most is 16")]
-    TooManyLayers {
-        /// Number of layers.
-        layers: usize,
-    },
+    #[error("stack encapsulations: {0} layers are too many, the most is 16")]
+    TooManyLayers(usize),
     /// TCP has room for 40 bytes of options.
-    #[error("build TCP header: {bytes} bytes of options, the most is 40 (RFC 9293 section 3.1)")]
-    TcpOptions {
-        /// Bytes of options, with padding.
-        bytes: u64,
-    },
+    #[error("build TCP header: {0} bytes of options, the most is 40 (RFC 9293 section 3.1)")]
+    TcpOptions(u64),
     /// Ethernet has no such frame.
     #[error("build frame of {} bytes: Ethernet's least is 64, FCS included", frame.0)]
     FrameTooSmall {

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::net::{IpAddr, SocketAddr};
 
 /// The fields, named as the API takes them.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Again {
     kind: Kind,
     pub(crate) host: String,
@@ -71,19 +71,8 @@ fn to(kind: Kind, target: &Target, usual: u16) -> Again {
     Again {
         kind,
         host,
-        label: String::new(),
-        quick: None,
-        udp: None,
-        directions: None,
-        seconds: None,
-        streams: None,
-        bitrate: None,
-        mss: None,
-        length: None,
-        interval_ms: None,
-        loaded: None,
-        dscp: None,
         family: target.host.parse::<IpAddr>().is_err().then(|| family(target.address)),
+        ..Again::default()
     }
 }
 

@@ -137,10 +137,11 @@ pub struct TestRequest {
 }
 
 /// The tests that can be started from the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// The main job.
+    #[default]
     Measure,
     /// How much a path carries.
     Throughput,

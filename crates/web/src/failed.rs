@@ -42,8 +42,8 @@ impl Failed {
 impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Failed {
         let status = match error {
-            StoreError::Label { .. } | StoreError::Note { .. } => StatusCode::BAD_REQUEST,
-            StoreError::NoRun { .. } => StatusCode::NOT_FOUND,
+            StoreError::Label(_) | StoreError::Note(_) => StatusCode::BAD_REQUEST,
+            StoreError::NoRun(_) => StatusCode::NOT_FOUND,
             StoreError::Ambiguous { .. } => StatusCode::CONFLICT,
             StoreError::Run { .. } => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::SERVICE_UNAVAILABLE,

@@ -273,7 +273,7 @@ impl Broker for Local {
             }
         };
         if !fits {
-            return Err(FleetError::Conflict { key: key.to_owned() });
+            return Err(FleetError::Conflict(key.to_owned()));
         }
         state.revision += 1;
         let revision = state.revision;
@@ -288,7 +288,7 @@ impl Broker for Local {
         let mut state = self.shared.state();
         let keys = state.keys.entry(bucket).or_default();
         if keys.get(key).is_none_or(|slot| slot.entry.revision != revision) {
-            return Err(FleetError::Conflict { key: key.to_owned() });
+            return Err(FleetError::Conflict(key.to_owned()));
         }
         keys.remove(key);
         Ok(())
@@ -406,7 +406,7 @@ struct LocalMailbox {
 impl Mailbox for LocalMailbox {
     fn next(&mut self, wait: Nanos) -> Result<Option<Message>> {
         if let Some(subject) = &self.unanswered {
-            return Err(FleetError::NoResponder { subject: subject.clone() });
+            return Err(FleetError::NoResponder(subject.clone()));
         }
         let number = self.number;
         Ok(self.shared.wait(wait, |state, _| state.mailboxes.get_mut(&number)?.messages.pop_front()))

@@ -1,9 +1,9 @@
 //! The command line of `pathmeter config`.
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 /// Show the configuration file: named targets, store, defaults
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Copy, Debug, Subcommand)]
 #[command(after_help = "\
 EXAMPLES
   pathmeter config path                                 where it is looked for
@@ -13,14 +13,6 @@ EXAMPLES
 
 An option of the command line wins over the environment, that over the file, and that over what is
 built in. docs/configuration.md has every key.")]
-pub struct ConfigArgs {
-    /// The action.
-    #[command(subcommand)]
-    pub command: ConfigCommand,
-}
-
-/// Actions on the configuration.
-#[derive(Clone, Copy, Debug, Subcommand)]
 pub enum ConfigCommand {
     /// Print what is read of it
     Show,

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Build networks on this machine from files; measure and judge them
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Subcommand)]
 #[command(after_help = "\
 A topology is a file that names hosts, routers, bridges, tunnels and virtual machines, the links
 between them, and what a measurement in it must find. Many come with pathmeter; docs/lab.md shows
@@ -22,14 +22,6 @@ EXAMPLES
   pathmeter lab up forward                      keep it, to look around in
   pathmeter lab exec client -- ping -c 3 198.51.100.2
   pathmeter lab down forward")]
-pub struct LabArgs {
-    /// The action.
-    #[command(subcommand)]
-    pub command: LabCommand,
-}
-
-/// Actions on topologies, one file each in `commands/lab/`.
-#[derive(Clone, Debug, Subcommand)]
 pub enum LabCommand {
     List(LabListArgs),
     Show(LabShowArgs),

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Carry out the tests of a mesh on this host
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Subcommand)]
 #[command(after_help = "\
 EXAMPLES
   pathmeter agent run --join ams.agent                  the one file of `pathmeter mesh init`
@@ -14,13 +14,6 @@ EXAMPLES
   pathmeter agent run --coordinator tls://hub.example:4222 --name ams --key ams.seed --ca ca.pem
   pathmeter agent run --coordinator nats://hub.example:4222 --name lab1 --no-listen
   pathmeter agent show                                  what jobs may do here ([agent] in the configuration)")]
-pub struct AgentArgs {
-    #[command(subcommand)]
-    pub command: AgentCommand,
-}
-
-/// Actions of an agent.
-#[derive(Clone, Debug, Subcommand)]
 pub enum AgentCommand {
     Run(Box<AgentRunArgs>),
     Show(AgentShowArgs),
@@ -104,7 +97,7 @@ pub struct AgentRunArgs {
 }
 
 /// Measure every host to every host, tests kept apart
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Subcommand)]
 #[command(after_help = "\
 EXAMPLES
   pathmeter mesh init mesh --agent ams --agent fra --server coordinator.example
@@ -123,17 +116,11 @@ EXAMPLES
   pathmeter mesh show --results night.jsonl --runs      every run, also those that were missed
   pathmeter mesh run --coordinator nats://localhost:4222 --results tue.jsonl --save
   pathmeter mesh show --saved mesh                      the matrix of the latest kept runs")]
-pub struct MeshArgs {
-    #[command(subcommand)]
-    pub command: MeshCommand,
-}
-
-/// Actions on a mesh.
-#[derive(Clone, Debug, Subcommand)]
 pub enum MeshCommand {
     Init(MeshInitArgs),
     Up(MeshUpArgs),
-    Agent(MeshAgentArgs),
+    #[command(subcommand)]
+    Agent(MeshAgentCommand),
     Renew(MeshRenewArgs),
     Doctor(MeshDoctorArgs),
     Run(Box<MeshRunArgs>),
@@ -143,7 +130,7 @@ pub enum MeshCommand {
 }
 
 /// Give an agent a key on a mesh that is there, or take it away
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Subcommand)]
 #[command(after_help = "\
 A server that runs from the folder on this host takes the change at once.
 
@@ -152,13 +139,6 @@ EXAMPLES
   pathmeter mesh agent renew mesh lon                   a new key; the old one is refused at once
   pathmeter mesh agent remove mesh lon
   pathmeter mesh agent list mesh")]
-pub struct MeshAgentArgs {
-    #[command(subcommand)]
-    pub command: MeshAgentCommand,
-}
-
-/// Changes of agents' keys.
-#[derive(Clone, Debug, Subcommand)]
 pub enum MeshAgentCommand {
     /// Give agents keys of their own, and write agents/NAME.agent for their hosts
     Add(MeshAgentNames),

@@ -27,15 +27,9 @@ impl Cli {
             #[cfg(feature = "device")]
             Command::Rfc2544(args) => Some(&mut args.keep),
             #[cfg(feature = "lab")]
-            Command::Lab(args) => match &mut args.command {
-                LabCommand::Run(args) => Some(&mut args.keep),
-                _ => None,
-            },
+            Command::Lab(LabCommand::Run(args)) => Some(&mut args.keep),
             #[cfg(feature = "plan")]
-            Command::Plan(args) => match &mut args.command {
-                PlanCommand::Run(args) => Some(&mut args.keep),
-                _ => None,
-            },
+            Command::Plan(PlanCommand::Run(args)) => Some(&mut args.keep),
             _ => None,
         }
     }
@@ -45,16 +39,13 @@ impl Cli {
     pub fn named_targets_mut(&mut self) -> Option<&mut Vec<NamedTarget>> {
         match &mut self.command {
             #[cfg(feature = "plan")]
-            Command::Plan(args) => Some(match &mut args.command {
+            Command::Plan(command) => Some(match command {
                 PlanCommand::Check(args) => &mut args.known.targets,
                 PlanCommand::Show(args) => &mut args.plan.known.targets,
                 PlanCommand::Run(args) => &mut args.plan.known.targets,
             }),
             #[cfg(feature = "fleet")]
-            Command::Agent(args) => match &mut args.command {
-                AgentCommand::Run(args) => Some(&mut args.targets),
-                AgentCommand::Show(_) => None,
-            },
+            Command::Agent(AgentCommand::Run(args)) => Some(&mut args.targets),
             #[cfg(feature = "web")]
             Command::Ui(args) => Some(&mut args.targets),
             _ => None,
@@ -64,11 +55,11 @@ impl Cli {
     /// The rules for jobs of an agent.
     #[cfg(feature = "fleet")]
     pub fn agent_rules_mut(&mut self) -> Option<&mut super::AgentRules> {
-        let Command::Agent(args) = &mut self.command else { return None };
-        Some(match &mut args.command {
-            AgentCommand::Run(args) => &mut args.rules,
-            AgentCommand::Show(args) => &mut args.rules,
-        })
+        match &mut self.command {
+            Command::Agent(AgentCommand::Run(args)) => Some(&mut args.rules),
+            Command::Agent(AgentCommand::Show(args)) => Some(&mut args.rules),
+            _ => None,
+        }
     }
 
     /// The store that is written or read.
@@ -100,11 +91,9 @@ impl Cli {
             #[cfg(feature = "web")]
             Command::Ui(args) => Some(&mut args.store),
             #[cfg(all(feature = "fleet", feature = "store"))]
-            Command::Mesh(args) => match &mut args.command {
-                MeshCommand::Run(args) => Some(&mut args.store),
-                MeshCommand::Show(args) => Some(&mut args.store),
-                _ => None,
-            },
+            Command::Mesh(MeshCommand::Run(args)) => Some(&mut args.store),
+            #[cfg(all(feature = "fleet", feature = "store"))]
+            Command::Mesh(MeshCommand::Show(args)) => Some(&mut args.store),
             _ => None,
         }
     }

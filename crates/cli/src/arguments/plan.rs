@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Carry out an experiment from a file: paths, tests, repetitions
 ///
 /// Runs are measured in turn, compared and judged.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Subcommand)]
 #[command(after_help = "\
 A plan is a TOML file that names paths (from this host, or in a lab), tests, variables and what is
 expected. Every run is measured in turn, and the result is a table of all rows, the worst last.
@@ -19,14 +19,6 @@ EXAMPLES
   pathmeter plan show mine.toml                 what would run, and how long it takes
   pathmeter plan run mine.toml -o result.json --json
   pathmeter plan run mine.toml -o result.json --json --resume")]
-pub struct PlanArgs {
-    /// The action.
-    #[command(subcommand)]
-    pub command: PlanCommand,
-}
-
-/// Actions on plans.
-#[derive(Clone, Debug, Subcommand)]
 pub enum PlanCommand {
     Check(PlanCheckArgs),
     Show(PlanShowArgs),

@@ -25,7 +25,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDR")]
     pub bind: Option<IpAddr>,
     /// Port of pathmeter's own protocol, TCP and UDP
-    #[arg(short, long, value_name = "PORT", default_value_t = NATIVE_PORT,
+    #[arg(short, long, value_name = "PORT", default_value_t = wire::native::PORT,
           value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
     /// Answer iPerf3 clients too, on this port [without a port: 5201]
@@ -114,45 +114,6 @@ pub struct ServeArgs {
     /// Keep no capability at all: no packets made by hand, no buffers beyond the host's limit, no priority of threads
     #[arg(long, conflicts_with = "frames_port")]
     pub no_capabilities: bool,
-}
-
-/// Where pathmeter's own protocol listens, TCP and UDP.
-const NATIVE_PORT: u16 = wire::native::PORT;
-/// Where HTTP listens.
-const HTTP_PORT: u16 = 8080;
-/// Where iPerf3 listens.
-const IPERF3_PORT: u16 = wire::iperf3::PORT;
-
-impl ServeArgs {
-    /// Where iPerf3 clients are answered.
-    pub fn iperf3_port(&self) -> Option<u16> {
-        self.iperf3.or(self.all.then_some(IPERF3_PORT))
-    }
-
-    /// Where iPerf2 clients are answered.
-    pub fn iperf2_port(&self) -> Option<u16> {
-        self.iperf2.or(self.all.then_some(wire::iperf2::PORT))
-    }
-
-    /// Where HTTP is answered.
-    pub fn http_port(&self) -> Option<u16> {
-        self.http.or(self.all.then_some(HTTP_PORT))
-    }
-
-    /// Where SockPerf clients are answered.
-    pub fn sockperf_port(&self) -> Option<u16> {
-        self.sockperf.or(self.all.then_some(wire::sockperf::PORT))
-    }
-
-    /// Where TWAMP clients are answered.
-    pub fn twamp_port(&self) -> Option<u16> {
-        self.twamp.or(self.all.then_some(wire::twamp::PORT))
-    }
-
-    /// Where STAMP senders are answered.
-    pub fn stamp_port(&self) -> Option<u16> {
-        self.stamp.or(self.all.then_some(wire::stamp::PORT))
-    }
 }
 
 /// An address and the length of its prefix.

@@ -256,10 +256,7 @@ fn toward(target: &Target, local: &LocalOptions) -> Option<Nic> {
 }
 
 fn count(nic: &Nic, direction: Direction) -> u64 {
-    match direction {
-        Direction::Up => nic.link.statistics.tx_packets,
-        Direction::Down => nic.link.statistics.rx_packets,
-    }
+    direction.choose(nic.link.statistics.tx_packets, nic.link.statistics.rx_packets)
 }
 
 const STOPPED: &str = "stopped before it";

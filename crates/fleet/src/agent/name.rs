@@ -98,7 +98,7 @@ impl Name {
                     (self.until, self.again_at) = (sent + RELIED_ON, sent + HOLD_EVERY);
                     return Ok(());
                 }
-                Err(FleetError::Conflict { .. }) => match self.find(broker)? {
+                Err(FleetError::Conflict(_)) => match self.find(broker)? {
                     Found::Free => {
                         self.is_lost |= self.revision.is_some() && self.is_held(clock());
                         self.revision = None;

@@ -174,7 +174,7 @@ impl Nats {
             Err(FleetError::Server { .. } | FleetError::NoStream { .. } | FleetError::TimedOut { .. })
                 if !self.client.server_info().jetstream =>
             {
-                Err(FleetError::NoJetStream { server: self.server.clone() })
+                Err(FleetError::NoJetStream(self.server.clone()))
             }
             outcome => outcome,
         }
@@ -217,7 +217,7 @@ impl Nats {
                 Err(error) => Err(error),
             };
             acknowledged.map_err(|error| match error.kind() {
-                _ if is_conflict(&error) => FleetError::Conflict { key: attempt.object.clone() },
+                _ if is_conflict(&error) => FleetError::Conflict(attempt.object.clone()),
                 PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe => attempt.timed_out(),
                 PublishErrorKind::StreamNotFound => attempt.no_stream(),
                 _ => attempt.server(&error),
@@ -275,12 +275,12 @@ impl Broker for Nats {
         };
         match write(Some((absent, 0))) {
             // A key that was removed a moment ago is absent, too, and so is one that has outlived its lifetime.
-            Err(FleetError::Conflict { .. }) => match self.last(bucket, absent)? {
+            Err(FleetError::Conflict(_)) => match self.last(bucket, absent)? {
                 None => write(Some((absent, 0))),
                 Some(last) if self.is_gone(bucket, absent, &last) => {
                     write(Some((absent, last.entry.revision)))
                 }
-                Some(_) => Err(FleetError::Conflict { key: absent.to_owned() }),
+                Some(_) => Err(FleetError::Conflict(absent.to_owned())),
             },
             written => written,
         }
@@ -303,7 +303,7 @@ impl Broker for Nats {
             stream.delete_message(revision).await.map(|_| ()).map_err(|error| match error.kind() {
                 // The message is not there: written since, or gone.
                 DeleteMessageErrorKind::JetStream(why) if why.code() != 503 => {
-                    FleetError::Conflict { key: key.to_owned() }
+                    FleetError::Conflict(key.to_owned())
                 }
                 DeleteMessageErrorKind::JetStream(why) => attempt.refused(&why),
                 _ => attempt.timed_out(),

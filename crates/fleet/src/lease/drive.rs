@@ -100,7 +100,7 @@ fn run<T>(
             Step::Do(command) => {
                 reply = Some(match carry_out(broker, &command) {
                     Ok(reply) => reply,
-                    Err(FleetError::Conflict { .. }) => Reply::Conflict,
+                    Err(FleetError::Conflict(_)) => Reply::Conflict,
                     Err(error) => {
                         *failure = Some(error);
                         Reply::Unknown

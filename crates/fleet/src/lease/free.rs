@@ -77,7 +77,7 @@ pub fn free(broker: &dyn Broker, resource: &str, reason: &str) -> Result<Vec<Hol
         }
         match broker.remove(Bucket::Leases, &key, entry.revision) {
             // The holder released it meanwhile.
-            Err(FleetError::Conflict { .. }) => {}
+            Err(FleetError::Conflict(_)) => {}
             outcome => outcome?,
         }
         freed.extend(is_alive.then_some(holder));
@@ -116,7 +116,7 @@ fn is_proven_dead(broker: &dyn Broker, holder: &str) -> Result<bool> {
         return Ok(false);
     }
     match broker.put(Bucket::Leases, &heartbeat_key(holder), FREED, Expected::Absent, Some(KNOWN_FOR)) {
-        Err(FleetError::Conflict { .. }) => Ok(is_dead(broker, holder)),
+        Err(FleetError::Conflict(_)) => Ok(is_dead(broker, holder)),
         written => written.map(|_| true),
     }
 }
@@ -130,11 +130,11 @@ fn take_off(broker: &dyn Broker, holder: &str, reason: &str) -> Result<()> {
         let expected = known.map_or(Expected::Absent, |entry| Expected::Revision(entry.revision));
         match broker.put(Bucket::Leases, &key, &value, expected, Some(KNOWN_FOR)) {
             Ok(_) => return Ok(()),
-            Err(FleetError::Conflict { .. }) => {}
+            Err(FleetError::Conflict(_)) => {}
             Err(error) => return Err(error),
         }
     }
-    Err(FleetError::Conflict { key })
+    Err(FleetError::Conflict(key))
 }
 
 /// Its holder reads the reason at its next heartbeat.

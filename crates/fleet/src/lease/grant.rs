@@ -46,7 +46,7 @@ pub fn grant(broker: &dyn Broker, granted: &[Granted]) -> Result<(String, u64)> 
 /// The broker cannot be reached. That it was changed meanwhile is no error: it lapses by itself.
 pub(crate) fn take_back(broker: &dyn Broker, name: &str, revision: u64) -> Result<()> {
     match broker.remove(Bucket::Leases, &grant_key(name), revision) {
-        Err(FleetError::Conflict { .. }) => Ok(()),
+        Err(FleetError::Conflict(_)) => Ok(()),
         removed => removed,
     }
 }

@@ -58,7 +58,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 fn is_conflict<T>(outcome: Result<T, FleetError>) -> bool {
-    matches!(outcome, Err(FleetError::Conflict { .. }))
+    matches!(outcome, Err(FleetError::Conflict(_)))
 }
 
 fn writes_against_a_revision(world: &dyn World) {
@@ -344,7 +344,7 @@ fn answered(agent: &dyn Broker) {
 fn requests_are_answered_or_have_no_responder(world: &dyn World) {
     let (coordinator, agent) = (world.coordinator(), world.ams());
     let absent = ask(&*coordinator, "pm.cmd.absent", b"ready?", LONG);
-    assert!(matches!(absent, Err(FleetError::NoResponder { subject }) if subject == "pm.cmd.absent"));
+    assert!(matches!(absent, Err(FleetError::NoResponder(subject)) if subject == "pm.cmd.absent"));
     let mut commands = agent.subscribe("pm.cmd.ams").expect("its own commands");
     answered(&*agent);
     thread::scope(|scope| {

@@ -1,6 +1,6 @@
 //! Effects of the device on frames: loss, duplicates, reordering, collapse.
 
-use super::limits::{everywhere, whole};
+use super::limits::whole;
 use super::names::{frames, with_each};
 use super::rows;
 use crate::finding::percent;
@@ -48,7 +48,7 @@ pub(super) fn loses_at_low_rate(device: &DeviceReport, setup: &Setup) -> Vec<Fin
     };
     let at = lossy.first().and_then(|row| least(row)).map_or_else(String::new, |load| format!(" ({load})"));
     let title = format!("The device loses {} even at the least load{at}", frames(device, &lossy));
-    let finding = everywhere("device-loses-at-low-rate", Severity::Problem, title).advise(
+    let finding = Finding::new("device-loses-at-low-rate", Severity::Problem, None, title).advise(
         "There is no rate to report. Look at the table of hops for where frames are dropped; a shaper, a policer, a filter \
          or an MTU that is too small all lose frames at any rate.",
     );
@@ -66,7 +66,7 @@ pub(super) fn loss_inversion(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
         "A load above the rate found for {} would pass: loss does not grow with load",
         frames(device, &odd)
     );
-    let finding = everywhere("loss-inversion", Severity::Warning, title).advise(
+    let finding = Finding::new("loss-inversion", Severity::Warning, None, title).advise(
         "Loss that comes and goes is not the device's capacity: look for interrupts, power saving and other work on its \
          CPUs. The lower rate is the one reported; the table of frame loss shows the whole range.",
     );
@@ -86,7 +86,7 @@ pub(super) fn duplicates(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
         return Vec::new();
     }
     let title = format!("The device sent {} more than once", frames(device, &doubled));
-    let finding = everywhere("duplicates", Severity::Warning, title).advise(
+    let finding = Finding::new("duplicates", Severity::Warning, None, title).advise(
         "Look for a loop between bridges, a mirror, or an address that the device floods to several ports. Frames counted \
          twice are counted as lost in every search.",
     );
@@ -136,7 +136,7 @@ pub(super) fn overload_collapse(device: &DeviceReport, _: &Setup) -> Vec<Finding
         percent(worst),
         frames(device, &fallen)
     );
-    let finding = everywhere("overload-collapse", Severity::Warning, title).advise(
+    let finding = Finding::new("overload-collapse", Severity::Warning, None, title).advise(
         "This is receive livelock: work on frames that are dropped later takes the CPU from forwarding. Drop earlier (XDP, \
          shorter queues), spread the load over CPUs (RSS, RPS), or police what comes in. Size the device by the rate without \
          loss, and expect less under attack.",

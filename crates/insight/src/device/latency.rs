@@ -1,6 +1,5 @@
 //! Latency that grows with the load as only a full queue makes it.
 
-use super::limits::everywhere;
 use super::names::{frames, with_each};
 use super::rows;
 use model::dut::{DeviceReport, Setup, StreamReport};
@@ -23,7 +22,7 @@ pub(super) fn cliff(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
         worst.full,
         worst.to
     );
-    let finding = everywhere("latency-cliff", Severity::Info, title).advise(
+    let finding = Finding::new("latency-cliff", Severity::Info, None, title).advise(
         "Queues of the device fill up at the throughput found. For latency that can be relied on, plan with a load below it.",
     );
     let finding = with_each(finding, device, &steep, "idle_ns", |row| Some(Value::from(rise(row)?.idle.0)));

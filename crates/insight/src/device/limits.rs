@@ -5,7 +5,6 @@ use super::rows;
 use crate::finding::percent;
 use model::dut::{DeviceReport, LoadLimit, RateReport, Setup, StreamReport};
 use model::finding::{Finding, Severity};
-use model::plan::Direction;
 use model::search::{Irregular, Load};
 use serde_json::Value;
 
@@ -21,15 +20,12 @@ pub(super) fn generator_bound(device: &DeviceReport, _: &Setup) -> Vec<Finding> 
         "The generator, not the device, set the limit for {}: the device forwards {least} or more",
         frames(device, &limited)
     );
-    let mut finding = everywhere("generator-bound", Severity::Warning, title).advise(
+    let mut finding = Finding::new("generator-bound", Severity::Warning, None, title).advise(
         "Read these rates as \"at least\". To find the device's own limit give the generator a CPU that nothing else uses, \
          or a faster kind of generator: the list of tools has those that were refused, and why.",
     );
     finding = with_each(finding, device, &limited, "pps", |row| bound(row).map(whole));
-    vec![match first.ceiling {
-        Some(ceiling) => finding.with("ceiling_pps", whole(ceiling)),
-        None => finding,
-    }]
+    vec![finding.with_known("ceiling_pps", first.ceiling.map(whole))]
 }
 
 /// Sender and device take turns on a CPU: the one waits for the other and no frame is ever dropped.
@@ -40,7 +36,7 @@ pub(super) fn shares_cpu(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
     }
     let title = "The device runs on the generator's CPU and holds it back instead of dropping frames: the rates are those of both \
                  together, not the throughput of the device";
-    let finding = everywhere("shares-cpu", Severity::Warning, title.into()).advise(
+    let finding = Finding::new("shares-cpu", Severity::Warning, None, title.into()).advise(
         "Let the device work on a CPU of its own: threaded NAPI on its incoming interface \
          (`echo 1 > /sys/class/net/INTERFACE/threaded`) and its thread pinned away from the generator (`taskset`), or a \
          second host.",
@@ -56,7 +52,7 @@ pub(super) fn at_line_rate(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
     }
     let title = format!("The device forwards {} at line rate", frames(device, &full));
     let share = |row: &StreamReport| Some(Value::from(lower(row)?.0 / row.line_rate?.0));
-    let finding = everywhere("at-line-rate", Severity::Info, title);
+    let finding = Finding::new("at-line-rate", Severity::Info, None, title);
     vec![with_each(finding, device, &full, "share", share)]
 }
 
@@ -68,7 +64,7 @@ pub(super) fn unfinished(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
         return Vec::new();
     }
     let title = format!("The search for the rate of {} was not finished", frames(device, &cut));
-    let finding = everywhere("search-unfinished", Severity::Warning, title).advise(
+    let finding = Finding::new("search-unfinished", Severity::Warning, None, title).advise(
         "The true rate is between the bounds that the tables give. Allow more time or accept a wider goal.",
     );
     let bounds = |of: fn(&RateReport) -> Option<Load>| {
@@ -89,7 +85,7 @@ pub(super) fn host_noise(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
         device.voided,
         percent(share)
     );
-    let finding = everywhere("host-noise", Severity::Warning, title)
+    let finding = Finding::new("host-noise", Severity::Warning, None, title)
         .with("voided", device.voided)
         .with("voided_share", share)
         .advise(
@@ -125,11 +121,6 @@ fn smaller(one: Load, other: Load) -> Load {
 
 pub(super) fn whole(load: Load) -> Value {
     load.rounded().0.into()
-}
-
-/// A finding about both directions or none.
-pub(super) fn everywhere(id: &str, severity: Severity, title: String) -> Finding {
-    Finding::new(id, severity, Direction::Up, title).everywhere()
 }
 
 /// Fewer voided trials are nothing to speak of.

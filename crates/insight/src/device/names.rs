@@ -39,10 +39,7 @@ pub(super) fn with_each(
     let both = is_of_both(device);
     rows.iter().fold(finding, |finding, row| {
         let network = if both { format!("{}_", row.stream.network).to_lowercase() } else { String::new() };
-        match value(row) {
-            Some(value) => finding.with(&format!("{network}{}_{unit}", row.stream.frames.name), value),
-            None => finding,
-        }
+        finding.with_known(&format!("{network}{}_{unit}", row.stream.frames.name), value(row))
     })
 }
 

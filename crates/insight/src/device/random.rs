@@ -1,6 +1,5 @@
 //! Loss that does not depend on the load: a rate without loss is then chance, and none exists.
 
-use super::limits::everywhere;
 use super::names::{frames, with_each};
 use super::rows;
 use crate::finding::percent;
@@ -24,7 +23,7 @@ pub(super) fn random_loss(device: &DeviceReport, setup: &Setup) -> Vec<Finding> 
         lost.to,
         pdr.unwrap_or_default()
     );
-    let finding = everywhere("random-loss", Severity::Warning, title).advise(
+    let finding = Finding::new("random-loss", Severity::Warning, None, title).advise(
         "Loss that does not grow with the load is not the device's capacity: look for errors on a line (`ip -s link`), a filter or a \
          radio. A rate that was found without loss is chance; ask for a goal that allows this share (`--goals pdr`).",
     );

@@ -1,6 +1,6 @@
 //! The conclusion about a device, and about the service it was to carry.
 
-use super::limits::{everywhere, is_spoilt, voided_share};
+use super::limits::{is_spoilt, voided_share};
 use super::names::frame;
 use super::random::{Found, is_chance, tolerant};
 use crate::finding::{capital, first_sentence, lower, percent, status};
@@ -82,13 +82,11 @@ pub(super) fn service_failed(device: &DeviceReport, setup: &Setup) -> Vec<Findin
         }
         (None, None) => "The service was not tested to its end".into(),
     };
-    let mut finding = everywhere("service-failed", Severity::Problem, title)
+    let finding = Finding::new("service-failed", Severity::Problem, None, title)
         .with("failed_steps", failed.len())
         .with("steps", service.steps.len())
+        .with_known("availability", service.availability)
         .advise("Hold the path's shapers and queues against the promises: the table of steps shows which was broken, and by how much.");
-    if let Some(availability) = service.availability {
-        finding = finding.with("availability", availability);
-    }
     vec![finding]
 }
 

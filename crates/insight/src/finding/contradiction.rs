@@ -3,7 +3,7 @@
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{count, grouped};
 use super::{Finding, Severity};
-use model::plan::{Direction, ProtocolName};
+use model::plan::ProtocolName;
 use model::run::Run;
 use model::sample::{Role, StreamResult};
 use model::units::Nanos;
@@ -18,7 +18,7 @@ pub(super) fn contradictory(run: &Run) -> Vec<Finding> {
 fn in_output(run: &Run) -> Option<Finding> {
     let reported = run.summary.warnings.iter().find(|warning| warning.id == CONTRADICTORY_OUTPUT)?;
     let title = reported.text.trim_end_matches('.').to_owned();
-    let finding = Finding::new("contradictory-figures", Severity::Problem, Direction::Up, title).everywhere();
+    let finding = Finding::new("contradictory-figures", Severity::Problem, None, title);
     Some(finding.advise(
         "Do not use these figures: which of the two is right is not known. Measure again, with another version of the tool where it \
          prints the same.",
@@ -33,7 +33,7 @@ pub(super) fn udp_unreachable(run: &Run) -> Vec<Finding> {
     };
     let finding = |text: &str| {
         let title = text.trim_end_matches('.').to_owned();
-        let finding = Finding::new(UDP_UNREACHABLE, Severity::Problem, Direction::Up, title).everywhere();
+        let finding = Finding::new(UDP_UNREACHABLE, Severity::Problem, None, title);
         finding.with("working_tcp_tests_count", run.tests.iter().filter(carried).count()).advise(
             "Look at the server's firewall, at yours, and at the cloud's security groups; then measure again for the \
              largest payload and UDP's throughput.",
@@ -47,7 +47,7 @@ pub(super) fn dead_flows(run: &Run) -> Vec<Finding> {
     let reported = run.summary.warnings.iter().find(|warning| warning.id == DEAD_FLOWS);
     let finding = |text: &str| {
         let title = text.trim_end_matches('.').to_owned();
-        let finding = Finding::new(DEAD_FLOWS, Severity::Warning, Direction::Up, title).everywhere();
+        let finding = Finding::new(DEAD_FLOWS, Severity::Warning, None, title);
         let opened = measured_directions(run).map(|one_way| one_way.figures.streams.len()).sum::<usize>();
         finding.with("opened_streams_count", opened).advise(
             "The figures are of flows that were answered. `pathmeter hops` shows the routers of several flows: look at the counters of \

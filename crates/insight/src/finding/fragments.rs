@@ -31,12 +31,9 @@ pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
     let probed = run.summary.max_udp_payload(direction);
     let works = probed.or_else(|| one_way.and_then(|one_way| one_way.figures.wire.path_udp_payload));
     let kernel = one_way.and_then(|one_way| one_way.receiver).map(|end| &end.kernel);
-    let finding = match kernel {
-        Some(kernel) => finding
-            .with("receiver_fragments_received_count", kernel.fragments_received)
-            .with("receiver_reassembly_failures_count", kernel.reassembly_failures),
-        None => finding,
-    };
+    let finding = finding
+        .with_known("receiver_fragments_received_count", kernel.map(|kernel| kernel.fragments_received))
+        .with_known("receiver_reassembly_failures_count", kernel.map(|kernel| kernel.reassembly_failures));
     Some(match works {
         Some(payload) => finding.with("working_payload_bytes", payload).advise(send_at_most(
             payload,

@@ -46,7 +46,7 @@ impl Look<'_> {
     /// A finding of this direction.
     fn finding(&self, id: &'static str, severity: Severity, title: String) -> Finding {
         match self.direction {
-            Direction::Up => Finding::new(id, severity, Direction::Up, title).everywhere(),
+            Direction::Up => Finding::new(id, severity, None, title),
             Direction::Down => {
                 let title = format!("On the return path, {}", lower(&title));
                 Finding::new(id, severity, Direction::Down, title)

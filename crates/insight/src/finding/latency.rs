@@ -50,15 +50,10 @@ fn share(part: u64, all: u64) -> f64 {
 
 /// The direction, where only one of them lost.
 fn directed(finding: Finding, up: Option<u64>, down: Option<u64>) -> Finding {
-    let mut finding = match (up, down) {
+    let finding = match (up, down) {
         (Some(1..), Some(0)) => finding,
         (Some(0), Some(1..)) => Finding { direction: Some(Direction::Down), ..finding },
-        _ => finding.everywhere(),
+        _ => Finding { direction: None, ..finding },
     };
-    for (name, lost) in [("lost_up_count", up), ("lost_down_count", down)] {
-        if let Some(lost) = lost {
-            finding = finding.with(name, lost);
-        }
-    }
-    finding
+    finding.with_known("lost_up_count", up).with_known("lost_down_count", down)
 }

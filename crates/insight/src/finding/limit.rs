@@ -26,7 +26,7 @@ use signs::{LITTLE_LOST, Signs};
 #[must_use]
 pub fn limit_of(evidence: &Evidence) -> Limit {
     let signs = Signs::new(evidence);
-    let named = ROWS.iter().find_map(|row| (row.holds)(&signs));
+    let named = ROWS.iter().find_map(|row| row(&signs));
     let mut limit = named.unwrap_or_else(|| rows::not_known(&signs));
     if evidence.host.busy {
         limit.confidence = signs.lowered(limit.confidence);
@@ -72,10 +72,7 @@ pub(crate) fn fill(run: &mut Run) {
 }
 
 fn set(run: &mut Run, direction: Direction, limit: Option<Limit>) {
-    let figures = match direction {
-        Direction::Up => run.summary.up.as_mut(),
-        Direction::Down => run.summary.down.as_mut(),
-    };
+    let figures = direction.choose(run.summary.up.as_mut(), run.summary.down.as_mut());
     if let Some(figures) = figures {
         figures.limit = limit.map(Box::new);
     }

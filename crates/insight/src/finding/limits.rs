@@ -109,12 +109,9 @@ fn finding(one_way: &MeasuredDirection<'_>, id: &str, limit: &Limit) -> Finding 
         one_way.figures.goodput,
         percent(share.min(1.0)),
     );
-    let finding = Finding::new(id, Severity::Warning, one_way.direction, title)
+    Finding::new(id, Severity::Warning, one_way.direction, title)
         .with("goodput_bps", one_way.figures.goodput.0)
         .with(name, share.min(1.0))
-        .with("confidence_name", limit.confidence.to_string());
-    match limit.rate {
-        Some(rate) => finding.with("limit_bps", rate.0),
-        None => finding,
-    }
+        .with("confidence_name", limit.confidence.to_string())
+        .with_known("limit_bps", limit.rate.map(|rate| rate.0))
 }

@@ -42,10 +42,7 @@ impl<'a> MeasuredDirection<'a> {
     ) -> Option<MeasuredDirection<'a>> {
         let figures = run.summary.direction(direction)?;
         let ends = (run.summary.local.as_ref(), run.summary.peer.as_ref());
-        let (sender, receiver) = match direction {
-            Direction::Up => ends,
-            Direction::Down => (ends.1, ends.0),
-        };
+        let (sender, receiver) = direction.choose(ends, (ends.1, ends.0));
         Some(MeasuredDirection { run, plan, direction, figures, sender, receiver })
     }
 

@@ -4,7 +4,6 @@ use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{grouped, percent};
 use super::{Finding, Severity, cpu, latency};
 use crate::fix;
-use model::plan::Direction;
 use model::run::Run;
 use model::sample::{Role, SideResult};
 use model::units::Nanos;
@@ -117,7 +116,7 @@ fn finding(ends: &[(&str, &str, Noise)], run: &Run) -> Finding {
             format!("The hosts were busy: {}", texts.join("; "))
         }
     };
-    let base = Finding::new("host-noise", severity, Direction::Up, title).everywhere();
+    let base = Finding::new("host-noise", severity, None, title);
     let finding = ends.iter().fold(base, |finding, (_, prefix, noise)| {
         finding
             .with(&format!("{prefix}_steal_cpus"), noise.steal)

@@ -34,10 +34,7 @@ fn probes(run: &Run) -> Option<Finding> {
 
 fn udp_one_way(works: Direction, lost: u32) -> Finding {
     let dead = works.reversed();
-    let (from, to) = match dead {
-        Direction::Up => ("this host", "the far end"),
-        Direction::Down => ("the far end", "this host"),
-    };
+    let (from, to) = dead.choose(("this host", "the far end"), ("the far end", "this host"));
     let title = format!(
         "UDP crosses {works} and never {dead}: 0 of {} came from {from} to {to}",
         count(lost, "probe")

@@ -160,11 +160,8 @@ fn finding(one_way: &MeasuredDirection<'_>, silence: Silence) -> Finding {
     let finding = Finding::new("outage", severity, direction, title)
         .with("began_ns", at.0)
         .with("length_ns", length.0)
-        .with(END, if silence.ended { "data came again" } else { SILENT });
-    let finding = match silence.missing {
-        Some(missing) => finding.with("lost_count", missing),
-        None => finding,
-    };
+        .with(END, if silence.ended { "data came again" } else { SILENT })
+        .with_known("lost_count", silence.missing);
     finding.advise(format!("{ADVICE} The rates of this test are averages over the outage too."))
 }
 

@@ -70,27 +70,18 @@ impl<'a> Side<'a> {
 
     /// The end that sends, in words.
     fn sender(&self) -> &'static str {
-        match self.direction {
-            Direction::Up => "this host",
-            Direction::Down => "the far host",
-        }
+        self.direction.choose("this host", "the far host")
     }
 
     /// The sender's interface.
     fn interface(&self) -> &'a str {
-        let host = match self.direction {
-            Direction::Up => &self.run.host,
-            Direction::Down => &self.run.peer,
-        };
+        let host = self.direction.choose(&self.run.host, &self.run.peer);
         host.as_ref().and_then(|host| host.nic.as_ref()).map_or("INTERFACE", |nic| nic.name.as_str())
     }
 
     /// The end that receives, in words.
     fn receiver(&self) -> &'static str {
-        match self.direction {
-            Direction::Up => "the far host",
-            Direction::Down => "this host",
-        }
+        self.direction.choose("the far host", "this host")
     }
 
     /// The receiver's own interface and its MTU, where that is what packets are too large for: it carries what crosses, give or
@@ -101,10 +92,7 @@ impl<'a> Side<'a> {
         let last = self.one_way.hops.iter().map(|hop| hop.ttl).max().unwrap_or(0);
         let limit = self.one_way.limiting_hop.as_ref().filter(|hop| hop.found_by == HopSource::Trace)?;
         let is_own = (own..=own.saturating_add(VLAN_TAG)).contains(&crosses) && own < sent;
-        let host = match self.direction {
-            Direction::Up => &self.run.peer,
-            Direction::Down => &self.run.host,
-        };
+        let host = self.direction.choose(&self.run.peer, &self.run.host);
         let device =
             host.as_ref().and_then(|host| host.nic.as_ref()).map_or("INTERFACE", |nic| nic.name.as_str());
         (is_own && limit.ttl == Some(last)).then_some((device, own))
@@ -151,12 +139,6 @@ fn without_ipv6(mtu: u32) -> &'static str {
 /// Adds the hop that limits, as far as it is known.
 fn with_hop(finding: Finding, one_way: &PathDirection) -> Finding {
     let Some(hop) = &one_way.limiting_hop else { return finding };
-    let finding = match hop.address {
-        Some(address) => finding.with("hop_address", address.to_string()),
-        None => finding,
-    };
-    match hop.ttl {
-        Some(ttl) => finding.with("distance_hops", ttl),
-        None => finding,
-    }
+    let address = hop.address.map(|address| address.to_string());
+    finding.with_known("hop_address", address).with_known("distance_hops", hop.ttl)
 }

@@ -2,7 +2,6 @@
 //! that is dead.
 
 use super::{Finding, Severity};
-use model::plan::Direction;
 use model::reach::{self, Contact, FamilyReach, NeighbourState, NextHop, Reach};
 use model::run::Run;
 use std::net::SocketAddr;
@@ -19,8 +18,7 @@ pub(super) fn duplicate_address(run: &Run) -> Vec<Finding> {
     hops.filter(|hop| hop.answers_from.len() > 1)
         .map(|hop| {
             let (title, advice) = reach::one_address_twice(hop.address, &hop.interface, &hop.answers_from);
-            Finding::new("duplicate-address", Severity::Warning, Direction::Up, title)
-                .everywhere()
+            Finding::new("duplicate-address", Severity::Warning, None, title)
                 .with("next_hop_address", hop.address.to_string())
                 .with("interface_name", hop.interface.as_str())
                 .with("answers_address", hop.answers_from.clone())
@@ -72,11 +70,6 @@ fn neighbour(hop: &NextHop) -> Finding {
             hop.unanswered
         ),
     };
-    let finding = match hop.confirmed_ago {
-        Some(ago) => Finding::new("neighbour-failed", Severity::Problem, Direction::Up, title)
-            .with("confirmed_ago_ns", ago.0),
-        None => Finding::new("neighbour-failed", Severity::Problem, Direction::Up, title),
-    };
     let advice = match hop.carrier_losses {
         0 => reach::what_to_check(address, interface),
         _ => format!(
@@ -84,8 +77,8 @@ fn neighbour(hop: &NextHop) -> Finding {
              {interface}`, and the kernel's log (`dmesg`) for the times; in a virtual machine at the host's bridge or tap."
         ),
     };
-    finding
-        .everywhere()
+    Finding::new("neighbour-failed", Severity::Problem, None, title)
+        .with_known("confirmed_ago_ns", hop.confirmed_ago.map(|ago| ago.0))
         .with_known("carrier_losses_count", Some(hop.carrier_losses).filter(|losses| *losses > 0))
         .with("next_hop_address", address.to_string())
         .with("interface_name", interface.as_str())
@@ -125,8 +118,7 @@ fn family(observed: &Reach, works: &FamilyReach, dead: &FamilyReach) -> Finding 
             dead.address.ip()
         ),
     };
-    let finding = Finding::new("one-family-only", Severity::Warning, Direction::Up, title)
-        .everywhere()
+    let finding = Finding::new("one-family-only", Severity::Warning, None, title)
         .with("working_address", works.address.ip().to_string())
         .with("dead_address", dead.address.ip().to_string())
         .with("dead_cause", serde_json::to_value(dead.contact).unwrap_or_default());

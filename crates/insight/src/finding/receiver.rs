@@ -3,7 +3,6 @@
 use super::measured::MeasuredDirection;
 use super::text::{count, percent};
 use super::{Finding, Severity};
-use model::plan::Direction;
 use model::run::Run;
 use model::sample::{KernelCounters, Role};
 
@@ -62,11 +61,8 @@ pub(super) fn reassembly_failed(one_way: &MeasuredDirection<'_>) -> Option<Findi
         .with("lost_count", lost)
         .with("lost_share", share)
         .with("receiver_fragments_received_count", kernel.fragments_received)
-        .with("receiver_reassembly_failures_count", kernel.reassembly_failures);
-    let finding = match kernel.reassembly_memory {
-        Some(bytes) => finding.with("reassembly_memory_bytes", bytes),
-        None => finding,
-    };
+        .with("receiver_reassembly_failures_count", kernel.reassembly_failures)
+        .with_known("reassembly_memory_bytes", kernel.reassembly_memory);
     let fits =
         one_way.run.summary.max_udp_payload(one_way.direction).or(one_way.figures.wire.path_udp_payload);
     let smaller = fits
@@ -131,8 +127,7 @@ fn tracked(kernel: &KernelCounters, host: &str) -> Option<Finding> {
         "The connection tracking of {host} dropped {} during the test: its table is full, or entries clash",
         count(dropped, "packet")
     );
-    let finding = Finding::new("conntrack-drops", Severity::Warning, Direction::Up, title)
-        .everywhere()
+    let finding = Finding::new("conntrack-drops", Severity::Warning, None, title)
         .with("conntrack_drops_count", dropped);
     Some(finding.advise(format!(
         "At {host}: compare `sysctl net.netfilter.nf_conntrack_count` with `net.netfilter.nf_conntrack_max` and raise the latter, or \
@@ -142,10 +137,7 @@ fn tracked(kernel: &KernelCounters, host: &str) -> Option<Finding> {
 
 /// The end that received.
 fn host(one_way: &MeasuredDirection<'_>) -> &'static str {
-    match one_way.direction {
-        Direction::Up => THERE,
-        Direction::Down => HERE,
-    }
+    one_way.direction.choose(THERE, HERE)
 }
 
 const HERE: &str = "this host";

@@ -144,7 +144,7 @@ pub struct Counted {
     /// No reply came.
     pub lost: u64,
     /// Still in flight when the run ended: neither lost nor measured.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_zero")]
     pub in_flight: u64,
     /// The reply came so late that nothing was known of its message any more, and was not measured.
     pub late: u64,
@@ -163,13 +163,8 @@ pub struct Counted {
     /// Messages sent more than 100 µs after they were due.
     pub behind: u64,
     /// Messages that were due by the requested rate and never sent: ping-pong waited for the replies to others.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_zero")]
     pub unsent: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Round trips on the wire.

@@ -78,10 +78,7 @@ impl LoadPhase {
     /// Goodput of its load in a direction.
     #[must_use]
     pub fn goodput(&self, direction: Direction) -> Option<BitRate> {
-        match direction {
-            Direction::Up => self.up,
-            Direction::Down => self.down,
-        }
+        direction.choose(self.up, self.down)
     }
 }
 

@@ -59,7 +59,6 @@ pub struct HostNoise {
     pub runnable_per_cpu: f64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_none(share: &f64) -> bool {
     *share <= 0.0
 }

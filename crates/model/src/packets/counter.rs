@@ -45,11 +45,9 @@ impl Tally {
     pub fn add(&mut self, observed: &Observation) {
         let (direction, place) = self.attribute(observed);
         let is_fragment = observed.fragment.is_some();
-        direction_counter(&mut self.up, &mut self.down, direction).add(&observed.pieces, is_fragment);
+        direction.choose(&mut self.up, &mut self.down).add(&observed.pieces, is_fragment);
         match place.and_then(|place| self.flows.get_mut(place)) {
-            Some(flow) => {
-                direction_counter(&mut flow.up, &mut flow.down, direction).add(&observed.pieces, is_fragment)
-            }
+            Some(flow) => direction.choose(&mut flow.up, &mut flow.down).add(&observed.pieces, is_fragment),
             None => self.other_flows = self.other_flows.saturating_add(observed.pieces.packets()),
         }
     }
@@ -111,22 +109,8 @@ impl Observation {
     fn key(&self, direction: Direction) -> FlowKey {
         let (source_port, destination_port) = self.ports.unzip();
         let (near, far) = ((self.source, source_port), (self.destination, destination_port));
-        let ((local, local_port), (remote, remote_port)) = match direction {
-            Direction::Up => (near, far),
-            Direction::Down => (far, near),
-        };
+        let ((local, local_port), (remote, remote_port)) = direction.choose((near, far), (far, near));
         FlowKey { protocol: self.protocol, local, local_port, remote, remote_port }
-    }
-}
-
-fn direction_counter<'a>(
-    up: &'a mut PacketDirection,
-    down: &'a mut PacketDirection,
-    direction: Direction,
-) -> &'a mut PacketDirection {
-    match direction {
-        Direction::Up => up,
-        Direction::Down => down,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::{Transfer, TransferPlan, TransferTcp};
 use crate::packets::{PacketDirection, PacketResult};
-use crate::plan::Direction;
 use crate::stats::compare::{self, Case, Comparison, Judgement, Rules};
 use crate::stats::spread::Moments;
 use serde::{Deserialize, Serialize};
@@ -186,10 +185,7 @@ impl TransferResult {
             observed.transfers += 1;
             observed.up += flow.up.packets as f64;
             observed.down += flow.down.packets as f64;
-            body.merge(match plan.method.direction() {
-                Direction::Up => &flow.up,
-                Direction::Down => &flow.down,
-            });
+            body.merge(plan.method.direction().choose(&flow.up, &flow.down));
         }
         let count = f64::from(observed.transfers);
         (body.packets > 0).then(|| RowPackets {

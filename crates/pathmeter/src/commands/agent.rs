@@ -8,7 +8,7 @@ use super::targets::named;
 use crate::exit::Exit;
 use crate::signals;
 use cli::files::token;
-use cli::{AgentArgs, AgentCommand, AgentRules, AgentRunArgs, Common};
+use cli::{AgentCommand, AgentRules, AgentRunArgs, Common};
 use engine::error::{Failure, Result, fault};
 use engine::host::interrupt::Interrupt;
 use engine::server::{Config, Confined, Server};
@@ -36,8 +36,8 @@ use std::sync::Arc;
 use wire::native::Token;
 
 /// Runs the command.
-pub(crate) fn run(args: &AgentArgs, global: &Common) -> Result<Exit> {
-    let args = match &args.command {
+pub(crate) fn run(command: &AgentCommand, global: &Common) -> Result<Exit> {
+    let args = match command {
         AgentCommand::Run(args) => args,
         AgentCommand::Show(args) => {
             return write(&[&allowed(&args.rules)], global).map(|()| Exit::Done);

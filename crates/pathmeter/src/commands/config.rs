@@ -3,12 +3,12 @@
 use super::output::{deliver, write};
 use crate::exit::Exit;
 use cli::config::{Config, TEMPLATE, usual};
-use cli::{Common, ConfigArgs, ConfigCommand};
+use cli::{Common, ConfigCommand};
 use engine::error::{Failure, Result};
 
 /// Runs the command. `config`: what was read.
-pub(crate) fn run(args: &ConfigArgs, config: &Config, global: &Common) -> Result<Exit> {
-    match args.command {
+pub(crate) fn run(command: ConfigCommand, config: &Config, global: &Common) -> Result<Exit> {
+    match command {
         ConfigCommand::Show => write(&[config], global)?,
         ConfigCommand::Template => deliver(global, TEMPLATE.as_bytes())?,
         ConfigCommand::Path => {

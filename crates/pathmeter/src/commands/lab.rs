@@ -12,13 +12,13 @@ mod up;
 
 use super::file_kind::is_no_plan;
 use crate::exit::Exit;
-use cli::{Common, LabArgs, LabCommand};
+use cli::{Common, LabCommand};
 use engine::error::Result;
 
 /// Runs the requested sub-command.
-pub(crate) fn run(args: &LabArgs, global: &Common) -> Result<Exit> {
-    topologies(&args.command).into_iter().try_for_each(is_no_plan)?;
-    match &args.command {
+pub(crate) fn run(command: &LabCommand, global: &Common) -> Result<Exit> {
+    topologies(command).into_iter().try_for_each(is_no_plan)?;
+    match command {
         LabCommand::List(args) => list::run(args, global),
         LabCommand::Show(args) => show::run(args, global),
         LabCommand::Check(args) => check::run(args, global),

@@ -9,7 +9,7 @@ mod server;
 
 use super::output::{deliver, write};
 use crate::exit::Exit;
-use cli::{Common, MeshArgs, MeshCommand, MeshForgetArgs, MeshFreeArgs, MeshShowArgs, NatsArgs};
+use cli::{Common, MeshCommand, MeshForgetArgs, MeshFreeArgs, MeshShowArgs, NatsArgs};
 use engine::error::{Context, Error, Failure, Kind, Result};
 use fleet::FleetError;
 use fleet::broker::nats::{Authority, Nats, NatsOptions, Reactor};
@@ -23,8 +23,8 @@ use model::mesh::{CellState, MeshReport};
 use std::path::{Path, PathBuf};
 
 /// Runs the command.
-pub(crate) fn run(args: &MeshArgs, global: &Common) -> Result<Exit> {
-    match &args.command {
+pub(crate) fn run(command: &MeshCommand, global: &Common) -> Result<Exit> {
+    match command {
         MeshCommand::Init(args) => server::init(args, global),
         MeshCommand::Up(args) => server::up(args),
         MeshCommand::Renew(args) => server::renew(args, global),
@@ -169,12 +169,12 @@ pub(crate) fn failed(error: FleetError) -> Error {
         FleetError::Unreachable { .. }
         | FleetError::TooOld { .. }
         | FleetError::Certificate { .. }
-        | FleetError::NoKey { .. }
+        | FleetError::NoKey(_)
         | FleetError::KeyRefused { .. }
         | FleetError::NotPermitted { .. }
         | FleetError::NoStream { .. }
-        | FleetError::NoJetStream { .. }
-        | FleetError::NoResponder { .. }
+        | FleetError::NoJetStream(_)
+        | FleetError::NoResponder(_)
         | FleetError::TimedOut { .. }
         | FleetError::Refused { .. }
         | FleetError::Server { .. } => Kind::Unreachable,

@@ -9,7 +9,7 @@ use super::progress::about;
 use super::progress::say;
 use crate::exit::Exit;
 use crate::signals;
-use cli::{Common, PlanArgs, PlanCheckArgs, PlanCommand, PlanRunArgs, PlanShowArgs};
+use cli::{Common, PlanCheckArgs, PlanCommand, PlanRunArgs, PlanShowArgs};
 use engine::error::{Failure, Kind, Result, sentence};
 use experiment::{Head, Journal, Options, Plan, outline};
 use lab::privilege::{Unprivileged, gain_and_enclose};
@@ -19,8 +19,8 @@ use model::experiment::Experiment;
 use std::path::Path;
 
 /// Runs the requested sub-command.
-pub(crate) fn run(args: &PlanArgs, global: &Common) -> Result<Exit> {
-    match &args.command {
+pub(crate) fn run(command: &PlanCommand, global: &Common) -> Result<Exit> {
+    match command {
         PlanCommand::Check(args) => check(args, global),
         PlanCommand::Show(args) => show(args, global),
         PlanCommand::Run(args) => carry_out(args, global),

@@ -49,21 +49,23 @@ fn rights(args: &ServeArgs) -> Result<Confined> {
 }
 
 fn config(args: &ServeArgs) -> Result<Config> {
+    // With --all a foreign protocol that was given no port is answered on its own.
+    let port = |given: Option<u16>, own| given.or(args.all.then_some(own));
     Ok(Config {
         bind: args.bind,
         native: Some(args.port),
         // Those systemd passed to us.
         listeners: linux::privilege::activation::listeners()?,
-        iperf3: args.iperf3_port(),
-        iperf2: args.iperf2_port(),
+        iperf3: port(args.iperf3, wire::iperf3::PORT),
+        iperf2: port(args.iperf2, wire::iperf2::PORT),
         iperf2_udp_reverse: args.iperf2_udp_reverse,
-        sockperf: args.sockperf_port(),
+        sockperf: port(args.sockperf, wire::sockperf::PORT),
         groups: args.group.clone(),
-        stamp: args.stamp_port(),
-        twamp: args.twamp_port(),
+        stamp: port(args.stamp, wire::stamp::PORT),
+        twamp: port(args.twamp, wire::twamp::PORT),
         stamp_key: args.stamp_key_file.as_deref().map(key).transpose()?,
         stamp_stateless: args.stamp_stateless,
-        http: args.http_port(),
+        http: port(args.http, HTTP_PORT),
         metrics: None,
         token: args.token_file.as_deref().map(token).transpose()?,
         tls: tls(args)?,
@@ -191,3 +193,6 @@ impl SessionLog {
         format!("{} {streams}, {}", plan.test.transport, both_directions.join(", "))
     }
 }
+
+/// Where HTTP is answered.
+const HTTP_PORT: u16 = 8080;

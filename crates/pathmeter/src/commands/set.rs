@@ -98,7 +98,7 @@ fn stored(name: &str, args: &StoreArgs) -> Result<Set> {
     }
     match store.full_id(name) {
         Ok(id) => Ok(Set::Stored(store, Filter { id: Some(id), ..Filter::default() }.into())),
-        Err(StoreError::NoRun { .. }) => Err(none(name).into()),
+        Err(StoreError::NoRun(_)) => Err(none(name).into()),
         Err(error) => Err(failed(error)),
     }
 }

@@ -1,5 +1,6 @@
 //! The rows of a document.
 
+use super::json_value;
 use serde::Serialize;
 
 /// A table for programs. Columns have names and their order means nothing.
@@ -21,6 +22,12 @@ impl Csv {
             columns: columns.into_iter().map(Into::into).collect(),
             rows: rows.into_iter().map(|row| row.into_iter().collect()).collect(),
         }
+    }
+
+    /// A row for each thing, of columns with their names.
+    pub(crate) fn of_cells<T>(cells: &[CsvCell<T>], of: &[T]) -> Csv {
+        let row = |one: &T| -> Vec<String> { cells.iter().map(|cell| (cell.1)(one)).collect() };
+        Csv::new(cells.iter().map(|cell| cell.0), of.iter().map(row))
     }
 
     /// A row for each value: its fields are columns by their serialised names. Several structs in a tuple stand side by side.
@@ -65,6 +72,14 @@ impl Csv {
             self.columns.len() - 1
         })
     }
+}
+
+/// A column: its name, and the field of a row.
+pub(crate) struct CsvCell<T>(pub(crate) &'static str, pub(crate) fn(&T) -> String);
+
+/// The word of documents for a case, such as an outcome.
+pub(crate) fn word(case: &impl Serialize) -> String {
+    json_value(case).as_str().unwrap_or_default().to_owned()
 }
 
 fn table<R: Serialize>(rows: &[R]) -> Vec<u8> {

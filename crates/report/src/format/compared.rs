@@ -3,7 +3,7 @@
 //! A run is one value of each figure; the method is in `docs/methods/comparison.md`. What differs between the two sets
 //! beside the figures (kernel, network card, streams, …) stands first: it may be the reason.
 
-use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, json_value};
+use crate::document::{Block, Chart, Column, Csv, CsvCell, Document, Head, Table, json_value};
 use crate::expect::{higher_is_better, printed};
 use crate::format::analysis::sections;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
@@ -362,23 +362,7 @@ impl Document for Compared {
     }
 
     fn csv(&self) -> Csv {
-        let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-        let row = |row: &Comparison| {
-            [
-                row.name.clone(),
-                row.base.runs.to_string(),
-                row.other.runs.to_string(),
-                number(row.base.median),
-                number(row.other.median),
-                number(row.shift.map(|shift| shift.percent)),
-                number(row.shift.and_then(|shift| shift.low)),
-                number(row.shift.and_then(|shift| shift.high)),
-                number(row.p),
-                number(row.q),
-                row.judgement.to_string(),
-            ]
-        };
-        Csv::new(CSV, self.figures.iter().map(row))
+        Csv::of_cells(&CSV, &self.figures)
     }
 
     /// Schema `pathmeter/comparison/1`.
@@ -400,23 +384,27 @@ fn share_row(row: &Comparison) -> Option<BarRow> {
     Some(BarRow { name: row.name.clone(), bars, missing: String::new() })
 }
 
+fn number(value: Option<f64>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
 /// Shares beyond this, percent, are drawn apart.
 const FAR: f64 = 300.0;
 /// Figures that are drawn, the worst first.
 const MOST_BARS: usize = 20;
 
-const CSV: [&str; 11] = [
-    "figure",
-    "base_runs",
-    "other_runs",
-    "base_median",
-    "other_median",
-    "shift_percent",
-    "shift_low_percent",
-    "shift_high_percent",
-    "p",
-    "q",
-    "judgement",
+const CSV: [CsvCell<Comparison>; 11] = [
+    CsvCell("figure", |row| row.name.clone()),
+    CsvCell("base_runs", |row| row.base.runs.to_string()),
+    CsvCell("other_runs", |row| row.other.runs.to_string()),
+    CsvCell("base_median", |row| number(row.base.median)),
+    CsvCell("other_median", |row| number(row.other.median)),
+    CsvCell("shift_percent", |row| number(row.shift.map(|shift| shift.percent))),
+    CsvCell("shift_low_percent", |row| number(row.shift.and_then(|shift| shift.low))),
+    CsvCell("shift_high_percent", |row| number(row.shift.and_then(|shift| shift.high))),
+    CsvCell("p", |row| number(row.p)),
+    CsvCell("q", |row| number(row.q)),
+    CsvCell("judgement", |row| row.judgement.to_string()),
 ];
 
 #[cfg(test)]

@@ -211,7 +211,7 @@ fn legend(found: &HopsResult) -> Vec<String> {
 }
 
 /// How the hops stand, for a screen that is drawn anew.
-pub(super) fn live_table(sample: &HopsSample) -> Vec<String> {
+pub fn live_table(sample: &HopsSample) -> Vec<String> {
     let cells: [Cell<HopSample>; 7] = [
         Cell("Hop", true, |hop| Some(hop.ttl.to_string())),
         Cell("Router", false, |hop| {
@@ -232,7 +232,7 @@ pub(super) fn live_table(sample: &HopsSample) -> Vec<String> {
 }
 
 /// The same in a line.
-pub(super) fn live_row(sample: &HopsSample) -> String {
+pub fn live_row(sample: &HopsSample) -> String {
     let seconds = sample.at.as_secs_f64();
     let Some(last) = sample.hops.last() else { return format!("{seconds:>8.1} s  nothing answers yet\n") };
     let (Counted { sent, answered }, ttl) = (last.counted, last.ttl);

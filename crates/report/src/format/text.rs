@@ -24,17 +24,18 @@ pub(super) mod transfer;
 pub use bars::sparkline;
 pub use live::LiveRows;
 pub(super) use parts::documents;
+pub use path::started as path_live_header;
+pub use transfer::{row as transfer_live_row, started as transfer_live_header};
+
+pub use super::hops::{live_row as hops_live_row, live_table as hops_live_table};
 
 use super::Style;
 use super::run::RunDocument;
 use crate::document::Document;
 use model::event::Started;
-use model::hops::HopsSample;
 use model::latency::{LatencyPlan, LatencySample, LatencyStarted};
-use model::path::PathStarted;
 use model::plan::Plan;
 use model::run::Run;
-use model::transfer::{Transfer, TransferPlan, TransferStarted};
 use model::units::Nanos;
 
 /// The text on a terminal when the streams are open: the heading and the head of the interval table.
@@ -61,31 +62,6 @@ pub fn latency_live_header(begun: &LatencyStarted, style: &Style) -> String {
 /// The rows of an interval of a latency run as it ends, one for each path.
 pub fn latency_live_row(sample: &LatencySample, plan: &LatencyPlan) -> String {
     lines::lines(&latency::row(sample, plan), &Style::default())
-}
-
-/// How the hops of a path stand, as lines of a table that is drawn anew.
-pub fn hops_live_table(sample: &HopsSample) -> Vec<String> {
-    super::hops::live_table(sample)
-}
-
-/// The same as a row.
-pub fn hops_live_row(sample: &HopsSample) -> String {
-    super::hops::live_row(sample)
-}
-
-/// The text on a terminal when a run about packet sizes begins.
-pub fn path_live_header(begun: &PathStarted, style: &Style) -> String {
-    path::started(begun, style)
-}
-
-/// The text on a terminal when a run of transfers begins: the heading and the head of their lines.
-pub fn transfer_live_header(begun: &TransferStarted, style: &Style) -> String {
-    transfer::started(begun, style)
-}
-
-/// The line of a transfer as it ends.
-pub fn transfer_live_row(done: &Transfer, plan: &TransferPlan) -> String {
-    transfer::row(done, plan)
 }
 
 /// A run whose intervals were shown while it ran: the verdict, the answer, the findings; with `style.detail` what stands behind them.

@@ -253,9 +253,7 @@ impl Bar {
     fn reach(&self) -> f64 {
         self.value.max(self.mark.unwrap_or(0.0)).max(self.whisker.map_or(0.0, |[_, high]| high))
     }
-}
 
-impl Bar {
     /// Its value. It stands behind the whisker, whose ends it names, so that it is not taken for one of them.
     fn label(&self, labels: Labels, is_reference: bool) -> String {
         let ends = self.whisker.map(|ends| format!(" ({})", labels.write_range(self.value, ends)));

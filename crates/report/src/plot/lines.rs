@@ -272,9 +272,7 @@ impl PanelLayout<'_> {
     fn y(&self, value: f64) -> Option<f64> {
         Some(self.top + HEIGHT * (1.0 - self.axis.share(value)?))
     }
-}
 
-impl PanelLayout<'_> {
     /// Two lines lie on one another for most of their length.
     fn coincide(&self, one: &Line, other: &Line) -> bool {
         let pairs = one.values.iter().zip(&other.values);

@@ -67,8 +67,8 @@ fn memory_is_bounded_whatever_comes() {
 
 #[test]
 fn precision_is_asked_for_and_kept_apart() {
-    assert_eq!(Histogram::new(0, 9).unwrap_err(), HistogramError::Digits { digits: 0 });
-    assert_eq!(Histogram::new(6, 9).unwrap_err(), HistogramError::Digits { digits: 6 });
+    assert_eq!(Histogram::new(0, 9).unwrap_err(), HistogramError::Digits(0));
+    assert_eq!(Histogram::new(6, 9).unwrap_err(), HistogramError::Digits(6));
     let two = Histogram::new(2, 1000).unwrap();
     assert_eq!(Histogram::default().merge(&two), Err(HistogramError::Precision { own: 3, other: 2 }));
 }
@@ -138,7 +138,7 @@ fn counts_made_elsewhere_keep_what_is_known_exactly() {
     assert_eq!([0.2, 0.5, 1.0].map(|q| other.value_at_quantile(q)), [Some(3), Some(301), Some(1_234_567)]);
     let none = Histogram::of_counts(2, &[0; 256], exact).unwrap();
     assert_eq!((none.count(), none.min(), none.max(), none.mean()), (0, None, None, None));
-    assert_eq!(Histogram::of_counts(6, &[], exact).unwrap_err(), HistogramError::Digits { digits: 6 });
+    assert_eq!(Histogram::of_counts(6, &[], exact).unwrap_err(), HistogramError::Digits(6));
 }
 
 proptest! {

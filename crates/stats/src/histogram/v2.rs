@@ -36,11 +36,8 @@ pub enum V2Error {
     #[error("read histogram: the text is not base64")]
     Base64,
     /// Neither the plain nor the compressed V2 form with counts of 64 bits.
-    #[error("read histogram: cookie {cookie:#010x} is not 0x1c849313 or 0x1c849314 (HdrHistogram V2)")]
-    Cookie {
-        /// The first four bytes.
-        cookie: u32,
-    },
+    #[error("read histogram: cookie {0:#010x} is not 0x1c849313 or 0x1c849314 (HdrHistogram V2)")]
+    Cookie(u32),
     /// The bytes end before the histogram does, or their zlib stream is broken.
     #[error("read histogram: cut short or wrongly compressed")]
     Truncated,

@@ -33,7 +33,7 @@ impl BinaryConfig {
         let loss = (0.0..1.0).contains(&self.loss_ratio);
         accept(loss, "loss ratio", self.loss_ratio, "from 0 to below 1")?;
         if self.short.is_some_and(|short| short >= self.duration) {
-            return Err(SearchError::Durations { what: "the short trial must be shorter than the full one" });
+            return Err(SearchError::Durations("the short trial must be shorter than the full one"));
         }
         not_empty(self.limits.min, self.short.unwrap_or(self.duration))
     }

@@ -48,7 +48,7 @@ impl MlrConfig {
             not_empty(self.limits.min, goal.initial_duration)?;
         }
         if self.budget == Nanos::ZERO || self.warm_up == Some(Nanos::ZERO) {
-            return Err(SearchError::Durations { what: "budget and warm-up must be longer than nothing" });
+            return Err(SearchError::Durations("budget and warm-up must be longer than nothing"));
         }
         Ok(())
     }

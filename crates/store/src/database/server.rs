@@ -168,11 +168,9 @@ fn store_error(store: &Location, error: &postgres::Error) -> StoreError {
         return StoreError::Unreachable { store, why };
     };
     match *state {
-        SqlState::DISK_FULL => StoreError::Full { store },
-        SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::INSUFFICIENT_PRIVILEGE => {
-            StoreError::ReadOnly { store }
-        }
-        SqlState::LOCK_NOT_AVAILABLE | SqlState::T_R_DEADLOCK_DETECTED => StoreError::Locked { store },
+        SqlState::DISK_FULL => StoreError::Full(store),
+        SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::INSUFFICIENT_PRIVILEGE => StoreError::ReadOnly(store),
+        SqlState::LOCK_NOT_AVAILABLE | SqlState::T_R_DEADLOCK_DETECTED => StoreError::Locked(store),
         SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => StoreError::Damaged { store, why },
         SqlState::ADMIN_SHUTDOWN
         | SqlState::CRASH_SHUTDOWN

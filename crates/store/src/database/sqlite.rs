@@ -110,9 +110,9 @@ impl ToSql for Value {
 pub(super) fn store_error(store: &Location, error: &Error) -> StoreError {
     let (store, why) = (store.clone(), error.to_string());
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked { store },
-        Some(ErrorCode::DiskFull) => StoreError::Full { store },
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { store },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked(store),
+        Some(ErrorCode::DiskFull) => StoreError::Full(store),
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly(store),
         Some(ErrorCode::CannotOpen) => StoreError::Unopened { store, why },
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreError::Damaged { store, why },
         _ => StoreError::Other { store, why },

@@ -104,7 +104,7 @@ fn lists_have_orders_and_are_searched_by_parts() {
         assert_eq!(store.names(Names::Labels, 9).unwrap(), ["É", "100%", "FRANKFURT", "x"]);
         assert_eq!(store.label_all(&["a".into(), "b".into(), "gone".into()], "new").unwrap(), 2);
         assert_eq!(by(Filter { label: Some("new".into()), ..Filter::default() }), ["a", "b"]);
-        assert!(matches!(store.label_all(&["a".into()], "\u{202e}"), Err(StoreError::Label { .. })));
+        assert!(matches!(store.label_all(&["a".into()], "\u{202e}"), Err(StoreError::Label(_))));
         assert_eq!(store.forget_all(&["a".into(), "b".into()]).unwrap(), 2);
         assert_eq!(by(Filter::default()).join(" "), "e d c");
     });
@@ -156,9 +156,9 @@ fn a_run_has_a_note() {
                 (note, "")
             );
         }
-        assert!(matches!(store.set_note("abc", "\u{202e}"), Err(StoreError::Note { .. })));
+        assert!(matches!(store.set_note("abc", "\u{202e}"), Err(StoreError::Note(_))));
         assert!(matches!(store.set_note("ab", "x"), Err(StoreError::Ambiguous { count: 2, .. })));
-        assert!(matches!(store.note("none"), Err(StoreError::NoRun { .. })));
+        assert!(matches!(store.note("none"), Err(StoreError::NoRun(_))));
         store.forget("abc").unwrap();
         assert!(insert(&store, &begun("abc", 1), Status::Ok));
         assert_eq!(store.note("abc").unwrap(), "", "another run of the same name has none");
@@ -225,20 +225,20 @@ fn names_labels_and_ends_of_runs() {
         assert_eq!(store.get("0").unwrap().entry.id, "0");
         store.forget("0").unwrap();
         assert!(matches!(store.get("0"), Err(StoreError::Ambiguous { count: 2, .. })));
-        assert!(matches!(store.get(""), Err(StoreError::NoRun { .. })));
-        assert!(matches!(store.get("%"), Err(StoreError::NoRun { .. })));
+        assert!(matches!(store.get(""), Err(StoreError::NoRun(_))));
+        assert!(matches!(store.get("%"), Err(StoreError::NoRun(_))));
         let hostile = "'; DROP TABLE runs; -- $1 \u{1F600} <b>";
         store.label("0a", hostile).unwrap();
         assert_eq!(store.get("0a").unwrap().entry.label, hostile);
         for refused in ["a\0b", "\u{202e}evil", &"x".repeat(101)] {
-            assert!(matches!(store.label("0a", refused), Err(StoreError::Label { .. })), "{refused:?}");
+            assert!(matches!(store.label("0a", refused), Err(StoreError::Label(_))), "{refused:?}");
             let labelled = Begun { label: refused.into(), ..begun("0c", 4) };
-            assert!(matches!(store.expect(&labelled), Err(StoreError::Label { .. })), "{refused:?}");
+            assert!(matches!(store.expect(&labelled), Err(StoreError::Label(_))), "{refused:?}");
         }
         assert_eq!(store.get("0a").unwrap().entry.label, hostile, "it stays as it was");
         assert_eq!(store.forget_before(WallTime(2)).unwrap(), 1);
         assert_eq!(ids(&store, &Filter::default()), ["0b"]);
-        assert!(matches!(store.forget("gone"), Err(StoreError::NoRun { .. })));
+        assert!(matches!(store.forget("gone"), Err(StoreError::NoRun(_))));
     });
 }
 

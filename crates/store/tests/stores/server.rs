@@ -157,7 +157,7 @@ fn a_server_that_may_not_be_written_or_has_later_tables_is_reported() {
     let store = Store::open(format!("{url}?options=-c%20default_transaction_read_only%3Don")).unwrap();
     assert_eq!(ids(&store, &Filter::default()), ["a"]);
     let error = store.label("a", "other").unwrap_err();
-    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
+    assert!(matches!(error, StoreError::ReadOnly(_)), "{error:?}");
     server.sql("UPDATE pathmeter.version SET number = 99");
     let error = Store::open(server.location()).unwrap_err();
     assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error:?}");

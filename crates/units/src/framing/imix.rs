@@ -51,7 +51,7 @@ impl Imix {
             rest = after;
         }
         if sequence.is_empty() {
-            return Err(ImixError::Form { at: text.to_owned() });
+            return Err(ImixError::Form(text.to_owned()));
         }
         Ok(Imix { sequence, name: text.to_owned() })
     }
@@ -73,19 +73,13 @@ impl Display for Imix {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImixError {
     /// The text does not consist of letters and counts.
-    #[error("read IMIX genome at `{at}`: expected letters, or a count and letters as in 7(a)4(d)g")]
-    Form {
-        /// The rest of the text.
-        at: String,
-    },
+    #[error("read IMIX genome at `{0}`: expected letters, or a count and letters as in 7(a)4(d)g")]
+    Form(String),
     /// A letter without a size.
     #[error(
-        "read IMIX genome: no size for `{letter}`; a to j and z have one (RFC 6985), capitals are yours to give"
+        "read IMIX genome: no size for `{0}`; a to j and z have one (RFC 6985), capitals are yours to give"
     )]
-    Letter {
-        /// The letter.
-        letter: char,
-    },
+    Letter(char),
     /// `z` is the MTU's frame.
     #[error("read IMIX genome: z is the largest frame, and no MTU is given")]
     NoMtu,
@@ -104,7 +98,7 @@ pub enum ImixError {
 
 /// Splits `7(aab)` and the rest.
 fn counted(text: &str) -> Result<(usize, &str, &str), ImixError> {
-    let form = || ImixError::Form { at: text.to_owned() };
+    let form = || ImixError::Form(text.to_owned());
     let (count, rest) = text.split_once('(').ok_or_else(form)?;
     let (letters, after) = rest.split_once(')').ok_or_else(form)?;
     let count: usize = count.parse().map_err(|_| form())?;
@@ -115,10 +109,10 @@ fn size(letter: char, mtu: Option<Bytes>, custom: &[(char, Bytes)]) -> Result<By
     let given = || custom.iter().find(|(name, _)| *name == letter).map(|(_, size)| *size);
     let size = match letter {
         'z' => mtu.ok_or(ImixError::NoMtu)? + Bytes(super::ETHERNET),
-        'A'..='Z' => given().ok_or(ImixError::Letter { letter })?,
+        'A'..='Z' => given().ok_or(ImixError::Letter(letter))?,
         _ => {
             let row = LETTERS.iter().find(|(name, _)| *name == letter);
-            Bytes(row.ok_or(ImixError::Letter { letter })?.1)
+            Bytes(row.ok_or(ImixError::Letter(letter))?.1)
         }
     };
     if size < super::MIN_FRAME { Err(ImixError::Small { letter, size }) } else { Ok(size) }
@@ -173,10 +167,10 @@ mod tests {
     fn what_is_no_genome_is_refused() {
         let read = |text: &str| Imix::genome(text, None, &[('A', Bytes(63))]).unwrap_err();
         for text in ["", "7", "7a", "7(a", "0(a)", "3()", "99999999999999999999(a)"] {
-            assert_eq!(read(text), ImixError::Form { at: text.to_owned() });
+            assert_eq!(read(text), ImixError::Form(text.to_owned()));
         }
-        assert_eq!(read("ak"), ImixError::Letter { letter: 'k' });
-        assert_eq!(read("aB"), ImixError::Letter { letter: 'B' });
+        assert_eq!(read("ak"), ImixError::Letter('k'));
+        assert_eq!(read("aB"), ImixError::Letter('B'));
         assert_eq!(read("z"), ImixError::NoMtu);
         assert_eq!(read("A"), ImixError::Small { letter: 'A', size: Bytes(63) });
         assert_eq!(read("4000(abc)"), ImixError::TooLong);

@@ -84,7 +84,7 @@ fn tunnel(name: &str, parameters: &mut Parameters<'_>) -> Result<Encap, FramingE
         ("wireguard" | "wg", "") => Encap::WireGuard(outer),
         ("esp", "" | "gcm") => esp(outer, EspSuite::AesGcm128, parameters),
         ("esp", "cbc") => esp(outer, EspSuite::AesCbc128Sha1, parameters),
-        _ => return Err(FramingError::UnknownEncap { text: parameters.encap.to_owned() }),
+        _ => return Err(FramingError::UnknownEncap(parameters.encap.to_owned())),
     })
 }
 

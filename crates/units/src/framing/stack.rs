@@ -35,13 +35,13 @@ impl Encaps {
     /// range, or when there are more than 16 layers.
     pub fn new(layers: Vec<Encap>) -> Result<Encaps, FramingError> {
         if layers.len() > MAX_LAYERS {
-            return Err(FramingError::TooManyLayers { layers: layers.len() });
+            return Err(FramingError::TooManyLayers(layers.len()));
         }
         let mut carries = Carries::Ethernet;
         for &layer in &layers {
             layer.check()?;
             if layer.needs_ethernet() && carries != Carries::Ethernet {
-                return Err(FramingError::NeedsEthernet { encap: layer.to_string() });
+                return Err(FramingError::NeedsEthernet(layer.to_string()));
             }
             if let Shape::Around(header) = layer.shape() {
                 if let Carries::Only(network) = carries

@@ -347,9 +347,9 @@ fn every_layer_reads_back_as_it_prints() {
 #[test]
 fn what_cannot_be_stacked_is_refused() {
     let error = |text: &str| text.parse::<Encaps>().unwrap_err();
-    assert!(matches!(error("nvgre"), FramingError::UnknownEncap { .. }));
-    assert!(matches!(error("vlan,"), FramingError::UnknownEncap { .. }));
-    assert!(matches!(error("esp-des"), FramingError::UnknownEncap { .. }));
+    assert!(matches!(error("nvgre"), FramingError::UnknownEncap(_)));
+    assert!(matches!(error("vlan,"), FramingError::UnknownEncap(_)));
+    assert!(matches!(error("esp-des"), FramingError::UnknownEncap(_)));
     for text in [
         "vlan:3",
         "geneve:7",
@@ -363,11 +363,11 @@ fn what_cannot_be_stacked_is_refused() {
     ] {
         assert!(matches!(error(text), FramingError::Parameter { .. }), "{text}");
     }
-    assert!(matches!(error("ipip6,vlan"), FramingError::NeedsEthernet { .. }));
-    assert!(matches!(error("wireguard,pppoe"), FramingError::NeedsEthernet { .. }));
+    assert!(matches!(error("ipip6,vlan"), FramingError::NeedsEthernet(_)));
+    assert!(matches!(error("wireguard,pppoe"), FramingError::NeedsEthernet(_)));
     assert!(matches!(error("ipip6,vxlan6"), FramingError::Family { .. }));
     assert!(matches!(error("sit,mpls"), FramingError::Family { .. }));
-    assert!(matches!(error(&["vlan"; 17].join(",")), FramingError::TooManyLayers { layers: 17 }));
+    assert!(matches!(error(&["vlan"; 17].join(",")), FramingError::TooManyLayers(17)));
     let wrong = carried(Network::V6, Transport::Udp, "ipip6").of_payload(Bytes(1));
     assert!(matches!(wrong, Err(FramingError::Family { .. })));
     assert!(carried(Network::V6, Transport::Udp, "ipip6,vxlan,vlan").of_payload(Bytes(1)).is_ok());
@@ -385,7 +385,7 @@ fn what_has_no_answer_is_an_error() {
         Err(FramingError::NoRoom { .. })
     ));
     let options = plain(Network::V4, Transport::Tcp { timestamps: true, options: 29 });
-    assert_eq!(options.of_payload(Bytes(9)), Err(FramingError::TcpOptions { bytes: 44 }));
+    assert_eq!(options.of_payload(Bytes(9)), Err(FramingError::TcpOptions(44)));
     let empty = udp.of_payload(Bytes(0)).unwrap();
     assert_eq!(empty.at_goodput(BitRate(1), None), Err(FramingError::NoPayload));
     let some = udp.of_payload(Bytes(1)).unwrap();

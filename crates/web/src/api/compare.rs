@@ -85,7 +85,7 @@ fn set(store: &Store, name: &str) -> Result<Set, Failed> {
     let mut runs = Vec::new();
     for id in name.split(',').map(str::trim).filter(|id| !id.is_empty()).take(MOST as usize) {
         let id = match store.full_id(id) {
-            Err(unknown @ StoreError::NoRun { .. }) => {
+            Err(unknown @ StoreError::NoRun(_)) => {
                 return Err(Failed::new(
                     StatusCode::NOT_FOUND,
                     format!("{unknown}, and no run has this label"),

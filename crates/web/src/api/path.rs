@@ -1,7 +1,7 @@
 //! A path: every figure of it over days, when its level changed and what was known to change, what limits it, its hops then and now,
 //! how often it is measured and what was reported of it.
 
-use super::alerts::{self, AlertRow};
+use super::alerts;
 use super::paths::{options_of, trends};
 use super::request::query;
 use super::runs::get;
@@ -75,8 +75,6 @@ pub(super) async fn show(State(app): State<App>, uri: Uri) -> Result<Response, F
         let options = options_of(&samples);
         let figures: Vec<FigureTrend<'_>> =
             trends.series.iter().map(|series| figure_trend(series, &options)).collect();
-        let reported: Vec<AlertRow> =
-            store.alerts(Some(&target), alerts::MOST)?.into_iter().map(Into::into).collect();
         Ok(serde_json::json!({
             "target": target,
             "runs": store.count(&filter)?,
@@ -90,7 +88,7 @@ pub(super) async fn show(State(app): State<App>, uri: Uri) -> Result<Response, F
             "host": host(store, backend, &entries),
             "hops": traces(store, backend, &target)?,
             "schedules": schedules::of_path(store, &target, &entries)?,
-            "alerts": reported,
+            "alerts": store.alerts(Some(&target), alerts::MOST)?,
         }))
     });
     Ok(json(StatusCode::OK, &value.await?))

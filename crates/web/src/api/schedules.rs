@@ -58,16 +58,6 @@ struct Wanted {
     target: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Dropped {
-    host: String,
-    target: String,
-    kind: String,
-    #[serde(default)]
-    label: String,
-}
-
 /// Those that `watch` keeps, of a far end or of all, the one that is due first in front.
 pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, Failed> {
     let target = query::<Wanted>(&uri)?.target.filter(|target| !target.is_empty());
@@ -77,8 +67,7 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
 
 /// Drops one whose `watch` is gone for good; one that still runs keeps it anew.
 pub(super) async fn forget(State(app): State<App>, uri: Uri) -> Result<StatusCode, Failed> {
-    let Dropped { host, target, kind, label } = query(&uri)?;
-    let key = ScheduleKey { host, target, kind, label };
+    let key: ScheduleKey = query(&uri)?;
     match ask(&app, move |store, _| Ok(store.unschedule(&key)?)).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Failed::new(StatusCode::NOT_FOUND, "no such schedule is kept")

@@ -80,7 +80,6 @@ pub struct PathObservation {
     pub expired: Vec<Expired>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -66,10 +66,7 @@ fn is_odd(case: &Case<'_>, one_way: &DirectionSummary, direction: Direction) -> 
 /// The sender's kernel believes in a path that is smaller than any in use: a router reported a size that is too small, or none.
 fn is_held_tiny(case: &Case<'_>, direction: Direction) -> bool {
     let summary = &case.run.summary;
-    let (sender, host) = match direction {
-        Direction::Up => (&summary.local, &case.run.host),
-        Direction::Down => (&summary.peer, &case.run.peer),
-    };
+    let (sender, host) = direction.choose((&summary.local, &case.run.host), (&summary.peer, &case.run.peer));
     let rows = sender.iter().flat_map(|end| &end.streams).filter(|row| row.role == Role::Sender);
     let believed =
         rows.filter_map(|row| row.tcp.as_ref()).map(|tcp| tcp.path_mtu).filter(|mtu| *mtu > 0).min();

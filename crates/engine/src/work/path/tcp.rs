@@ -313,10 +313,7 @@ impl Exchanged {
 
     fn flow(&self) -> Option<Flow> {
         let stream = self.stream.as_ref()?;
-        let (from, to) = match self.direction {
-            Direction::Up => (stream.local, stream.remote),
-            Direction::Down => (stream.remote, stream.local),
-        };
+        let (from, to) = self.direction.choose((stream.local, stream.remote), (stream.remote, stream.local));
         Some(Flow { transport: Transport::Tcp, from, to })
     }
 }

@@ -158,10 +158,10 @@ impl Courier<'_> {
         let Some(socket) = &observed.socket else { return };
         transfer.local = socket.local_addr().ok();
         let Ok(info) = tcp_info(socket) else { return };
-        let (segments, bytes, mss) = match self.plan.method.direction() {
-            Direction::Down => (info.data_segments_in, info.bytes_received, info.recv_mss),
-            Direction::Up => (info.data_segments_out, info.bytes_sent, info.send_mss),
-        };
+        let (segments, bytes, mss) = self.plan.method.direction().choose(
+            (info.data_segments_out, info.bytes_sent, info.send_mss),
+            (info.data_segments_in, info.bytes_received, info.recv_mss),
+        );
         if let (None, Direction::Up, Some(arrived)) =
             (transfer.status, self.plan.method.direction(), info.bytes_acked)
         {

@@ -145,7 +145,7 @@ fn not_connected(error: &ConnectError, options: &NatsOptions) -> FleetError {
     let (server, why) = (without_passwords(&options.server), without_passwords(&chain(error)));
     match error.kind() {
         ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => match options.seed {
-            None => FleetError::NoKey { server },
+            None => FleetError::NoKey(server),
             Some(_) => FleetError::KeyRefused { server, why },
         },
         // An error of TLS comes as one of input and output.

@@ -69,7 +69,7 @@ impl Mailbox for NatsMailbox {
         let Ok(message) = message else { return Ok(None) };
         let message = message?.ok_or_else(|| attempt.timed_out())?;
         if message.status == Some(async_nats::StatusCode::NO_RESPONDERS) {
-            return Err(FleetError::NoResponder { subject: attempt.object.clone() });
+            return Err(FleetError::NoResponder(attempt.object.clone()));
         }
         Ok(Some(Message {
             subject: message.subject.to_string(),

@@ -30,7 +30,7 @@ impl Nats {
                     Some(last) if self.is_gone(Bucket::Leases, &key, &last) => {
                         match self.remove(Bucket::Leases, &key, last.entry.revision) {
                             Ok(()) => removed.push(key),
-                            Err(FleetError::Conflict { .. }) => {}
+                            Err(FleetError::Conflict(_)) => {}
                             Err(error) => return Err(error),
                         }
                     }

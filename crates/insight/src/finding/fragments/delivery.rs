@@ -68,11 +68,9 @@ pub(super) fn finding(
         .with("fragmented_payload_bytes", cut.payload)
         .with("fragmented_sent_count", cut.sent)
         .with("fragmented_received_count", cut.received)
-        .with("fragments_fate", name(one_way.fragments.delivery));
-    let finding = match cut.pieces_received {
-        Some(arrived) => finding.with("pieces_sent_count", cut.pieces).with("pieces_received_count", arrived),
-        None => finding,
-    };
+        .with("fragments_fate", name(one_way.fragments.delivery))
+        .with_known("pieces_sent_count", cut.pieces_received.map(|_| cut.pieces))
+        .with_known("pieces_received_count", cut.pieces_received);
     let finding = match reversed.sent {
         0 => finding,
         sent => finding.with("reversed_sent_count", sent).with("reversed_received_count", reversed.received),
@@ -85,10 +83,7 @@ fn at_receiver(direction: Direction, one_way: &PathDirection, cut: Tally) -> Opt
     if !one_way.fragments_end_at_receiver {
         return None;
     }
-    let (host, cause) = match direction {
-        Direction::Up => ("the far host", AT_FAR_HOST),
-        Direction::Down => ("this host", AT_THIS_HOST),
-    };
+    let (host, cause) = direction.choose(("the far host", AT_FAR_HOST), ("this host", AT_THIS_HOST));
     let title = format!(
         "Datagrams in fragments cross the path {direction} and are dropped by the kernel of {host} itself, as a rule of its firewall \
          does: {}",

@@ -31,8 +31,7 @@ pub(in super::super) fn answered_on_path(run: &Run) -> Vec<Finding> {
         beyond.ttl, beyond.router
     );
     vec![
-        Finding::new("answered-on-path", Severity::Warning, Direction::Up, title)
-            .everywhere()
+        Finding::new("answered-on-path", Severity::Warning, None, title)
             .with("answered_at_hops", beyond.ttl)
             .with("router_address", beyond.router.to_string())
             .with("far_end_hops", beyond.reached_at)
@@ -58,7 +57,7 @@ pub(in super::super) fn ttl_rewritten(run: &Run) -> Vec<Finding> {
             "A router sets the TTL of packets {direction}, so that a trace does not show which hop{behind} limits them to {mtu} bytes"
         );
         let finding = Finding::new("ttl-rewritten", Severity::Info, direction, title).advise(FIXED_TTL);
-        Some(finding.with("path_mtu_bytes", mtu).with_known("distance_hops", last.map(|hop| hop.ttl.into())))
+        Some(finding.with("path_mtu_bytes", mtu).with_known("distance_hops", last.map(|hop| hop.ttl)))
     });
     traced.into_iter().chain(sizes).collect()
 }
@@ -83,11 +82,10 @@ fn rewritten(found: &HopsResult, what: TtlRewritten) -> Finding {
             ),
         ),
     };
-    Finding::new("ttl-rewritten", severity, Direction::Up, title)
-        .everywhere()
+    Finding::new("ttl-rewritten", severity, None, title)
         .with("distance_hops", what.behind)
-        .with_known("quoted_ttl_hops", what.ttl_quoted.map(u32::from))
-        .with_known("return_hops", what.hops_back.map(u32::from))
+        .with_known("quoted_ttl_hops", what.ttl_quoted)
+        .with_known("return_hops", what.hops_back)
         .advise(FIXED_TTL)
 }
 
@@ -105,8 +103,7 @@ pub(in super::super) fn quotes_untranslated(run: &Run) -> Vec<Finding> {
         count(untranslated, "answer")
     );
     vec![
-        Finding::new("quotes-untranslated", Severity::Warning, Direction::Up, title)
-            .everywhere()
+        Finding::new("quotes-untranslated", Severity::Warning, None, title)
             .with("untranslated_count", untranslated)
             .advise(
                 "Sockets are not given such errors, so that path MTU discovery fails behind this NAT and traces of other programs end \

@@ -3,7 +3,6 @@
 use super::super::{Finding, Severity};
 use super::{found, named, named_at};
 use model::hops::{Hop, HopsResult};
-use model::plan::Direction;
 use model::run::Run;
 use model::units::Nanos;
 
@@ -31,8 +30,7 @@ fn steepest(found: &HopsResult) -> Option<Finding> {
     let title =
         format!("{added} of the round trip of {far} (medians) arise between {from} and {}", named(hop));
     Some(
-        Finding::new("latency-from-hop", Severity::Info, Direction::Up, title)
-            .everywhere()
+        Finding::new("latency-from-hop", Severity::Info, None, title)
             .with("added_ns", added.0)
             .with("rtt_p50_ns", far.0)
             .with("distance_hops", hop.ttl)
@@ -54,8 +52,7 @@ pub(in super::super) fn mtu_from_hop(run: &Run) -> Vec<Finding> {
         None => String::new(),
     };
     let title = format!("Behind {} packets are at most {mtu} bytes long{crossed}", named_at(found, hop.ttl));
-    let finding = Finding::new("mtu-from-hop", Severity::Info, Direction::Up, title)
-        .everywhere()
+    let finding = Finding::new("mtu-from-hop", Severity::Info, None, title)
         .with("mtu_bytes", mtu)
         .with("distance_hops", hop.ttl)
         .with_known("path_mtu_bytes", found.path_mtu);

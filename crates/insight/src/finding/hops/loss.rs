@@ -48,8 +48,8 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
         .with("loss_share", loss.share)
         .with("lost_count", counted.missing())
         .with("sent_count", counted.sent)
-        .with_known("clean_hops", loss.clean.map(u32::from))
-        .with_known("first_lossy_hops", loss.observed.map(u32::from));
+        .with_known("clean_hops", loss.clean)
+        .with_known("first_lossy_hops", loss.observed);
     finding.advise(match loss.clean {
         Some(clean) => {
             let other = match look.back.is_some() || found.counted_on_arrival {

@@ -4,7 +4,6 @@ use super::super::text::count;
 use super::super::{Finding, Severity};
 use super::{Look, each, found};
 use model::hops::{Hop, HopFlow, HopsResult, LEVEL, better};
-use model::plan::Direction;
 use model::run::Run;
 use model::units::Nanos;
 use std::collections::BTreeSet;
@@ -27,15 +26,11 @@ pub(in super::super) fn paths_differ(run: &Run) -> Vec<Finding> {
     );
     let severity = if lossy.is_some() { Severity::Warning } else { Severity::Info };
     let hops: Vec<u8> = shared.iter().map(|hop| hop.ttl).collect();
-    let finding = Finding::new("paths-differ", severity, Direction::Up, title)
-        .everywhere()
+    let finding = Finding::new("paths-differ", severity, None, title)
         .with("shared_hops", hops)
         .with("most_routers_count", most)
-        .with("flows_count", found.flows.len());
-    let finding = match lossy {
-        Some(flow) => finding.with("lossy_flow", flow + 1),
-        None => finding,
-    };
+        .with("flows_count", found.flows.len())
+        .with_known("lossy_flow", lossy.map(|flow| flow + 1));
     let advice = match lossy {
         Some(flow) => format!(
             "Follow the routers of flow {} in the table of flows: one of its links loses packets, and connections are lucky or \
@@ -77,17 +72,13 @@ pub(in super::super) fn dead_flows(run: &Run) -> Option<Finding> {
         count(found.flows.len() as u64, "flow"),
     );
     let probes = dead.iter().filter_map(|flow| found.flows[*flow].again).map(|again| again.sent).sum::<u32>();
-    let finding = Finding::new("dead-flows", Severity::Warning, Direction::Up, title)
-        .everywhere()
+    let finding = Finding::new("dead-flows", Severity::Warning, None, title)
         .with("dead_flows_count", dead.len())
         .with("flows_count", found.flows.len())
         .with("further_probes_count", probes)
         .with("dead_flows", dead.iter().map(|flow| flow + 1).collect::<Vec<_>>())
-        .with_known("distance_hops", last.map(|(ttl, _)| u32::from(ttl)));
-    let finding = match last {
-        Some((_, address)) => finding.with("router_address", address.to_string()),
-        None => finding,
-    };
+        .with_known("distance_hops", last.map(|(ttl, _)| ttl))
+        .with_known("router_address", last.map(|(_, address)| address.to_string()));
     Some(finding.advise(
         "Connections are lucky or not by their ports. Look at the counters of each link behind the last hop that the flows share: the \
          members of a bond or of a group of next hops are tried one by one.",

@@ -57,30 +57,21 @@ fn bloat(idle: &Distribution, phase: &LoadPhase) -> Option<Finding> {
         rtt.p50,
         significant(rtt.p50.0 as f64 / idle.p50.0.max(1) as f64)
     ));
-    let mut finding = Finding::new("bufferbloat", severity, direction.unwrap_or(Direction::Up), title);
-    if direction.is_none() {
-        finding = finding.everywhere();
-    }
+    let finding = Finding::new("bufferbloat", severity, direction, title);
     Some(evidence(finding, idle, &rtt, phase).advise(advice(direction)))
 }
 
 fn evidence(finding: Finding, idle: &Distribution, rtt: &Distribution, phase: &LoadPhase) -> Finding {
-    let mut finding = finding
+    finding
         .with("idle_rtt_p50_ns", idle.p50.0)
         .with("idle_rtt_p99_ns", idle.p99.0)
         .with("loaded_rtt_p50_ns", rtt.p50.0)
         .with("loaded_rtt_p99_ns", rtt.p99.0)
         .with("added_ns", rtt.p50.saturating_sub(idle.p50).0)
-        .with("lost_count", phase.lost);
-    for (name, rate) in [("up_bps", phase.up), ("down_bps", phase.down)] {
-        if let Some(rate) = rate {
-            finding = finding.with(name, rate.0);
-        }
-    }
-    match phase.responsiveness {
-        Some(figure) => finding.with("responsiveness_per_minute", figure.rpm),
-        None => finding,
-    }
+        .with("lost_count", phase.lost)
+        .with_known("up_bps", phase.up.map(|rate| rate.0))
+        .with_known("down_bps", phase.down.map(|rate| rate.0))
+        .with_known("responsiveness_per_minute", phase.responsiveness.map(|figure| figure.rpm))
 }
 
 fn advice(direction: Option<Direction>) -> &'static str {

@@ -4,7 +4,6 @@ use super::super::text::{count, grouped, percent};
 use super::super::{Finding, Severity};
 use super::{each_egress, name, share};
 use model::latency::EgressResult;
-use model::plan::Direction;
 use model::run::Run;
 
 /// Replies came after replies to later messages.
@@ -30,7 +29,7 @@ fn overtaken(run: &Run, egress: &EgressResult) -> Option<Finding> {
         count(counted.received, "round trip"),
         percent(part)
     );
-    let finding = Finding::new("reordering", Severity::Warning, Direction::Up, title).everywhere();
+    let finding = Finding::new("reordering", Severity::Warning, None, title);
     let finding = finding
         .with("reordered_count", counted.reordered)
         .with("received_count", counted.received)
@@ -53,7 +52,7 @@ fn doubled(run: &Run, egress: &EgressResult) -> Option<Finding> {
         count(counted.received, "round trip"),
         percent(part)
     );
-    let finding = Finding::new("duplicates", Severity::Warning, Direction::Up, title).everywhere();
+    let finding = Finding::new("duplicates", Severity::Warning, None, title);
     let finding = finding
         .with("duplicates_count", counted.duplicates)
         .with("received_count", counted.received)

@@ -6,7 +6,6 @@ use super::super::{Finding, Severity};
 use super::share;
 use crate::fix;
 use model::latency::{Cause, HostNoise, WaitMode};
-use model::plan::Direction;
 use model::run::Run;
 
 /// At most one finding: there is one measuring thread.
@@ -124,7 +123,7 @@ impl Disturbance {
 
     fn finding(&self, run: &Run) -> Finding {
         let noise = &self.noise;
-        let finding = Finding::new("host-noise", Severity::Info, Direction::Up, self.title()).everywhere();
+        let finding = Finding::new("host-noise", Severity::Info, None, self.title());
         let finding = finding
             .with("steal_share", noise.steal_share)
             .with("involuntary_switches_per_second", self.switches_per_second)

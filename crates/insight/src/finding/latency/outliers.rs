@@ -4,7 +4,6 @@ use super::super::text::{capital, count, grouped, significant};
 use super::super::{Finding, Severity};
 use super::{each_egress, name, share};
 use model::latency::{Cause, EgressResult, HostNoise};
-use model::plan::Direction;
 use model::run::Run;
 use model::stats::distribution::Distribution;
 use model::stats::histogram::Histogram;
@@ -126,8 +125,7 @@ fn finding(run: &Run, egress: &EgressResult, tail: &Tail) -> Finding {
     // Beside a load these are round trips of the idle phase alone, and not the ones of interest.
     let is_beside = run.summary.loaded.as_ref().is_some_and(|loaded| loaded.phases.len() > 1);
     let severity = if is_beside { Severity::Info } else { tail.severity(late) };
-    let finding =
-        Finding::new("rtt-outliers", severity, Direction::Up, title(run, egress, tail)).everywhere();
+    let finding = Finding::new("rtt-outliers", severity, None, title(run, egress, tail));
     let finding = finding
         .with("rtt_max_ns", rtt.max.0)
         .with("rtt_p50_ns", rtt.p50.0)

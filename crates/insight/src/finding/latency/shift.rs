@@ -4,7 +4,6 @@
 use super::super::{Finding, Severity};
 use super::{each_egress, name};
 use model::latency::{EgressResult, HostNoise};
-use model::plan::Direction;
 use model::run::Run;
 
 /// Each shift of each path.
@@ -30,7 +29,7 @@ fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let busy = run.summary.noise.filter(HostNoise::is_busy).map(|noise| noise.longest_wait());
     let may_be_host = busy.is_some_and(|wait| largest.from.0.abs_diff(largest.to.0) < wait.0);
     let severity = if may_be_host { Severity::Info } else { Severity::Warning };
-    let finding = Finding::new("level-shift", severity, Direction::Up, title).everywhere();
+    let finding = Finding::new("level-shift", severity, None, title);
     let finding = finding
         .with("from_ns", largest.from.0)
         .with("to_ns", largest.to.0)

@@ -4,7 +4,6 @@ use super::super::text::count;
 use super::super::{Finding, Severity};
 use super::{each_egress, name, one_way};
 use model::latency::EgressResult;
-use model::plan::Direction;
 use model::run::Run;
 
 /// Messages that requested a reply got none; of one-way messages the far end received none.
@@ -54,7 +53,7 @@ fn finding(run: &Run, egress: &EgressResult) -> Finding {
             None => format!("No reply came to any of {} {name}", count(counted.asked, "message")),
         },
     };
-    let finding = Finding::new("no-reply", Severity::Problem, Direction::Up, title).everywhere();
+    let finding = Finding::new("no-reply", Severity::Problem, None, title);
     let finding = finding
         .with("sent_count", counted.sent)
         .with("asked_count", counted.asked)

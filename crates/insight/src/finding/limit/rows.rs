@@ -7,47 +7,40 @@ use super::signs::{MILLI, STALLED, Signs};
 use model::limit::{Confidence, Limit, LimitKind, LoadStep, Purpose};
 use model::units::{BitRate, Bytes};
 
-/// One row of the table.
-pub(super) struct LimitRow {
-    /// The limit, where the signs of this row hold.
-    pub(super) holds: fn(&Signs<'_>) -> Option<Limit>,
-}
-
-const fn row(holds: fn(&Signs<'_>) -> Option<Limit>) -> LimitRow {
-    LimitRow { holds }
-}
+/// One row of the table: the limit, where its signs hold.
+type LimitRow = fn(&Signs<'_>) -> Option<Limit>;
 
 /// Every row; the first that holds names the limit.
 pub(super) const ROWS: &[LimitRow] = &[
-    row(application),
-    row(line_rate),
-    row(mtu),
-    row(sender_quota),
-    row(receiver_quota),
-    row(facts::named),
-    row(host_drop),
-    row(sender_cpu),
-    row(receiver_cpu),
-    row(ramp_up),
-    row(path::standing),
-    row(receiver_window),
-    row(sender_buffer),
-    row(loss),
-    row(loss_of_datagrams),
-    row(reordering),
-    row(ack_path),
-    row(path::short_queue),
-    row(path::forwarder),
-    row(path::variable),
-    row(path::competing),
-    row(path::treated_differently),
-    row(path::not_met),
-    row(path::packet_rate),
-    row(path::policer_beside_a_queue),
-    row(path::controlled),
-    row(path::queue_of_another),
-    row(path::shaper),
-    row(path::policer),
+    application,
+    line_rate,
+    mtu,
+    |signs| quota(signs, LimitKind::SenderCpu, End::Sender),
+    |signs| quota(signs, LimitKind::ReceiverCpu, End::Receiver),
+    facts::named,
+    host_drop,
+    |signs| cpu(signs, LimitKind::SenderCpu, signs.evidence.host.sender_full.as_ref()),
+    |signs| cpu(signs, LimitKind::ReceiverCpu, signs.evidence.host.receiver_full.as_ref()),
+    ramp_up,
+    path::standing,
+    receiver_window,
+    sender_buffer,
+    loss,
+    loss_of_datagrams,
+    reordering,
+    ack_path,
+    path::short_queue,
+    path::forwarder,
+    path::variable,
+    path::competing,
+    path::treated_differently,
+    path::not_met,
+    path::packet_rate,
+    path::policer_beside_a_queue,
+    path::controlled,
+    path::queue_of_another,
+    path::shaper,
+    path::policer,
 ];
 
 pub(super) fn limit(kind: LimitKind, confidence: Confidence) -> Limit {
@@ -76,14 +69,6 @@ fn mtu(signs: &Signs<'_>) -> Option<Limit> {
     })
 }
 
-fn sender_quota(signs: &Signs<'_>) -> Option<Limit> {
-    quota(signs, LimitKind::SenderCpu, End::Sender)
-}
-
-fn receiver_quota(signs: &Signs<'_>) -> Option<Limit> {
-    quota(signs, LimitKind::ReceiverCpu, End::Receiver)
-}
-
 /// A throttled end never shows a full CPU, and what it sends or takes of the load is its quota's too.
 fn quota(signs: &Signs<'_>, kind: LimitKind, end: End) -> Option<Limit> {
     let (cause, fix) = facts::quota(signs, end)?;
@@ -106,14 +91,6 @@ pub(super) fn host_drop(signs: &Signs<'_>) -> Option<Limit> {
         rate: Some(BitRate(hot.rate as u64)),
         ..limit(LimitKind::HostDrop, Confidence::Medium)
     })
-}
-
-fn sender_cpu(signs: &Signs<'_>) -> Option<Limit> {
-    cpu(signs, LimitKind::SenderCpu, signs.evidence.host.sender_full.as_ref())
-}
-
-fn receiver_cpu(signs: &Signs<'_>) -> Option<Limit> {
-    cpu(signs, LimitKind::ReceiverCpu, signs.evidence.host.receiver_full.as_ref())
 }
 
 /// A CPU is full, and the path was not observed at its limit.

@@ -61,8 +61,8 @@ fn by_echo(hole: EchoHole) -> Finding {
              sizes vanish up or down, or a firewall drops large echo alone; echo does not show which"
         ),
     };
-    let finding = Finding::new("mtu-black-hole", Severity::Warning, Direction::Down, title);
-    let finding = if hole.requests_arrive { finding } else { finding.everywhere() };
+    let direction = hole.requests_arrive.then_some(Direction::Down);
+    let finding = Finding::new("mtu-black-hole", Severity::Warning, direction, title);
     let until_then = match hole.is_likely_filter() {
         true => format!(
             "hardly a path carries no more than {fits} bytes, so that a filter of large echo requests is likely"
@@ -113,7 +113,7 @@ fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
         .with("black_hole_cause", name(hole.cause))
         .with_known("path_mtu_bytes", side.one_way.path_mtu);
     let probing = side.one_way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing);
-    let finding = with_hop(finding, side.one_way).with_known("tcp_mtu_probing_mode", probing.map(u32::from));
+    let finding = with_hop(finding, side.one_way).with_known("tcp_mtu_probing_mode", probing);
     let cure = too_small_for_ipv6(side, hole).unwrap_or_else(|| cure(side, hole));
     let sentences = [Some(cure), nearer(side), slack(side, hole), larger(side, hole), Some(tcp(side, hole))];
     finding.advise(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))

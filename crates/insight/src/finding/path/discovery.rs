@@ -64,11 +64,8 @@ fn lie(side: Side<'_>, mtu: u32, reported: TooBig) -> Finding {
     let finding = Finding::new("mtu-discovery-wrong", severity, direction, title)
         .with("told_mtu_bytes", reported.mtu)
         .with("path_mtu_bytes", mtu)
-        .with("messages_count", reported.count);
-    let finding = match reported.from {
-        Some(from) => finding.with("told_by_address", from.to_string()),
-        None => finding,
-    };
+        .with("messages_count", reported.count)
+        .with_known("told_by_address", reported.from.map(|from| from.to_string()));
     if side.one_way.interface_mtu.is_some_and(|own| mtu >= own) {
         return finding.advise(whole(side));
     }

@@ -4,7 +4,6 @@ use super::super::text::percent;
 use super::super::{Finding, Severity};
 use super::{Side, each_egress, with_hop};
 use model::path::{BlackHoleCause, Bound, Discovery, HopSource, PathDirection, explanation};
-use model::plan::Direction;
 use model::run::Run;
 
 /// Less than the interface's MTU crosses, and senders can learn it: normal with tunnels, and good to know.
@@ -116,7 +115,7 @@ fn differ(up: &PathDirection, down: &PathDirection) -> Option<Finding> {
     let title = format!(
         "The two directions carry different sizes: packets of {up_size} bytes up, of {down_size} down"
     );
-    let finding = Finding::new("mtu-asymmetric", severity, Direction::Up, title).everywhere();
+    let finding = Finding::new("mtu-asymmetric", severity, None, title);
     let finding = finding.with("up_path_mtu_bytes", up_mtu).with("down_path_mtu_bytes", down_mtu);
     let least = up_mtu.min(down_mtu);
     let ping = match up.ipv6 {

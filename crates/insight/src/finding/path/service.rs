@@ -3,7 +3,6 @@
 use super::super::text::count;
 use super::super::{Finding, Severity};
 use model::path::ServiceLimit;
-use model::plan::Direction;
 use model::run::Run;
 
 /// The service answers up to a size, or not at all.
@@ -48,7 +47,7 @@ fn silent_above(limit: &ServiceLimit, payload: u32, silent: u32) -> Finding {
         "The service at UDP port {} answers payloads of up to {payload} bytes and is silent from {silent} on{why}{refused}",
         limit.port
     );
-    with_probes(Finding::new("service-limit", Severity::Warning, Direction::Up, title), limit)
+    with_probes(Finding::new("service-limit", Severity::Warning, None, title), limit)
         .with("answered_payload_bytes", payload)
         .with("silent_payload_bytes", silent)
         .advise(format!("Send at most {payload} bytes in a datagram. {advice}"))
@@ -62,7 +61,7 @@ fn no_answer(limit: &ServiceLimit) -> Finding {
         limit.port,
         count(sent, "datagram")
     );
-    with_probes(Finding::new("service-limit", Severity::Problem, Direction::Up, title), limit).advise(
+    with_probes(Finding::new("service-limit", Severity::Problem, None, title), limit).advise(
         "Check that it runs at this port and that firewalls let it through; send it a request that it answers, and check the rule by which an answer is known.",
     )
 }
@@ -72,7 +71,6 @@ fn with_probes(finding: Finding, limit: &ServiceLimit) -> Finding {
         limit.sizes.iter().map(|probe| u64::from(of(probe))).sum::<u64>()
     };
     finding
-        .everywhere()
         .with("fragmented_from_bytes", limit.fragmented_from)
         .with("sent_count", sum(|probe| probe.sent))
         .with("answered_count", sum(|probe| probe.received))

@@ -30,11 +30,8 @@ fn finding(side: Side<'_>, tcp: &TcpDirection, packet: u32, crosses: u32) -> Fin
     let finding = Finding::new("tcp-blackhole", Severity::Problem, direction, title)
         .with("segment_packet_bytes", packet)
         .with("path_mtu_bytes", crosses)
-        .with_known("smaller_mss_bytes", tcp.smaller_mss);
-    let finding = match tcp.retransmits {
-        Some(retransmits) => finding.with("retransmits_count", retransmits),
-        None => finding,
-    };
+        .with_known("smaller_mss_bytes", tcp.smaller_mss)
+        .with_known("retransmits_count", tcp.retransmits);
     let finding = match (&tcp.flow, &side.one_way.flow) {
         (Some(tcp), Some(udp)) => {
             finding.with("stalled_flow", tcp.to_string()).with("working_flow", udp.to_string())

@@ -20,7 +20,7 @@ impl Setup {
     }
 
     fn check_limits(&self) -> Result<(), SetupError> {
-        let zero = |what: &'static str| Err(SetupError::Zero { what });
+        let zero = |what: &'static str| Err(SetupError::Zero(what));
         match (self.min, self.max) {
             (Some(PacketRate(0)), _) => zero("the least load"),
             (_, Some(PacketRate(0))) => zero("the most load"),
@@ -37,13 +37,13 @@ impl Setup {
         for (index, stream) in self.streams.iter().enumerate() {
             let least = least_frame(stream.network);
             if stream.frames.sizes.is_empty() {
-                return Err(SetupError::EmptyMix { stream: stream.to_string() });
+                return Err(SetupError::EmptyMix(stream.to_string()));
             }
             if let Some(size) = stream.frames.sizes.iter().find(|size| **size < least) {
                 return Err(SetupError::Size { stream: stream.to_string(), size: *size, least });
             }
             if self.streams[..index].contains(stream) {
-                return Err(SetupError::Twice { what: stream.to_string() });
+                return Err(SetupError::Twice(stream.to_string()));
             }
             if let Some(Load(rate)) = self.line_rate(stream)?
                 && let Some(min) = self.min.filter(|min| min.0 as f64 >= rate)
@@ -60,12 +60,12 @@ impl Setup {
         }
         for (index, test) in self.tests.iter().enumerate() {
             if self.tests[..index].contains(test) {
-                return Err(SetupError::Twice { what: format!("the test of {test}") });
+                return Err(SetupError::Twice(format!("the test of {test}")));
             }
             match test {
                 Test::BackToBack => {
                     if let Some(mix) = self.streams.iter().find(|stream| stream.frames.is_mix()) {
-                        return Err(SetupError::MixedBursts { stream: mix.to_string() });
+                        return Err(SetupError::MixedBursts(mix.to_string()));
                     }
                 }
                 Test::Latency => self.check_percents()?,
@@ -83,10 +83,10 @@ impl Setup {
         }
         for (index, percent) in percents.iter().enumerate() {
             if !(1..=100).contains(percent) {
-                return Err(SetupError::Percent { percent: *percent });
+                return Err(SetupError::Percent(*percent));
             }
             if percents[..index].contains(percent) {
-                return Err(SetupError::Twice { what: format!("latency at {percent} %") });
+                return Err(SetupError::Twice(format!("latency at {percent} %")));
             }
         }
         Ok(())
@@ -95,7 +95,7 @@ impl Setup {
     fn check_service(&self) -> Result<(), SetupError> {
         let profile = self.service.as_ref().ok_or(SetupError::NoService)?;
         if profile.committed == BitRate(0) {
-            return Err(SetupError::Zero { what: "the committed rate of the service" });
+            return Err(SetupError::Zero("the committed rate of the service"));
         }
         let shares = [
             ("loss", profile.loss),
@@ -148,7 +148,7 @@ impl Setup {
         if self.tests.contains(&Test::Throughput) {
             let names: Vec<&str> = self.goals.iter().map(|named| named.name.as_str()).collect();
             if let Some(twice) = (1..names.len()).find(|index| names[..*index].contains(&names[*index])) {
-                return Err(SetupError::Twice { what: format!("the goal {}", names[twice]) });
+                return Err(SetupError::Twice(format!("the goal {}", names[twice])));
             }
             let limits = Limits { min: self.min.map_or(Load(MOST_LOAD.0 / 2.0), Load::from), max: MOST_LOAD };
             Mlr::new(&self.mlr(limits))?;

@@ -15,11 +15,8 @@ pub enum SetupError {
     #[error("plan benchmark: no frame size is given")]
     NoStreams,
     /// A mix of nothing.
-    #[error("plan benchmark: the mix of {stream} has no frames")]
-    EmptyMix {
-        /// The stream.
-        stream: String,
-    },
+    #[error("plan benchmark: the mix of {0} has no frames")]
+    EmptyMix(String),
     /// A frame too small.
     #[error("plan benchmark: {stream} has frames of {} bytes; they need {} for headers and signature, FCS included", size.0, least.0)]
     Size {
@@ -31,11 +28,8 @@ pub enum SetupError {
         least: Bytes,
     },
     /// The same again.
-    #[error("plan benchmark: {what} is given twice")]
-    Twice {
-        /// The quantity.
-        what: String,
-    },
+    #[error("plan benchmark: {0} is given twice")]
+    Twice(String),
     /// The limits are no interval.
     #[error("plan benchmark: the least load ({min}) must be below the most ({max})")]
     Limits {
@@ -55,25 +49,16 @@ pub enum SetupError {
         rate: Load,
     },
     /// Something must be above zero.
-    #[error("plan benchmark: {what} must be above 0")]
-    Zero {
-        /// The quantity.
-        what: &'static str,
-    },
+    #[error("plan benchmark: {0} must be above 0")]
+    Zero(&'static str),
     /// Bursts of a mix say nothing about frames.
     #[error(
-        "plan benchmark: back-to-back frames are of one size (RFC 9004), and {stream} is a mix; leave out the test or the mix"
+        "plan benchmark: back-to-back frames are of one size (RFC 9004), and {0} is a mix; leave out the test or the mix"
     )]
-    MixedBursts {
-        /// The mix.
-        stream: String,
-    },
+    MixedBursts(String),
     /// A load that is none.
-    #[error("plan benchmark: latency at {percent} % of the throughput; it must be 1 to 100")]
-    Percent {
-        /// The load.
-        percent: u32,
-    },
+    #[error("plan benchmark: latency at {0} % of the throughput; it must be 1 to 100")]
+    Percent(u32),
     /// Latency at no load.
     #[error("plan benchmark: latency at no load; give shares of the throughput in percent")]
     NoPercents,

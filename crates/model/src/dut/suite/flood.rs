@@ -2,7 +2,6 @@
 
 use super::super::setup::MOST_LOAD;
 use super::super::{DirectionObservation, LoadLimit, Observation, Setup, StreamReport};
-use crate::plan::Direction;
 use crate::search::{Load, TrialResult};
 use crate::units::Nanos;
 
@@ -21,10 +20,8 @@ pub(super) fn read(setup: &Setup, row: &mut StreamReport, observation: &Observat
         return Err("no frame came through".to_owned());
     }
     if let Some(dead) = observation.directions.iter().find(|direction| direction.result.received == 0) {
-        let direction = match dead.direction {
-            Direction::Up => "from the first port to the second",
-            Direction::Down => "from the second port to the first",
-        };
+        let direction =
+            dead.direction.choose("from the first port to the second", "from the second port to the first");
         return Err(format!("no frame came through {direction}"));
     }
     let (most, limit) = most(row.line_rate, setup.max.map(Load::from), ceiling);

@@ -4,13 +4,13 @@ use super::failed;
 use super::server::reloaded;
 use crate::commands::output::deliver;
 use crate::exit::Exit;
-use cli::{Common, MeshAgentArgs, MeshAgentCommand, MeshAgentNames};
+use cli::{Common, MeshAgentCommand, MeshAgentNames};
 use engine::error::Result;
 use fleet::setup::MeshFolder;
 use std::path::{Path, absolute};
 
-pub(super) fn run(args: &MeshAgentArgs, global: &Common) -> Result<Exit> {
-    let text = match &args.command {
+pub(super) fn run(command: &MeshAgentCommand, global: &Common) -> Result<Exit> {
+    let text = match command {
         MeshAgentCommand::List(args) => {
             let mesh = open(&args.dir)?;
             mesh.agents().map(|name| format!("{name}\n")).collect()

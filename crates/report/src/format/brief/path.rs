@@ -38,12 +38,7 @@ pub(in crate::format) fn table(found: &PathResult) -> FigureTable {
 
 /// Path MTU, payload and fragments.
 pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<FigureRow> {
-    let cells = |of: fn(&PathDirection) -> Option<String>| {
-        directions
-            .iter()
-            .map(move |direction| found.in_direction(*direction).and_then(of))
-            .collect::<Vec<_>>()
-    };
+    let cells = |of| cells(found, directions, of);
     let arrived = directions.iter().filter_map(|direction| found.in_direction(*direction)).map(arrived);
     let arrived: Vec<(u64, u64)> = arrived.filter(|(sent, _)| *sent > 0).collect();
     let note = match arrived.as_slice() {
@@ -69,14 +64,18 @@ pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<FigureRo
     ]
 }
 
+/// A figure in each of these directions.
+fn cells(
+    found: &PathResult,
+    directions: &[Direction],
+    of: fn(&PathDirection) -> Option<String>,
+) -> Vec<Option<String>> {
+    directions.iter().map(|direction| found.in_direction(*direction).and_then(of)).collect()
+}
+
 /// Further figures of `mtu`.
 fn details(found: &PathResult, directions: &[Direction]) -> Vec<FigureRow> {
-    let cells = |of: fn(&PathDirection) -> Option<String>| {
-        directions
-            .iter()
-            .map(move |direction| found.in_direction(*direction).and_then(of))
-            .collect::<Vec<_>>()
-    };
+    let cells = |of| cells(found, directions, of);
     let hop = |one_way: &PathDirection| {
         let hop = one_way.limiting_hop.as_ref()?;
         hop.ttl.map(|ttl| format!("hop {ttl}")).or_else(|| hop.address.map(|_| "a router".into()))

@@ -1,6 +1,6 @@
 //! The CSV of a lab report: a row for each repetition of each series.
 
-use crate::document::Csv;
+use crate::document::{Csv, word};
 use crate::format::csv::Source;
 use model::frames::FrameRow;
 use model::lab::{FrameSweep, LabReport, LabTest, Repetition, Series, Variant};
@@ -109,9 +109,4 @@ fn of_frames(variant: &Variant, sweep: &FrameSweep, row: &FrameRow) -> CsvRow {
         line_rate_pps: row.line_rate_pps,
         ..CsvRow::default()
     }
-}
-
-/// The test as in the JSON.
-fn word(test: &LabTest) -> String {
-    serde_json::to_value(test).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -1,9 +1,10 @@
 //! The tables of a mesh.
 
 use super::{Group, age};
-use crate::document::{Column, Csv, Table};
+use crate::document::{Column, Csv, CsvCell, Table};
 use crate::expect::printed;
 use crate::format::matrix::{self, MatrixCell};
+use model::finding::Status;
 use model::mesh::{MeshCell, MeshReport};
 use model::stats::quantile::median;
 
@@ -98,45 +99,29 @@ fn measure(figure: &str) -> String {
 
 /// A row for each cell.
 pub(super) fn csv(report: &MeshReport) -> Csv {
-    let row = |cell: &MeshCell| {
-        let (figure, limit) = (cell.figure.as_ref(), cell.limit.as_ref());
-        [
-            cell.test.clone(),
-            cell.family.map(|family| family.to_string()).unwrap_or_default(),
-            cell.from.clone(),
-            cell.to.clone(),
-            cell.state.word().to_owned(),
-            figure.map(|figure| figure.name.clone()).unwrap_or_default(),
-            figure.map(|figure| figure.value.to_string()).unwrap_or_default(),
-            cell.status.map(|status| status.word().to_owned()).unwrap_or_default(),
-            cell.run.clone(),
-            cell.started.map(|time| time.to_string()).unwrap_or_default(),
-            cell.token.to_string(),
-            cell.reason.clone().unwrap_or_default(),
-            cell.age_ns.map(|age| age.0.to_string()).unwrap_or_default(),
-            limit.map(|limit| limit.kind.to_string()).unwrap_or_default(),
-            limit.and_then(|limit| limit.rate).map(|rate| rate.0.to_string()).unwrap_or_default(),
-            cell.attempt.max(1).to_string(),
-        ]
-    };
-    Csv::new(CSV, report.cells.iter().map(row))
+    Csv::of_cells(&CSV, &report.cells)
 }
 
-const CSV: [&str; 16] = [
-    "test",
-    "family",
-    "from",
-    "to",
-    "state",
-    "figure",
-    "value",
-    "status",
-    "run",
-    "started",
-    "token",
-    "reason",
-    "age_ns",
-    "limit",
-    "limit_bps",
-    "attempt",
+/// The text of what is known; else none.
+fn text(known: Option<impl ToString>) -> String {
+    known.map(|known| known.to_string()).unwrap_or_default()
+}
+
+const CSV: [CsvCell<MeshCell>; 16] = [
+    CsvCell("test", |cell| cell.test.clone()),
+    CsvCell("family", |cell| text(cell.family)),
+    CsvCell("from", |cell| cell.from.clone()),
+    CsvCell("to", |cell| cell.to.clone()),
+    CsvCell("state", |cell| cell.state.word().to_owned()),
+    CsvCell("figure", |cell| text(cell.figure.as_ref().map(|figure| &figure.name))),
+    CsvCell("value", |cell| text(cell.figure.as_ref().map(|figure| figure.value))),
+    CsvCell("status", |cell| text(cell.status.map(Status::word))),
+    CsvCell("run", |cell| cell.run.clone()),
+    CsvCell("started", |cell| text(cell.started)),
+    CsvCell("token", |cell| cell.token.to_string()),
+    CsvCell("reason", |cell| text(cell.reason.as_ref())),
+    CsvCell("age_ns", |cell| text(cell.age_ns.map(|age| age.0))),
+    CsvCell("limit", |cell| text(cell.limit.as_ref().map(|limit| limit.kind))),
+    CsvCell("limit_bps", |cell| text(cell.limit.as_ref().and_then(|limit| limit.rate).map(|rate| rate.0))),
+    CsvCell("attempt", |cell| cell.attempt.max(1).to_string()),
 ];

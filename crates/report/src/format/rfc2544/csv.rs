@@ -2,7 +2,7 @@
 
 mod figures;
 
-use crate::document::Csv;
+use crate::document::{Csv, word};
 use crate::format::csv::Source;
 use figures::Figure;
 use model::dut::{DeviceReport, DutReport, Stream};
@@ -69,9 +69,4 @@ fn fields(device: &DeviceReport, stream: Option<&Stream>, figure: Figure) -> Csv
         unit: figure.unit,
         remarks: figure.remarks.iter().map(word).collect::<Vec<_>>().join(" "),
     }
-}
-
-/// The word as in the JSON.
-fn word<T: serde::Serialize>(value: &T) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -11,11 +11,8 @@ pub enum ReadError {
     #[error("read the report: it is not JSON ({0}); give the file that `pathmeter rfc2544 --json` wrote")]
     Json(serde_json::Error),
     /// The document is another one.
-    #[error("read the report: its schema is {found}, not {SCHEMA}")]
-    Schema {
-        /// The schema it names, or `missing`.
-        found: String,
-    },
+    #[error("read the report: its schema is {0}, not {SCHEMA}")]
+    Schema(String),
     /// A part of it is not as the schema requires.
     #[error("read the report: it is not a {SCHEMA}: {0}")]
     Content(serde_json::Error),
@@ -31,7 +28,7 @@ pub fn read(text: &str) -> Result<DutReport, ReadError> {
         Some(Value::String(schema)) if schema == SCHEMA => {}
         found => {
             let found = found.map_or_else(|| "missing".into(), Value::to_string);
-            return Err(ReadError::Schema { found });
+            return Err(ReadError::Schema(found));
         }
     }
     serde_json::from_value(value).map_err(ReadError::Content)

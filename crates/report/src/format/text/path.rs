@@ -11,7 +11,7 @@ pub(in crate::format) use directions::{bound, delivery_word, facts, service};
 pub(in crate::format) use fragments::{
     is_whole, name as fragment_shape, rows as fragment_rows, shapes as fragment_shapes,
 };
-pub(super) use heading::started;
+pub use heading::started;
 pub(in crate::format) use heading::{known_directions, route, subject, unknown};
 pub(in crate::format) use sizes::strips;
 

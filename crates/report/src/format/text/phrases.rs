@@ -92,10 +92,7 @@ pub(in crate::format) const UNTIL_STOPPED: &str = "until stopped";
 
 /// `Up` or `Down`.
 pub(in crate::format) fn direction_word(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Up => "Up",
-        Direction::Down => "Down",
-    }
+    direction.choose("Up", "Down")
 }
 
 /// `info`, `warning` or `problem`.

@@ -13,8 +13,8 @@ use model::transfer::{
 };
 use model::units::{BitRate, Bytes, Nanos, count, grouped};
 
-/// The heading of a run that begins.
-pub(super) fn started(begun: &TransferStarted, style: &Style) -> String {
+/// The text on a terminal when a run of transfers begins: the heading and the head of their lines.
+pub fn started(begun: &TransferStarted, style: &Style) -> String {
     let plan = &begun.plan;
     let file = |file: &TransferFile| {
         let label = if plan.files.len() > 1 { format!("{}: ", file.label) } else { String::new() };
@@ -71,7 +71,7 @@ pub(super) fn head(plan: &TransferPlan) -> Vec<Line> {
 }
 
 /// The line of one transfer, as it ends.
-pub(super) fn row(transfer: &Transfer, plan: &TransferPlan) -> String {
+pub fn row(transfer: &Transfer, plan: &TransferPlan) -> String {
     let label = phrases::cut(&plan.row_label(transfer.mtu, &transfer.label), label_width(plan));
     let start = format!("  {:>4}  {label:<width$}", transfer.repetition, width = label_width(plan));
     if let Some(error) = &transfer.error {

@@ -22,10 +22,10 @@ pub(super) fn histogram(bytes: &[u8]) -> Result<Histogram, V2Error> {
                     unpacked.read(&mut [0]).map_err(|_| V2Error::Truncated)?;
                     Ok(histogram)
                 }
-                cookie => Err(V2Error::Cookie { cookie }),
+                cookie => Err(V2Error::Cookie(cookie)),
             }
         }
-        cookie => Err(V2Error::Cookie { cookie }),
+        cookie => Err(V2Error::Cookie(cookie)),
     }
 }
 

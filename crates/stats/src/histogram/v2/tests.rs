@@ -51,7 +51,7 @@ fn other_writers_are_read() {
     assert_eq!(buckets(&three), [(100, 1), (200, 1), (250, 1)]);
     // No digits at all, which Java can.
     let none = Histogram::from_v2_base64("HISTFAAAAB14nJNpmSzMwMDAxIAKGCEU8wv7DxAWLxMASToDcw==");
-    assert_eq!(none.unwrap_err(), V2Error::Digits(HistogramError::Digits { digits: 0 }));
+    assert_eq!(none.unwrap_err(), V2Error::Digits(HistogramError::Digits(0)));
 }
 
 /// Rewrites some bytes of a plain stream and reads it.
@@ -65,12 +65,12 @@ fn altered(at: usize, bytes: &[u8]) -> Result<Histogram, V2Error> {
 fn every_fault_has_its_error() {
     let cut = |to: usize| Histogram::from_v2(&filled(&[5, 70_000]).to_v2()[..to]).unwrap_err();
     assert!((0..filled(&[5, 70_000]).to_v2().len()).all(|to| cut(to) == V2Error::Truncated));
-    assert_eq!(altered(0, b"GET ").unwrap_err(), V2Error::Cookie { cookie: 0x4745_5420 });
+    assert_eq!(altered(0, b"GET ").unwrap_err(), V2Error::Cookie(0x4745_5420));
     let offset = V2Error::Header { field: "normalizing index offset", value: 7 };
     assert_eq!(altered(8, &7_u32.to_be_bytes()).unwrap_err(), offset);
     assert_eq!(
         altered(12, &300_u32.to_be_bytes()).unwrap_err(),
-        V2Error::Digits(HistogramError::Digits { digits: 255 })
+        V2Error::Digits(HistogramError::Digits(255))
     );
     assert!(matches!(altered(16, &[0; 8]), Err(V2Error::Header { field: "lowest discernible value", .. })));
     assert!(matches!(altered(24, &[255; 8]), Err(V2Error::Header { field: "highest trackable value", .. })));

@@ -79,7 +79,7 @@ impl Goal {
         } else {
             return Ok(());
         };
-        Err(SearchError::Durations { what: problem })
+        Err(SearchError::Durations(problem))
     }
 
     /// The chain of targets, coarsest first: each twice as wide as the next, its duration sum in a geometric series from the

@@ -113,10 +113,7 @@ impl Sides {
 
 /// The places of the ports that send and count in this direction.
 pub(super) fn ends(direction: Direction) -> (usize, usize) {
-    match direction {
-        Direction::Up => (0, 1),
-        Direction::Down => (1, 0),
-    }
+    direction.choose((0, 1), (1, 0))
 }
 
 fn own(port: &dyn Port, network: Network) -> Option<IpAddr> {

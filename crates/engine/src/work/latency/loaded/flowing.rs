@@ -68,10 +68,7 @@ impl Flowing {
     /// Payload bytes received in a direction between these times; where the receiver has reported nothing, those the
     /// sender's kernel knows to have arrived.
     fn carried(&self, direction: Direction, from: MonoTime, until: MonoTime) -> f64 {
-        let (receiver, sender) = match direction {
-            Direction::Up => (&self.far, &self.near),
-            Direction::Down => (&self.near, &self.far),
-        };
+        let (receiver, sender) = direction.choose((&self.far, &self.near), (&self.near, &self.far));
         if receiver.rows.is_empty() {
             sender.within(from, until, |row| row.acknowledged)
         } else {

@@ -67,7 +67,7 @@ pub(super) fn claim(args: &MeshRunArgs, broker: &dyn Broker, file: &ResultFile) 
     let text = serde_json::to_vec(&own).unwrap_or_default();
     match broker.put(Bucket::Plans, &key, &text, Expected::Absent, None) {
         Ok(_) => return Ok(name),
-        Err(FleetError::Conflict { .. }) => {}
+        Err(FleetError::Conflict(_)) => {}
         Err(error) => return Err(failed(error)),
     }
     let entry = broker.get(Bucket::Plans, &key).map_err(failed)?;

@@ -1,7 +1,7 @@
 //! The CSV rows of reachability: one per address of the far host, and one per next hop.
 
 use super::CsvPart;
-use crate::document::Csv;
+use crate::document::{Csv, word};
 use model::plan::Transport;
 use model::reach::{FamilyReach, NextHop, Reach};
 use model::units::Nanos;
@@ -45,9 +45,4 @@ fn next_hop(hop: &NextHop) -> Contact {
         total_ns: Some(hop.unanswered),
         ..Contact::default()
     }
-}
-
-/// The word of documents.
-fn word(case: &impl Serialize) -> String {
-    serde_json::to_value(case).unwrap_or_default().as_str().unwrap_or_default().to_owned()
 }

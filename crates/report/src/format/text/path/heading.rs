@@ -5,8 +5,8 @@ use super::super::heading::{host_line, join};
 use model::path::{PathMethod, PathPlan, PathResult, PathStarted, Unknown};
 use model::plan::Direction;
 
-/// The heading as the run begins.
-pub(in super::super) fn started(begun: &PathStarted, style: &Style) -> String {
+/// The text on a terminal when a run about packet sizes begins.
+pub fn started(begun: &PathStarted, style: &Style) -> String {
     let mut lines = vec![format!("to {}", route(&begun.plan, begun.plan.method))];
     lines.push(format!("this end: {}", host_line(&begun.host)));
     lines.extend(begun.peer.as_ref().map(|host| format!("far end: {}", host_line(host))));
