@@ -236,8 +236,8 @@ pub(super) fn unresolved(line: &str) -> Option<Option<&str>> {
     known.iter().any(|known| reason.starts_with(known)).then_some(None)
 }
 
-/// Bytes of a short output, and of its lines.
-const SHORT: usize = 1024;
+/// Bytes of a short output, as of a test of ten seconds, and of its lines.
+const SHORT: usize = 2048;
 const USUAL_LINE: usize = 64;
 /// The errors.
 const UNCONNECTED: [&str; 3] =

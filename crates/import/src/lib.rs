@@ -46,9 +46,10 @@ use heads::Heads;
 use model::history::{Kept, Mark as KnownChange, StoredAs};
 use model::run::Run;
 use model::units::BitRate;
-use std::fmt;
+use std::collections::VecDeque;
+use std::{fmt, iter};
 use thiserror::Error;
-use units::Window;
+use units::{Unit, Window};
 
 /// A run read from a tool's output.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,26 +157,34 @@ pub fn read(name: &str, text: &str, known: Known) -> Result<Vec<Imported>, Unrea
 fn read_whole(name: &str, text: &str, known: Known, depth: usize) -> Vec<Item> {
     let window = Window { text, lines: 0, is_whole: true, running: &[], done: &[] };
     let taken = units::take_apart(window, &mut Heads::default(), depth);
-    items(&taken.units, name, known)
+    items(taken.units, name, known).collect()
 }
 
-/// The items of units, in the order of their lines.
-fn items(units: &[units::Unit], name: &str, known: Known) -> Vec<Item> {
-    let mut items: Vec<Item> = units.iter().flat_map(|unit| unit.read(name, known)).collect();
-    items.sort_by_key(|item| item.line);
-    number(&mut items);
-    items
-}
-
-/// Outputs that begin in one line have a number behind it.
-fn number(items: &mut [Item]) {
+/// The items of units, which are in the order of their lines, in that order, too. Each is made when it is asked for, so that a
+/// reader that is done with one before the next needs the memory of one alone.
+fn items(units: Vec<Unit>, name: &str, known: Known) -> impl Iterator<Item = Item> {
+    let mut units = units.into_iter().peekable();
+    let mut made: VecDeque<Item> = VecDeque::new();
     let mut last = (0, 0);
-    for item in items {
-        let What::Run(one) = &mut item.what else { continue };
-        last = if one.line == last.0 { (one.line, last.1 + 1) } else { (one.line, 1) };
-        if last.1 > 1 && one.tool != Tool::Pathmeter {
-            one.run.id = format!("{}.{}", one.run.id, last.1);
+    iter::from_fn(move || {
+        // An item stands behind those of units that begin above it.
+        while let Some(unit) = units.next_if(|unit| made.front().is_none_or(|item| unit.line() <= item.line))
+        {
+            made.extend(unit.read(name, known));
+            made.make_contiguous().sort_by_key(|item| item.line);
         }
+        let mut item = made.pop_front()?;
+        number(&mut item, &mut last);
+        Some(item)
+    })
+}
+
+/// Outputs that begin in one line have a number behind it. `last`: the line of the one before, and its number.
+fn number(item: &mut Item, last: &mut (usize, usize)) {
+    let What::Run(one) = &mut item.what else { return };
+    *last = if one.line == last.0 { (one.line, last.1 + 1) } else { (one.line, 1) };
+    if last.1 > 1 && one.tool != Tool::Pathmeter {
+        one.run.id = format!("{}.{}", one.run.id, last.1);
     }
 }
 

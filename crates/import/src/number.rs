@@ -14,26 +14,32 @@ impl Printed {
     /// Reads `1.02`, `1,02` (a locale's comma) or `-3`; nothing else, so neither `nan` nor `1e9`.
     pub(super) fn from_text(text: &str) -> Option<Printed> {
         let digits = text.strip_prefix('-').unwrap_or(text);
-        if digits.len() > LONGEST {
-            return None;
-        }
-        let (mut mantissa, mut point) = (0_u64, None);
-        for (at, byte) in digits.bytes().enumerate() {
+        let (printed, length) = Printed::at_begin(digits);
+        let printed = printed.filter(|_| length == digits.len())?;
+        let value = if digits.len() < text.len() { -printed.value } else { printed.value };
+        Some(Printed { value, ..printed })
+    }
+
+    /// Reads the number without a sign that a text begins with, and returns its length, too.
+    pub(super) fn at_begin(text: &str) -> (Option<Printed>, usize) {
+        let (mut mantissa, mut point, mut length) = (0_u64, None, 0);
+        for byte in text.bytes() {
             match byte {
-                b'0'..=b'9' => mantissa = mantissa * 10 + u64::from(byte - b'0'),
-                b'.' | b',' if point.is_none() => point = Some(at),
-                _ => return None,
+                b'0'..=b'9' => mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')),
+                b'.' | b',' if point.is_none() => point = Some(length),
+                _ => break,
             }
+            length += 1;
         }
-        let decimals = point.map_or(0, |at| digits.len() - at - 1);
-        let value = match digits.len() - usize::from(point.is_some()) {
-            0 => return None,
+        let decimals = point.map_or(0, |at| length - at - 1);
+        let value = match length - usize::from(point.is_some()) {
+            _ if length > LONGEST => None,
+            0 => None,
             // A quotient of exact numbers is rounded once, as the standard library rounds a decimal number.
-            1..=EXACT_DIGITS => mantissa as f64 / TENS[decimals],
-            _ => digits.replace(',', ".").parse().ok()?,
+            1..=EXACT_DIGITS => Some(mantissa as f64 / TENS[decimals]),
+            _ => text[..length].replace(',', ".").parse().ok(),
         };
-        let value = if digits.len() < text.len() { -value } else { value };
-        Some(Printed { value, half: 0.5 * TENTHS[decimals] })
+        (value.map(|value| Printed { value, half: 0.5 * TENTHS[decimals] }), length)
     }
 
     /// The figure as seconds of a test.
@@ -47,6 +53,11 @@ impl Printed {
 
     /// An amount: `1.02 GBytes`, `128 KByte`, `0.00 Bytes`. Prefixes are powers of 1024, as both iPerfs print them.
     pub(super) fn bytes(number: &str, unit: &str) -> Option<Printed> {
+        Printed::from_text(number)?.bytes_of(unit)
+    }
+
+    /// The amount of so many of a unit.
+    pub(super) fn bytes_of(self, unit: &str) -> Option<Printed> {
         let factor = match unit {
             // Nearly every row has two of these.
             "KBytes" => 1024.0,
@@ -56,7 +67,7 @@ impl Printed {
             "Gbits" => 1e9 / 8.0,
             _ => factor(unit)?,
         };
-        Printed::from_text(number).map(|printed| printed.times(factor)).filter(|printed| printed.value >= 0.0)
+        Some(self.times(factor)).filter(|printed| printed.value >= 0.0)
     }
 
     /// A rate in bits per second: `8.70 Gbits/sec` by powers of 1000, `1.02 GBytes/sec` by powers of 1024.

@@ -168,38 +168,35 @@ impl<'a> Head<'a> {
             None => None,
         };
         cursor.blanks();
-        let start = cursor.number();
+        let start = cursor.number()?;
         cursor.take("-")?;
         cursor.blanks();
-        let end = cursor.number();
+        let end = cursor.number()?;
         let padded = match cursor.blanks() {
             0 => return None,
             blanks => blanks > 1,
         };
         cursor.take("sec ")?;
         cursor.blanks();
-        let number = cursor.number();
+        let number = cursor.number()?;
         cursor.take(" ")?;
         cursor.blanks();
         let unit = cursor.run(|byte| byte.is_ascii_alphabetic());
         cursor.take(" ")?;
         let rest = &line[cursor.at..];
-        Head::of_parts(id, role, [start, end], padded, [number, unit], rest)
+        Head::of_parts(id, role, [start, end], padded, number.bytes_of(unit)?, rest)
     }
 
     fn of_parts(
         id: Id,
         role: Option<&'a str>,
-        times: [&str; 2],
+        [start, end]: [Printed; 2],
         padded: bool,
-        [number, unit]: [&str; 2],
+        bytes: Printed,
         rest: &'a str,
     ) -> Option<Head<'a>> {
-        let [start, end] = times.map(Printed::from_text);
-        let (start, end) = (start?, end?);
         let half = half(if start.half > end.half { start } else { end });
         let (start, end) = (start.seconds()?, end.seconds()?);
-        let bytes = Printed::bytes(number, unit)?;
         (end >= start).then_some(Head { id, role, start, end, half, bytes, padded, rest })
     }
 
@@ -224,7 +221,8 @@ impl<'a> Head<'a> {
         let (number, figures) = figures.trim_start().split_once(' ')?;
         let figures = figures.trim_start();
         let (unit, rest) = figures.split_once(' ').unwrap_or((figures, ""));
-        Head::of_parts(id, role, [start.trim(), end], padded, [number, unit], rest)
+        let times = [Printed::from_text(start.trim())?, Printed::from_text(end)?];
+        Head::of_parts(id, role, times, padded, Printed::bytes(number, unit)?, rest)
     }
 }
 
@@ -236,11 +234,13 @@ struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// Moves over these words where they stand here.
+    #[inline]
     fn take(&mut self, words: &str) -> Option<()> {
         self.text.as_bytes()[self.at..].starts_with(words.as_bytes()).then(|| self.at += words.len())
     }
 
     /// Moves over bytes of a kind, which are ASCII, and returns them.
+    #[inline]
     fn run(&mut self, is: impl Fn(u8) -> bool) -> &'a str {
         let from = self.at;
         self.skip(is);
@@ -269,8 +269,12 @@ impl<'a> Cursor<'a> {
         (1..=FEW_DIGITS).contains(&digits.len()).then(value)
     }
 
-    fn number(&mut self) -> &'a str {
-        self.run(|byte| byte.is_ascii_digit() || byte == b'.')
+    /// Moves over a number, and returns it.
+    #[inline]
+    fn number(&mut self) -> Option<Printed> {
+        let (printed, length) = Printed::at_begin(&self.text[self.at..]);
+        self.at += length;
+        printed
     }
 }
 

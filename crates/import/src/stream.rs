@@ -44,10 +44,10 @@ pub struct Outputs {
 pub struct Batch(Vec<Unit>);
 
 impl Batch {
-    /// Everything that they hold, in the order of their lines. `name` is what runs are called after: `NAME:LINE`.
-    #[must_use]
-    pub fn read(&self, name: &str, known: Known) -> Vec<Item> {
-        items(&self.0, name, known)
+    /// Everything that they hold, in the order of their lines, each made when it is asked for. `name` is what runs are called after:
+    /// `NAME:LINE`.
+    pub fn read(self, name: &str, known: Known) -> impl Iterator<Item = Item> {
+        items(self.0, name, known)
     }
 }
 

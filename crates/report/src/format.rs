@@ -42,6 +42,7 @@ pub use side_by_side::SideBySide;
 use crate::document::{Document, ErrorBody, ErrorDocument, indented_json};
 use crate::harmless;
 use model::history::Kept;
+use std::borrow::Cow;
 
 /// A kept measurement as a document that can be written.
 #[must_use]
@@ -76,7 +77,10 @@ impl Format {
     pub fn write(&self, documents: &[&dyn Document], style: &Style) -> String {
         let written = (self.render)(documents, style);
         let is_json = matches!(self.name, "json" | "ndjson");
-        if is_json { harmless::json(&written) } else { harmless::text(&written) }.into_owned()
+        match if is_json { harmless::json(&written) } else { harmless::text(&written) } {
+            Cow::Borrowed(_) => written,
+            Cow::Owned(changed) => changed,
+        }
     }
 
     /// The document of an error; absent: the format is for people, or has no form for it.

@@ -176,6 +176,7 @@ impl Speaker<'_> {
 
     fn intervals(&mut self) -> Ids {
         let mut ids = Ids::default();
+        self.parsed.samples.reserve(self.part.intervals.len());
         for row in Part::single(&self.part.intervals) {
             let (direction, role) = self.direction_and_role(row);
             let stream = ids.number(row, direction, &self.parsed.test);

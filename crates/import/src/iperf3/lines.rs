@@ -137,7 +137,7 @@ impl<'a> Output<'a> {
             _ => place.end,
         };
         self.done |= line.starts_with("iperf Done");
-        self.out_of_order_lines += u64::from(line.contains("OUT OF ORDER - incoming packet"));
+        self.out_of_order_lines += u64::from(is_out_of_order(line));
         self.sentence(line, place);
     }
 
@@ -161,7 +161,7 @@ impl<'a> Output<'a> {
             .or_else(|| unknown_option(line))
         {
             self.failed = Some(Outcome::Failed { reason: error.trim_end_matches([':', ' ']).to_owned() });
-        } else if line.starts_with("iperf3: interrupt") || line.contains("the client has terminated") {
+        } else if line.starts_with("iperf3: interrupt") || is_terminated(line) {
             self.failed = Some(Outcome::Interrupted);
         } else if let Some(stream) = stream(line) {
             part.streams.push(stream);
@@ -324,6 +324,17 @@ fn disordered(line: &str) -> Option<u64> {
     before.split_whitespace().next_back()?.parse().ok()
 }
 
+/// A server's line about a datagram that arrived after later ones.
+fn is_out_of_order(line: &str) -> bool {
+    // Few lines have the short word, which is found fastest.
+    line.contains("ORDER") && line.contains("OUT OF ORDER - incoming packet")
+}
+
+/// `iperf3: error - the client has terminated`.
+fn is_terminated(line: &str) -> bool {
+    line.contains("client h") && line.contains("the client has terminated")
+}
+
 /// `iperf 3.12`, with which `-V` begins.
 pub(super) fn is_version(line: &str) -> bool {
     line.strip_prefix("iperf 3.").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -340,6 +351,10 @@ pub(super) fn begins(line: &str) -> bool {
 /// A line of columns; a web page may have made one blank of several.
 pub(super) fn is_header(line: &str) -> bool {
     let Some(columns) = line.strip_prefix("[ ID]") else { return false };
+    // Nearly every header has these blanks, and they are found fastest at its begin.
+    if columns.starts_with(INTERVAL) {
+        return true;
+    }
     let mut columns = columns.trim_start_matches("[Role]").split_whitespace();
     let [first, second, rate, next] = std::array::from_fn(|_| columns.next());
     let is_own = match rate {
@@ -347,8 +362,7 @@ pub(super) fn is_header(line: &str) -> bool {
         Some("Bandwidth") => matches!(next, Some("Retr" | "Total")),
         _ => false,
     };
-    line.contains("Interval           Transfer")
-        || (first, second) == (Some("Interval"), Some("Transfer")) && is_own
+    line.contains(INTERVAL.trim_start()) || (first, second) == (Some("Interval"), Some("Transfer")) && is_own
 }
 
 /// A line that belongs to an output and to nothing else.
@@ -391,5 +405,7 @@ fn stream(line: &str) -> Option<(u32, SocketAddr, SocketAddr)> {
     Some((id.trim().parse().ok()?, address(local)?, address(remote)?))
 }
 
+/// The begin of a header behind its id.
+const INTERVAL: &str = " Interval           Transfer";
 /// The begin of a client's heading.
 pub(super) const CONNECTING: &str = "Connecting to host ";

@@ -20,7 +20,7 @@ use files::{Texts, damaged, nothing_in};
 use in_order::in_order;
 use model::finding::Status;
 use report::document::Document;
-use report::format::{Format, Joined, Style, document};
+use report::format::{Format, Joined, Joint, Style, document};
 use report::import::{Batch, Imported, Item, Known, What};
 use std::io::Write;
 
@@ -72,7 +72,7 @@ struct Import<'a> {
 
 /// A batch that was read.
 struct Done {
-    /// Each document as it is written.
+    /// Each document as it is written, or all of them as one text.
     texts: Vec<String>,
     items: Vec<Item>,
     count: usize,
@@ -187,18 +187,35 @@ impl<'a> Import<'a> {
 }
 
 impl Done {
-    fn new(items: Vec<Item>, written: Option<(&Format, &Style)>, is_kept: bool) -> Done {
-        let text = |item: &Item| {
-            let (format, style) = written?;
-            Some(format.write(&[Shown::of_item(item)?.document()], style))
-        };
-        let texts = items.iter().filter_map(text).collect();
-        let is_void = |item: &Item| match &item.what {
-            What::Run(one) => one.run.verdict.status == Status::Void,
-            What::Report(_) | What::Mark(_) => false,
-        };
-        let (count, is_void) = (items.len(), items.iter().any(is_void));
-        Done { texts, items: if is_kept { items } else { Vec::new() }, count, is_void }
+    /// Takes one item after the other, so that those that are not kept need no memory side by side.
+    fn new(items: impl Iterator<Item = Item>, written: Option<(&Format, &Style)>, is_kept: bool) -> Done {
+        let mut done = Done { texts: Vec::new(), items: Vec::new(), count: 0, is_void: false };
+        for item in items {
+            done.count += 1;
+            done.is_void |= is_void(&item);
+            if let (Some((format, style)), Some(shown)) = (written, Shown::of_item(&item)) {
+                done.put(format.write(&[shown.document()], style), format);
+            }
+            if is_kept {
+                done.items.push(item);
+            }
+        }
+        done
+    }
+
+    /// Adds a document's text, to the text before it where nothing stands between documents.
+    fn put(&mut self, text: String, format: &Format) {
+        match self.texts.last_mut().filter(|_| format.joint == Some(Joint::Plain)) {
+            Some(last) => last.push_str(&text),
+            None => self.texts.push(text),
+        }
+    }
+}
+
+fn is_void(item: &Item) -> bool {
+    match &item.what {
+        What::Run(one) => one.run.verdict.status == Status::Void,
+        What::Report(_) | What::Mark(_) => false,
     }
 }
 

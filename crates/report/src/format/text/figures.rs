@@ -32,8 +32,8 @@ impl FigureTable {
         let is_shown = |row: &&FigureRow| (style.detail || !row.detail) && (style.bars || !row.drawn);
         let rows: Vec<&FigureRow> = rows.iter().copied().filter(is_shown).collect();
         let layout = Layout::of_rows(&rows, &self.heads, style);
-        let heads = layout.line("", &self.heads);
-        let mut text = String::new();
+        let heads = layout.line(["", ""], &self.heads);
+        let mut text = String::with_capacity(2 * layout.before_note * (rows.len() + 1));
         if !heads.trim().is_empty() {
             text.push_str(&style.paint(Paint::Bold, heads.trim_end()));
             text.push('\n');
@@ -70,12 +70,12 @@ impl Layout {
         Layout { names, gap, before_note: before_note(gap) + NOTE, widths }
     }
 
-    /// A name and its cells.
-    fn line(&self, name: &str, cells: &[String]) -> String {
+    /// A name behind its mark, and its cells.
+    fn line(&self, [mark, name]: [&str; 2], cells: &[String]) -> String {
         let mut line = String::with_capacity(2 * self.before_note);
         push_blanks(&mut line, INDENT);
-        line.push_str(name);
-        push_blanks(&mut line, self.names.saturating_sub(length(name)));
+        line.extend([mark, name]);
+        push_blanks(&mut line, self.names.saturating_sub(mark.len() + length(name)));
         for (cell, width) in cells.iter().zip(&self.widths) {
             push_blanks(&mut line, self.gap + width.saturating_sub(length(cell)));
             line.push_str(cell);
@@ -85,7 +85,7 @@ impl Layout {
 
     /// Adds a row with its note.
     fn push(&self, row: &FigureRow, text: &mut String, style: &Style) {
-        let figures = self.line(&format!("{}{}", mark(row), row.name), &row.cells);
+        let figures = self.line([mark(row), &row.name], &row.cells);
         if row.note.is_empty() {
             text.push_str(figures.trim_end());
             text.push('\n');

@@ -5,7 +5,16 @@ use crate::document::Line;
 
 /// Lines as they are.
 pub(super) fn lines(lines: &[Line], style: &Style) -> String {
-    lines.iter().map(|line| format!("{}\n", style.paint(line.paint, &line.text))).collect()
+    let mut text = String::new();
+    lines.iter().for_each(|line| push_line(&mut text, [&style.paint(line.paint, &line.text)]));
+    text
+}
+
+/// Adds a line of these parts.
+pub(super) fn push_line<const N: usize>(text: &mut String, parts: [&str; N]) {
+    text.reserve(parts.iter().map(|part| part.len()).sum::<usize>() + 1);
+    parts.iter().for_each(|part| text.push_str(part));
+    text.push('\n');
 }
 
 /// A title in lines as wide as the screen.
@@ -42,17 +51,22 @@ pub(super) fn foot(whence: &str, more: &str, style: &Style) -> String {
     if !style.detail {
         // One word: it is what is looked for.
         match lines.last_mut().filter(|last| last.chars().count() + more.chars().count() + 3 <= style.width) {
-            Some(last) => last.push_str(&format!(" {more}")),
+            Some(last) => last.extend([" ", more]),
             None => lines.push(more.into()),
         }
     }
-    lines.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))).collect()
+    dimmed(&lines, style)
 }
 
 /// Dimmed lines.
 pub(super) fn small(sentence: &str, style: &Style) -> String {
-    let lines = style.wrap(sentence, 2);
-    lines.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))).collect()
+    dimmed(&style.wrap(sentence, 2), style)
+}
+
+fn dimmed(lines: &[String], style: &Style) -> String {
+    let mut text = String::new();
+    lines.iter().for_each(|line| push_line(&mut text, ["  ", &style.paint(Paint::Dim, line)]));
+    text
 }
 
 /// Columns of a name.

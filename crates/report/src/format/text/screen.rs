@@ -1,7 +1,7 @@
 //! The answer within a screen: spare rows of a table, sections and the texts of findings are left out until it fits. `-v` has all.
 
 use super::super::{Paint, Style};
-use super::lines::{foot, without_marks};
+use super::lines::{foot, push_line, without_marks};
 use super::remarks::{self, DETAILS, INDENT, Shown, count_lines, cut, hanging, shortened};
 use crate::document::{Conclusion, FigureTable, Screen};
 
@@ -38,19 +38,19 @@ fn first(screen: &Screen, most: usize, style: &Style) -> String {
         let room = style.width.saturating_sub(used);
         let width = screen.ends.chars().count();
         if width > 0 && room >= width + GAP {
-            let gap = " ".repeat(room - width);
-            *first = format!("{first}{gap}{}", style.paint(Paint::Dim, &screen.ends));
+            first.push_str(&" ".repeat(room - width));
+            first.push_str(&style.paint(Paint::Dim, &screen.ends));
         } else if width > 0 {
             lines.push(style.paint(Paint::Dim, &screen.ends));
         }
     }
-    let mut text = String::new();
+    let mut text = String::with_capacity(style.width.min(WIDE));
     for (index, line) in lines.iter().enumerate() {
         let lead = if index == 0 { style.paint(paint, &word) + &" ".repeat(GAP) } else { indent.clone() };
-        text.push_str(&format!("{lead}{line}\n"));
+        push_line(&mut text, [&lead, line]);
     }
     for line in action_lines(&without_marks(&screen.action), indent.len(), most, style) {
-        text.push_str(&format!("{indent}{line}\n"));
+        push_line(&mut text, [&indent, &line]);
     }
     text
 }
@@ -126,6 +126,8 @@ fn remarks_within(remarks: &[Shown], room: usize, style: &Style) -> String {
 
 /// Lines of an answer, which leave the prompt and the command its place on a screen of 24.
 const LINES: usize = 20;
+/// Bytes of a line on a wide screen.
+const WIDE: usize = 256;
 /// Columns between the word and the answer.
 const GAP: usize = 2;
 /// Empty lines between the parts.
