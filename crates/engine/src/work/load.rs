@@ -95,11 +95,6 @@ impl Load {
         }
     }
 
-    /// Datagrams that came, and the highest step among them.
-    pub(crate) fn progress(&self) -> (u64, u32) {
-        (self.received.total(), self.received.newest())
-    }
-
     fn dropped(&self) -> u64 {
         let sockets: u64 =
             self.flows.iter().map(|flow| options::drops(flow.as_ref()).map_or(0, u64::from)).sum();

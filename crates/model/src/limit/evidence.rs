@@ -43,6 +43,10 @@ pub struct TcpSigns {
     pub segments: u64,
     /// Retransmitted segments that were really lost.
     pub lost: u64,
+    /// Data segments sent in the second half of the intervals, behind slow start; 0: not known.
+    pub late_segments: u64,
+    /// Retransmitted ones among them.
+    pub late_lost: u64,
     /// Largest distance, in segments, by which TCP saw one overtake another; it begins at 3.
     pub reordering: u32,
     /// The test grew still when it ended.

@@ -21,14 +21,23 @@ pub(crate) trait LoadPath {
     fn now(&self) -> MonoTime;
     /// Sends these steps one after another without a pause, and goes on with the last of them until something else is asked for.
     fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepOutcome>>;
-    /// Sends this step until so many datagrams per second arrive at most, twice in a row; false: they were always more.
-    fn saturate(&mut self, step: StepRequest, most: f64) -> Result<bool>;
+    /// Sends this step until so many datagrams per second arrive at most, twice in a row.
+    fn saturate(&mut self, step: StepRequest, most: f64) -> Result<Saturation>;
     /// Sends nothing for this long.
     fn rest(&mut self, time: Nanos) -> Result<()>;
     /// The shortest round trip to each router and to the far end, while what is sent goes on; `None`: it did not answer.
     fn router_trips(&mut self, probes: RouterProbes) -> Result<Vec<Option<Nanos>>>;
     /// Datagrams that the hosts' kernels have dropped so far.
     fn host_drops(&self) -> u64;
+}
+
+/// The outcome of a step that was to saturate the path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Saturation {
+    /// At the end it delivered its rate alone.
+    pub(crate) is_reached: bool,
+    /// The longest transit of the step.
+    pub(crate) longest: i64,
 }
 
 /// The question that the steps answer.
@@ -93,8 +102,9 @@ impl Phase<'_> {
         let flood = self.step(capped * FLOOD, self.quest.payload, Nanos::from_secs(1));
         let most = capped * SATURATED / self.bits(self.quest.payload);
         let time = if self.quest.short { SHORT_SATURATION } else { SATURATION };
-        self.saturated = self.path.saturate(StepRequest { time, ..flood }, most)?;
-        self.hot_steps(capped)?;
+        let saturation = self.path.saturate(StepRequest { time, ..flood }, most)?;
+        self.saturated = saturation.is_reached;
+        self.hot_steps(capped, self.reading.growth_of(saturation.longest))?;
         let rate = self.reading.rate().unwrap_or(capped);
         let full = routers::under_load(self, rate)?;
         if self.quest.place && !self.quest.short && self.left() > PLACE_TIME {
@@ -182,7 +192,8 @@ impl Phase<'_> {
         Ok(None)
     }
 
-    fn hot_steps(&mut self, capped: f64) -> Result<()> {
+    /// `queue`: how long it is, as far as that is known.
+    fn hot_steps(&mut self, capped: f64, queue: Nanos) -> Result<()> {
         let size = self.quest.payload;
         let small = SMALL_FRAME.saturating_sub(self.quest.overhead).max(LEAST_PAYLOAD);
         let small_rate = 2.0 * capped / self.bits(size) * self.bits(small);
@@ -200,10 +211,16 @@ impl Phase<'_> {
         let time = self.hot_time(capped).min(share).max(LEAST_TIME);
         let mut delayed = Vec::new();
         // A long queue does not drain in a step.
-        if !few && self.reading.queue() <= SHORT_QUEUE {
+        if !few && (SHORTEST_QUEUE..=SHORT_QUEUE).contains(&queue) {
+            let ends = self.path.now() + time.saturating_mul(wanted.len() as u64 + 1) + SLOW_ANSWER;
             delayed = self.take_wanted(&wanted, last_hot, time)?;
             wanted.clear();
             self.edge(time)?;
+            // The load does not go on for ever while the far end's answer is repeated.
+            if self.path.now() > ends {
+                let full = self.step(self.allowed(capped * FLOOD), size, SATURATION);
+                self.path.saturate(full, capped * SATURATED / self.bits(size))?;
+            }
         }
         wanted.extend(after);
         delayed.extend(self.take_wanted(&wanted, last_hot, time)?);
@@ -380,6 +397,8 @@ const SHORT_QUEUE: Nanos = Nanos::from_millis(40);
 /// Times its length a queue takes to drain, at 0.94 of the rate of its link.
 const DRAIN_TIMES: u64 = 16;
 const LONGEST_EDGE: Nanos = Nanos::from_millis(400);
+/// An answer over the loaded path has been lost then.
+const SLOW_ANSWER: Nanos = Nanos::from_millis(600);
 /// One in so many datagrams of a hot step goes over another flow.
 const OTHER_FLOW: u8 = 25;
 /// Steps of the ladder that were delayed are repeated.

@@ -1,7 +1,7 @@
 //! A session of load with a pathmeter server: steps in either direction.
 
 use super::routers::{RouterProbes, shortest};
-use super::schedule::LoadPath;
+use super::schedule::{LoadPath, Saturation};
 use super::{Load, StepOutcome, prepare_control};
 use crate::error::{Context, Result, fault};
 use crate::host::interrupt::Interrupt;
@@ -131,18 +131,15 @@ impl LoadSession {
 }
 
 impl LoadDirection<'_> {
-    /// The figures of the receiver of this direction: datagrams, when, and the highest step.
-    fn arrived(&mut self) -> Result<(u64, MonoTime, u32)> {
+    /// The report of the receiver of this direction about a step so far.
+    fn arrived(&mut self, step: u32) -> Result<StepReport> {
         match self.direction {
             Direction::Up => {
-                let report = self.session.far_reports(&[0])?.into_iter().next().unwrap_or_default();
+                let report = self.session.far_reports(&[step])?.into_iter().next().unwrap_or_default();
                 self.far_dropped = report.dropped;
-                Ok((report.total, report.at, report.newest))
+                Ok(report)
             }
-            Direction::Down => {
-                let (total, newest) = self.session.load.progress();
-                Ok((total, mono_now(), newest))
-            }
+            Direction::Down => Ok(self.session.load.report(step)),
         }
     }
 }
@@ -159,7 +156,7 @@ impl LoadPath for LoadDirection<'_> {
         self.session.pause(time + Nanos(self.session.round_trip().0 / 2))?;
         // The step behind the last has come: none of them is in flight any more.
         let deadline = mono_now() + LONGEST_QUEUE + self.session.round_trip();
-        while mono_now() < deadline && self.arrived()?.2 <= last.step {
+        while mono_now() < deadline && self.arrived(0)?.newest <= last.step {
             self.session.pause(LOOK)?;
         }
         let numbers: Vec<u32> = steps.iter().map(|step| step.step).collect();
@@ -178,25 +175,23 @@ impl LoadPath for LoadDirection<'_> {
         Ok(far.iter().map(outcome).collect())
     }
 
-    fn saturate(&mut self, step: StepRequest, most: f64) -> Result<bool> {
+    fn saturate(&mut self, step: StepRequest, most: f64) -> Result<Saturation> {
         let deadline = mono_now() + step.time;
         self.session.send(self.direction, vec![step])?;
-        let mut before = self.arrived()?;
+        let mut before = self.arrived(step.step)?;
         let mut slow = 0;
         let piece = Nanos(PIECE.0.max((PACKETS / most.max(1.0) * 1e9) as u64));
-        while mono_now() < deadline {
+        while mono_now() < deadline && slow < 2 {
             self.session.pause(piece)?;
-            let now = self.arrived()?;
-            let time = now.1.saturating_since(before.1).as_secs_f64();
-            let rate = now.0.saturating_sub(before.0) as f64 / time.max(1e-6);
+            let now = self.arrived(step.step)?;
+            let time = now.at.saturating_since(before.at).as_secs_f64();
+            let rate = now.total.saturating_sub(before.total) as f64 / time.max(1e-6);
             // Nothing at all is a step that has not begun to arrive.
-            slow = if rate <= most && now.0 > before.0 && now.2 >= step.step { slow + 1 } else { 0 };
-            if slow == 2 {
-                return Ok(true);
-            }
+            let is_slow = rate <= most && now.total > before.total && now.newest >= step.step;
+            slow = if is_slow { slow + 1 } else { 0 };
             before = now;
         }
-        Ok(false)
+        Ok(Saturation { is_reached: slow == 2, longest: before.received.transit_max })
     }
 
     fn rest(&mut self, time: Nanos) -> Result<()> {

@@ -4,7 +4,7 @@ use crate::finding::{Growth, MeasuredDirection, full_cpus, is_noisy, outage, pro
 use model::limit::{Evidence, FactName, HostFact, HostFacts, LoadProbing, TcpSigns, UdpSigns};
 use model::plan::{Direction, Transport};
 use model::run::Run;
-use model::sample::{Role, SideResult, TcpCounters};
+use model::sample::{IntervalSample, Role, SideResult, StreamSample, TcpCounters};
 use model::units::{BitRate, Bytes, Nanos};
 use model::wire_rate::LINE_RATE;
 
@@ -140,11 +140,14 @@ fn signs(one_way: &MeasuredDirection<'_>) -> TcpSigns {
     let spurious = one_way.figures.spurious_retransmits.unwrap_or(0);
     let congestion = one_way.figures.congestion.as_deref().unwrap_or_default();
     let steps = progress(one_way.run, one_way.direction);
+    let [late_segments, late_lost] = late_losses(one_way);
     TcpSigns {
         streams: one_way.plan.test.streams.max(1),
         mss: one_way.figures.mss.unwrap_or(0),
         segments: sum(|tcp| tcp.data_segments),
         lost: one_way.figures.retransmits.unwrap_or(0).saturating_sub(spurious),
+        late_segments,
+        late_lost,
         reordering: rows().map(|tcp| tcp.reordering).max().unwrap_or(0),
         growing: one_way.unlimited()
             && Growth::from_steps(&steps).is_some_and(|growth| growth.goes_on(one_way)),
@@ -161,6 +164,19 @@ fn signs(one_way: &MeasuredDirection<'_>) -> TcpSigns {
         is_loss_based: ["cubic", "reno", "htcp", "westwood", "bic"].contains(&congestion),
         variation: variation(&steps[steps.len() / 2..]),
     }
+}
+
+/// Segments sent and retransmitted in the second half of the intervals.
+fn late_losses(one_way: &MeasuredDirection<'_>) -> [u64; 2] {
+    let own = |row: &&StreamSample| row.direction == one_way.direction && row.role == Role::Sender;
+    let of_interval = |interval: &IntervalSample| {
+        let rows = interval.streams.iter().filter(own).filter_map(|row| row.tcp.as_ref());
+        rows.fold([0, 0], |[segments, lost], tcp| [segments + tcp.data_segments, lost + tcp.retransmits])
+    };
+    let sent: Vec<[u64; 2]> =
+        one_way.run.intervals.iter().map(of_interval).filter(|[segments, _]| *segments > 0).collect();
+    let late = &sent[sent.len() / 2..];
+    [0, 1].map(|figure| late.iter().map(|one| one[figure]).sum())
 }
 
 /// The share of the last whole interval in which the receiver's window stopped TCP.

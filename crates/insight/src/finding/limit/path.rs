@@ -128,8 +128,21 @@ pub(super) fn variable(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
     let rates = saturated_rates(signs, &hot);
     let steady = signs.tcp().and_then(|tcp| tcp.variation).is_some_and(|variation| variation <= 0.04);
-    let varies = variation(&rates) > 0.08 && rates.len() >= 4 && !is_shared_out(signs, &hot);
+    let varies = variation(&rates) > 0.08
+        && rates.len() >= 4
+        && !is_alike_but_one(&rates)
+        && !is_shared_out(signs, &hot);
     (varies && !steady).then(|| with_queue(LimitKind::VariableRate, signs, &hot, Confidence::Medium))
+}
+
+/// All rates but one are the same to a hundredth: a rate that changes is no two times the same.
+fn is_alike_but_one(rates: &[f64]) -> bool {
+    let mut rates = rates.to_vec();
+    rates.sort_by(f64::total_cmp);
+    let most = rates.len().saturating_sub(1);
+    rates
+        .windows(most)
+        .any(|part| part.last().zip(part.first()).is_some_and(|(last, first)| *last < 1.01 * first))
 }
 
 /// The lowest load above the rate gets the least, and the highest the most: others get what it does not.
@@ -143,7 +156,7 @@ fn is_shared_out(signs: &Signs<'_>, hot: &Hot) -> bool {
     }
     let (least, most) = (lower.delivered.0 as f64, higher.delivered.0 as f64);
     let rates = saturated_rates(signs, hot);
-    let is_ordered = rates.iter().all(|rate| (least..=most).contains(rate));
+    let is_ordered = rates.iter().all(|rate| (SCATTER * least..=most / SCATTER).contains(rate));
     is_ordered && most >= 1.12 * least && signs.rate < BINDING * hot.rate
 }
 
@@ -276,12 +289,19 @@ fn aqm(signs: &Signs<'_>, hot: &Hot) -> Limit {
     }
 }
 
-/// The queue is empty at a few percent above the rate, while packets are lost: it is a faster link's, and a policer drops. Any
+/// The queue is empty at little above the rate, while what is more is lost: it is a faster link's, and a policer drops. Any
 /// management of a queue lets some wait.
 pub(super) fn policer_beside_a_queue(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot.filter(Hot::is_queued)?;
-    let edge = signs.step(Purpose::Edge).filter(|step| step.loss > EDGE_LOSS)?;
-    ((edge.growth.0 as f64) < hot.visible.min(hot.queue / 4.0)).then(|| beside_a_queue(signs, &hot))
+    let is_dropped = |step: &LoadStep| {
+        let is_little_above = (step.sent.0 as f64) < 1.5 * hot.rate && step.stalled < STALLED;
+        let is_capped = (step.delivered.0 as f64 / hot.rate - 1.0).abs() < SAME && step.loss > EDGE_LOSS;
+        is_little_above && is_capped && (step.growth_p98.0 as f64) < hot.visible.min(hot.queue / 4.0)
+    };
+    let edge = signs.step(Purpose::Edge).filter(|step| step.loss > EDGE_LOSS);
+    let is_drained = edge.is_some_and(|edge| (edge.growth.0 as f64) < hot.visible.min(hot.queue / 4.0));
+    let is_never_met = signs.load()?.for_purpose(Purpose::Ladder).any(is_dropped);
+    (is_drained || is_never_met).then(|| beside_a_queue(signs, &hot))
 }
 
 /// A queue that is shorter at little above the rate, while packets are lost, or that is as long without the load: it is another
@@ -292,7 +312,14 @@ pub(super) fn queue_of_another(signs: &Signs<'_>) -> Option<Limit> {
         let step = signs.step(purpose).filter(|step| step.loss > least_loss);
         step.is_some_and(|step| (step.growth.0 as f64) < part * hot.queue - hot.packet)
     };
-    if is_shorter(Purpose::Lower, 0.1, 0.85) || is_shorter(Purpose::Edge, EDGE_LOSS, 0.6) {
+    // TCP that goes by a model of the path fills no queue, and loses much only where it has none.
+    let is_lost_without = || {
+        let by_model = signs.tcp().is_some_and(|tcp| !tcp.is_loss_based);
+        let growth = signs.rtt_growth().unwrap_or(f64::INFINITY);
+        by_model && signs.lost() >= LOST_WITHOUT && growth < 0.5 * hot.queue && !may_be_random(signs, &hot)
+    };
+    if is_shorter(Purpose::Lower, 0.1, 0.85) || is_shorter(Purpose::Edge, EDGE_LOSS, 0.6) || is_lost_without()
+    {
         return Some(beside_a_queue(signs, &hot));
     }
     // What small frames at a third of the rate meet, the load has not filled; a short queue has drained then.
@@ -405,6 +432,12 @@ const MOST_OF_PATH: f64 = 0.9;
 const STANDING: f64 = 0.5;
 /// A queue that drains in the first part of a step, nanoseconds.
 const DRAINED: f64 = 40.0 * MILLI;
+/// The share of its segments that such a TCP loses at a policer, at least.
+const LOST_WITHOUT: f64 = 0.05;
+/// A step delivers what the path gives: within this share.
+const SAME: f64 = 0.05;
+/// Shares of others shake a little from step to step.
+const SCATTER: f64 = 0.97;
 /// Half of what a load at 1.06 times the rate of a policer loses.
 const EDGE_LOSS: f64 = 0.03;
 /// Seconds without load before the cold step, at least.

@@ -197,7 +197,11 @@ fn ack_path(signs: &Signs<'_>) -> Option<Limit> {
 /// Losses that do not depend on the rate hold a loss-based TCP down, as Reno's formula has it.
 fn loss(signs: &Signs<'_>) -> Option<Limit> {
     let tcp = signs.tcp().filter(|tcp| tcp.is_loss_based && tcp.lost >= 2)?;
-    let share = signs.lost();
+    // Slow start may lose more at once than chance takes in seconds.
+    let share = match (tcp.late_segments, tcp.late_lost) {
+        (segments, lost @ 2..) => lost as f64 / segments.max(lost) as f64,
+        _ => signs.lost(),
+    };
     let rtt = tcp.loaded_rtt.or(tcp.idle_rtt)?.as_secs_f64();
     let segments = f64::from(tcp.mss) * 8.0 * f64::from(tcp.streams);
     let (most, least) = (segments * reno(rtt, share), segments * with_timeouts(rtt, share));

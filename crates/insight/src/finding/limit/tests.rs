@@ -236,6 +236,57 @@ fn a_queue_that_a_load_does_not_fill_is_not_the_limit() {
     assert_eq!(limit_of(&evidence).kind, LimitKind::Policer);
 }
 
+/// A policer of 2.9 Mbit/s behind a queue of 68 ms that others keep, as BBR and a load of few steps met it.
+#[test]
+fn what_bbr_loses_without_a_queue_a_policer_drops() {
+    let mut evidence = capped(Nanos::from_millis(61));
+    evidence.rate = BitRate(39 * MBIT);
+    let signs = tcp(&mut evidence);
+    (signs.is_loss_based, signs.segments, signs.lost) = (false, 1_153, 206);
+    (signs.idle_rtt, signs.loaded_rtt) = (Some(Nanos::from_millis(102)), Some(Nanos::from_millis(130)));
+    let found = limit_of(&evidence);
+    assert_eq!((found.kind, found.place), (LimitKind::Policer, None));
+    // BBR that loses as much at a queue has filled it.
+    tcp(&mut evidence).loaded_rtt = Some(Nanos::from_millis(155));
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper);
+}
+
+/// The first step above a policer of 8 Mbit/s loses what is more and waits for nothing; twice the rate fills a link before it.
+#[test]
+fn a_step_that_loses_without_a_queue_met_a_policer() {
+    let mut evidence = capped(Nanos::from_millis(250));
+    steps(&mut evidence)[0] = step(Purpose::Ladder, 50, 42, Nanos::from_micros(40));
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Policer);
+    // The queue fills within the step.
+    steps(&mut evidence)[0].growth_p98 = Nanos::from_millis(40);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper);
+}
+
+/// A loss of 0.1 %, after a slow start that lost 400 segments at the limit of a host.
+#[test]
+fn losses_of_slow_start_are_no_chance() {
+    let mut evidence = clean();
+    evidence.rate = BitRate(25 * MBIT);
+    let signs = tcp(&mut evidence);
+    (signs.segments, signs.lost) = (22_713, 437);
+    for step in steps(&mut evidence) {
+        (step.loss, step.datagrams) = (0.001, 5_000);
+    }
+    assert_ne!(limit_of(&evidence).kind, LimitKind::Loss);
+    let signs = tcp(&mut evidence);
+    (signs.late_segments, signs.late_lost) = (9_000, 10);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Loss);
+}
+
+#[test]
+fn a_rate_that_is_the_same_in_all_steps_but_one_does_not_vary() {
+    let mut evidence = capped(Nanos::from_millis(61));
+    purpose(&mut evidence, Purpose::Higher).delivered = BitRate(30 * MBIT);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper);
+    purpose(&mut evidence, Purpose::Lower).delivered = BitRate(36 * MBIT);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::VariableRate);
+}
+
 #[test]
 fn a_queue_that_drains_at_hardly_more_than_the_rate_is_another_links() {
     let mut evidence = capped(Nanos::from_millis(12));

@@ -115,6 +115,11 @@ impl Reading {
         Nanos(queues.get(queues.len() / 2).copied().unwrap_or(0)).min(LONGEST_QUEUE)
     }
 
+    /// By how much a transit is longer than the least.
+    pub(super) fn growth_of(&self, transit: i64) -> Nanos {
+        Nanos(transit.saturating_sub(self.least()).max(0).cast_unsigned())
+    }
+
     /// How long the queue is that is to drain.
     pub(super) fn queue(&self) -> Nanos {
         let least = self.least();

@@ -236,18 +236,19 @@ impl LoadPath for SimPath {
         Ok(outcome)
     }
 
-    fn saturate(&mut self, step: StepRequest, most: f64) -> Result<bool> {
+    fn saturate(&mut self, step: StepRequest, most: f64) -> Result<Saturation> {
         self.last = Some(step);
-        let mut slow = 0;
+        let (mut slow, mut longest) = (0, i64::MIN);
         for _ in 0..(step.time.as_secs_f64() / 0.06) as u32 {
-            let outcome = self.step(step, 0.06);
-            let rate = outcome.received.datagrams as f64 / 0.06;
+            let received = self.step(step, 0.06).received;
+            let rate = received.datagrams as f64 / 0.06;
+            longest = longest.max(received.transit_max);
             slow = if rate <= most { slow + 1 } else { 0 };
             if slow == 2 {
-                return Ok(true);
+                break;
             }
         }
-        Ok(false)
+        Ok(Saturation { is_reached: slow == 2, longest })
     }
 
     fn rest(&mut self, time: Nanos) -> Result<()> {
