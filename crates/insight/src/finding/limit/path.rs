@@ -322,7 +322,7 @@ pub(super) fn queue_of_another(signs: &Signs<'_>) -> Option<Limit> {
     {
         return Some(beside_a_queue(signs, &hot));
     }
-    // What small frames at a third of the rate meet, the load has not filled; a short queue has drained then.
+    // Small frames at a third of the rate wait in queues of others alone; a short queue of its own has drained then.
     let small = signs.step(Purpose::Small).filter(|_| hot.queue < DRAINED);
     let before = small.map_or(0.0, |small| small.growth.0 as f64).max(hot.standing);
     (hot.loss > 0.05 && hot.queue - before < STANDING * hot.queue)
