@@ -312,14 +312,7 @@ pub(super) fn queue_of_another(signs: &Signs<'_>) -> Option<Limit> {
         let step = signs.step(purpose).filter(|step| step.loss > least_loss);
         step.is_some_and(|step| (step.growth.0 as f64) < part * hot.queue - hot.packet)
     };
-    // TCP that goes by a model of the path fills no queue, and loses much only where it has none.
-    let is_lost_without = || {
-        let by_model = signs.tcp().is_some_and(|tcp| !tcp.is_loss_based);
-        let growth = signs.rtt_growth().unwrap_or(f64::INFINITY);
-        by_model && signs.lost() >= LOST_WITHOUT && growth < 0.5 * hot.queue && !may_be_random(signs, &hot)
-    };
-    if is_shorter(Purpose::Lower, 0.1, 0.85) || is_shorter(Purpose::Edge, EDGE_LOSS, 0.6) || is_lost_without()
-    {
+    if is_shorter(Purpose::Lower, 0.1, 0.85) || is_shorter(Purpose::Edge, EDGE_LOSS, 0.6) {
         return Some(beside_a_queue(signs, &hot));
     }
     // Small frames at a third of the rate wait in queues of others alone; a short queue of its own has drained then.
@@ -432,8 +425,6 @@ const MOST_OF_PATH: f64 = 0.9;
 const STANDING: f64 = 0.5;
 /// A queue that drains in the first part of a step, nanoseconds.
 const DRAINED: f64 = 40.0 * MILLI;
-/// The share of its segments that such a TCP loses at a policer, at least.
-const LOST_WITHOUT: f64 = 0.05;
 /// A step delivers what the path gives: within this share.
 const SAME: f64 = 0.05;
 /// Shares of others shake a little from step to step.

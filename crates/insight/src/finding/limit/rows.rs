@@ -184,9 +184,11 @@ fn ack_path(signs: &Signs<'_>) -> Option<Limit> {
         .for_purpose(Purpose::Ladder)
         .filter(|step| step.loss < 0.03 && step.delivered.0 as f64 >= 1.15 * signs.rate);
     let largest = flat.map(|step| step.growth.0 as f64).reduce(f64::max)?;
-    // The data's own queue is as long when it is full: TCP filled that one.
-    let own = signs.hot.is_some_and(|hot| hot.is_queued() && hot.queue > growth / 2.0);
-    (!own && signs.passes() && signs.is_below() && largest < growth / 4.0 && signs.lost() < 0.002).then(
+    // The data's own queue is as long when it is full: TCP filled that one, where it came near its rate.
+    let own = signs
+        .hot
+        .is_some_and(|hot| hot.is_queued() && hot.queue > growth / 2.0 && signs.rate >= NEAR * hot.rate);
+    (!own && signs.passes() && signs.is_below() && largest < growth / 4.0 && signs.lost_late() < 0.002).then(
         || Limit {
             queue: Some(model::units::Nanos(growth as u64)),
             ..limit(LimitKind::AckPath, Confidence::Medium)
@@ -197,11 +199,7 @@ fn ack_path(signs: &Signs<'_>) -> Option<Limit> {
 /// Losses that do not depend on the rate hold a loss-based TCP down, as Reno's formula has it.
 fn loss(signs: &Signs<'_>) -> Option<Limit> {
     let tcp = signs.tcp().filter(|tcp| tcp.is_loss_based && tcp.lost >= 2)?;
-    // Slow start may lose more at once than chance takes in seconds.
-    let share = match (tcp.late_segments, tcp.late_lost) {
-        (segments, lost @ 2..) => lost as f64 / segments.max(lost) as f64,
-        _ => signs.lost(),
-    };
+    let share = if tcp.late_lost >= 2 { signs.lost_late() } else { signs.lost() };
     let rtt = tcp.loaded_rtt.or(tcp.idle_rtt)?.as_secs_f64();
     let segments = f64::from(tcp.mss) * 8.0 * f64::from(tcp.streams);
     let (most, least) = (segments * reno(rtt, share), segments * with_timeouts(rtt, share));
@@ -269,7 +267,7 @@ fn reordering(signs: &Signs<'_>) -> Option<Limit> {
         steps.filter(|step| matches!(step.purpose, Purpose::Ladder | Purpose::Hot) && step.sparse == 0);
     let share =
         of_one_flow.map(|step| step.reordered).reduce(f64::max).filter(|share| *share >= REORDERED)?;
-    let is_it = signs.passes() && signs.is_below() && signs.lost() < 0.001 && tcp.segments > 0;
+    let is_it = signs.passes() && signs.is_below() && signs.lost_late() < 0.001 && tcp.segments > 0;
     is_it.then(|| Limit {
         share: Some(share),
         also: path::any(signs).map(Box::new),
@@ -331,6 +329,8 @@ const BELOW: f64 = 0.9;
 const MANY: f64 = 4.0;
 /// Fewer are hardly met.
 const SOME: f64 = 3.0;
+/// TCP at less of a path's rate has no queue there.
+const NEAR: f64 = 0.5;
 /// Segments lost, of all: in slow start alone it is less over so long a time.
 const LOSING: f64 = 0.02;
 const MANY_ROUND_TRIPS: f64 = 200.0;

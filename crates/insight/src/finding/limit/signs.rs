@@ -107,6 +107,14 @@ impl<'a> Signs<'a> {
         lost as f64 / packets.max(1) as f64
     }
 
+    /// The same behind slow start, which may lose more at once than chance takes in seconds.
+    pub(super) fn lost_late(&self) -> f64 {
+        match self.tcp().filter(|tcp| tcp.late_segments > 0) {
+            Some(tcp) => tcp.late_lost as f64 / tcp.late_segments as f64,
+            None => self.lost(),
+        }
+    }
+
     /// Packets of the test, and those of them that were lost.
     pub(super) fn packets(&self) -> (u64, u64) {
         match (self.tcp(), &self.evidence.udp) {

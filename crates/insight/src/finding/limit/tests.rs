@@ -236,21 +236,6 @@ fn a_queue_that_a_load_does_not_fill_is_not_the_limit() {
     assert_eq!(limit_of(&evidence).kind, LimitKind::Policer);
 }
 
-/// A policer of 2.9 Mbit/s behind a queue of 68 ms that others keep, as BBR and a load of few steps met it.
-#[test]
-fn what_bbr_loses_without_a_queue_a_policer_drops() {
-    let mut evidence = capped(Nanos::from_millis(61));
-    evidence.rate = BitRate(39 * MBIT);
-    let signs = tcp(&mut evidence);
-    (signs.is_loss_based, signs.segments, signs.lost) = (false, 1_153, 206);
-    (signs.idle_rtt, signs.loaded_rtt) = (Some(Nanos::from_millis(102)), Some(Nanos::from_millis(130)));
-    let found = limit_of(&evidence);
-    assert_eq!((found.kind, found.place), (LimitKind::Policer, None));
-    // BBR that loses as much at a queue has filled it.
-    tcp(&mut evidence).loaded_rtt = Some(Nanos::from_millis(155));
-    assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper);
-}
-
 /// The first step above a policer of 8 Mbit/s loses what is more and waits for nothing; twice the rate fills a link before it.
 #[test]
 fn a_step_that_loses_without_a_queue_met_a_policer() {
@@ -303,6 +288,14 @@ fn acknowledgements_that_wait_make_the_round_trip_grow_alone() {
     let mut evidence = clean();
     tcp(&mut evidence).loaded_rtt = Some(Nanos::from_millis(120));
     assert_eq!(limit_of(&evidence).kind, LimitKind::AckPath);
+    // The host's own limit has a queue as well, far above the rate; slow start met it once.
+    let hot = |rate| LoadStep { datagrams: 9_000, ..step(Purpose::Hot, 900, rate, Nanos::from_millis(60)) };
+    steps(&mut evidence).splice(2..2, [hot(420), hot(410), hot(430)]);
+    let signs = tcp(&mut evidence);
+    (signs.lost, signs.late_segments, signs.late_lost) = (600, 9_000, 0);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::AckPath);
+    evidence.rate = BitRate(300 * MBIT);
+    assert_ne!(limit_of(&evidence).kind, LimitKind::AckPath, "TCP filled that queue");
 }
 
 #[test]
@@ -464,6 +457,10 @@ fn packets_that_overtake_each_other_are_named_where_tcp_saw_them() {
     let found = limit_of(&evidence);
     assert_eq!((found.kind, found.share), (LimitKind::Reordering, Some(0.02)));
     assert_eq!(brief(&found).as_deref(), Some("packets out of order, 2.00 % of them"));
+    let signs = tcp(&mut evidence);
+    (signs.lost, signs.late_segments, signs.late_lost) = (60, 9_000, 0);
+    steps(&mut evidence).iter_mut().for_each(|step| step.datagrams = 20_000);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Reordering, "slow start lost them");
     tcp(&mut evidence).reordering = 3;
     assert_ne!(limit_of(&evidence).kind, LimitKind::Reordering, "TCP saw none");
     tcp(&mut evidence).reordering = 300;
