@@ -36,8 +36,8 @@ pub(crate) trait LoadPath {
 pub(crate) struct Saturation {
     /// At the end it delivered its rate alone.
     pub(crate) is_reached: bool,
-    /// The longest transit of the step.
-    pub(crate) longest: i64,
+    /// The longest transit of the step; absent: it has not saturated the path.
+    pub(crate) longest: Option<i64>,
 }
 
 /// The question that the steps answer.
@@ -104,7 +104,8 @@ impl Phase<'_> {
         let time = if self.quest.short { SHORT_SATURATION } else { SATURATION };
         let saturation = self.path.saturate(StepRequest { time, ..flood }, most)?;
         self.saturated = saturation.is_reached;
-        self.hot_steps(capped, self.reading.growth_of(saturation.longest))?;
+        let queue = saturation.longest.map_or(Nanos::ZERO, |longest| self.reading.growth_of(longest));
+        self.hot_steps(capped, queue)?;
         let rate = self.reading.rate().unwrap_or(capped);
         let full = routers::under_load(self, rate)?;
         if self.quest.place && !self.quest.short && self.left() > PLACE_TIME {

@@ -178,12 +178,13 @@ impl LoadPath for LoadDirection<'_> {
     fn saturate(&mut self, step: StepRequest, most: f64) -> Result<Saturation> {
         let deadline = mono_now() + step.time;
         self.session.send(self.direction, vec![step])?;
-        let mut before = self.arrived(step.step)?;
+        let mut before = self.arrived(0)?;
         let mut slow = 0;
         let piece = Nanos(PIECE.0.max((PACKETS / most.max(1.0) * 1e9) as u64));
         while mono_now() < deadline && slow < 2 {
             self.session.pause(piece)?;
-            let now = self.arrived(step.step)?;
+            // A report of the step sorts all that came of it: it is wanted of the last alone.
+            let now = self.arrived(if slow == 1 { step.step } else { 0 })?;
             let time = now.at.saturating_since(before.at).as_secs_f64();
             let rate = now.total.saturating_sub(before.total) as f64 / time.max(1e-6);
             // Nothing at all is a step that has not begun to arrive.
@@ -191,7 +192,8 @@ impl LoadPath for LoadDirection<'_> {
             slow = if is_slow { slow + 1 } else { 0 };
             before = now;
         }
-        Ok(Saturation { is_reached: slow == 2, longest: before.received.transit_max })
+        let is_reached = slow == 2;
+        Ok(Saturation { is_reached, longest: is_reached.then_some(before.received.transit_max) })
     }
 
     fn rest(&mut self, time: Nanos) -> Result<()> {

@@ -248,7 +248,8 @@ impl LoadPath for SimPath {
                 break;
             }
         }
-        Ok(Saturation { is_reached: slow == 2, longest })
+        let is_reached = slow == 2;
+        Ok(Saturation { is_reached, longest: is_reached.then_some(longest) })
     }
 
     fn rest(&mut self, time: Nanos) -> Result<()> {
