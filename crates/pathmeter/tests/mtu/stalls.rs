@@ -67,7 +67,7 @@ fn a_receivers_own_firewall_is_no_black_hole_of_the_path() {
         );
         for family in Family::BOTH {
             let host = Node::S.address(family);
-            for args in [&["mtu", host][..], &["throughput", host, "-t", "1s", "--bidir"]] {
+            for args in [&["mtu", host][..], &["throughput", host, "-t", "1s", "--bidir", "-b", "200M"]] {
                 let run = lab.run(Node::C, Who::Root, &[args, &["--json"]].concat()).json();
                 let hole = finding(&run, "mtu-black-hole");
                 let reason = (&hole["direction"], &hole["evidence"]["black_hole_cause"]);
