@@ -27,11 +27,24 @@ use signs::{LITTLE_LOST, Signs};
 pub fn limit_of(evidence: &Evidence) -> Limit {
     let signs = Signs::new(evidence);
     let named = ROWS.iter().find_map(|row| row(&signs));
-    let mut limit = named.unwrap_or_else(|| rows::not_known(&signs));
+    let mut limit = named.map_or_else(|| rows::not_known(&signs), unless_hardly_sure);
     if evidence.host.busy {
         limit.confidence = signs.lowered(limit.confidence);
     }
     observed::explained(facts::explained(facts::wifi(limit, &signs), &signs), &signs)
+}
+
+/// A limit of the path that the load hardly shows is not named: most of those are another one. Random loss rests on TCP's own losses.
+fn unless_hardly_sure(limit: Limit) -> Limit {
+    let is_shown = limit.confidence > Confidence::Low || limit.kind == LimitKind::Loss;
+    if is_shown || !limit.kind.is_of_the_path() {
+        return limit;
+    }
+    let looks = brief(&limit).unwrap_or_else(|| limit.kind.to_string());
+    Limit {
+        ruled_out: vec![format!("a load met what looks like {looks}, which its steps hardly show")],
+        ..Limit::default()
+    }
 }
 
 /// The highest rate, in frames, that a load after the test passed without loss; absent: there was no load, or none passed.

@@ -9,5 +9,6 @@ mod latency;
 mod lies;
 mod paths;
 mod reach;
+mod recorded;
 mod rules;
 mod verdict;

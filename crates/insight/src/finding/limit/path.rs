@@ -47,14 +47,16 @@ pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
     let part = fills && signs.rate < 0.85 * hot.rate && signs.lost() < 0.02 && could_fill && !is_alone;
     let least = least_of_less(signs, &hot);
     let is_most = signs.step(Purpose::Higher).is_none_or(|step| step.delivered.0 as f64 >= 0.97 * hot.rate);
-    let more = least.is_some_and(|least| hot.rate >= 1.12 * least) && hot.variation < 0.08 && is_most;
+    let more = least.is_some_and(|least| hot.rate >= 1.12 * least && !is_less_for_more_flows(signs, least))
+        && hot.variation < 0.08
+        && is_most;
     let most = rates.iter().copied().fold(0.0, f64::max);
     let shakes = fills
         && is_full_queue(signs, &hot)
         && rates.len() >= 3
         && scatter > 0.012
         && signs.rate < 0.95 * hot.rate
-        && least.is_some_and(|least| least < 0.94 * most);
+        && least.is_some_and(|least| least < SCATTER * most);
     (part || more || shakes || is_shared_out(signs, &hot)).then(|| shared(signs, &hot))
 }
 
@@ -132,7 +134,19 @@ pub(super) fn variable(signs: &Signs<'_>) -> Option<Limit> {
         && rates.len() >= 4
         && !is_alike_but_one(&rates)
         && !is_shared_out(signs, &hot);
-    (varies && !steady).then(|| with_queue(LimitKind::VariableRate, signs, &hot, Confidence::Medium))
+    if !varies || steady {
+        return None;
+    }
+    let named = with_queue(LimitKind::VariableRate, signs, &hot, Confidence::Medium);
+    // CPUs of busy hosts forward now more and now less, and TCP far below such rates has not met them.
+    let why = if signs.evidence.host.busy {
+        "the path took now more and now less of a load, while other work kept the hosts busy"
+    } else if signs.passed >= FAR_ABOVE * signs.rate {
+        "the path takes now more and now less of a load, but far more than the test got"
+    } else {
+        return Some(named);
+    };
+    Some(Limit { also: Some(Box::new(named)), ruled_out: vec![why.into()], ..Limit::default() })
 }
 
 /// All rates but one are the same to a hundredth: a rate that changes is no two times the same.
@@ -157,7 +171,13 @@ fn is_shared_out(signs: &Signs<'_>, hot: &Hot) -> bool {
     let (least, most) = (lower.delivered.0 as f64, higher.delivered.0 as f64);
     let rates = saturated_rates(signs, hot);
     let is_ordered = rates.iter().all(|rate| (SCATTER * least..=most / SCATTER).contains(rate));
-    is_ordered && most >= 1.12 * least && signs.rate < BINDING * hot.rate
+    let is_shared = is_ordered && most >= 1.12 * least && signs.rate < BINDING * hot.rate;
+    is_shared && !is_less_for_more_flows(signs, least)
+}
+
+/// The same load over four flows gets less than the lowest one: others give it as much, or more.
+fn is_less_for_more_flows(signs: &Signs<'_>, least: f64) -> bool {
+    signs.step(Purpose::FourFlows).is_some_and(|four| (four.delivered.0 as f64) < 0.9 * least)
 }
 
 /// The rates that arrived of each load above the path's capacity.
@@ -244,7 +264,10 @@ pub(super) fn short_queue(signs: &Signs<'_>) -> Option<Limit> {
     }
     // Without a mark, a loss or a queue of its own TCP has not met it.
     let is_met = is_marked || signs.rate >= NOT_MET * hot.rate || is_touched(signs, &hot);
-    ((is_marked || is_fair) && is_met).then(|| aqm(signs, &Hot { rate, ..hot }))
+    let named = aqm(signs, &Hot { rate, ..hot });
+    // The rates of steps beside another flow's queue vary for that reason.
+    let confidence = if is_fair { Confidence::Medium } else { named.confidence };
+    ((is_marked || is_fair) && is_met).then_some(Limit { confidence, ..named })
 }
 
 /// A queue that is kept short by drops: before it is full, or whenever TCP grows.
@@ -312,7 +335,12 @@ pub(super) fn queue_of_another(signs: &Signs<'_>) -> Option<Limit> {
         let step = signs.step(purpose).filter(|step| step.loss > least_loss);
         step.is_some_and(|step| (step.growth.0 as f64) < part * hot.queue - hot.packet)
     };
-    if is_shorter(Purpose::Lower, 0.1, 0.85) || is_shorter(Purpose::Edge, EDGE_LOSS, 0.6) {
+    // A delay that is the same to a packet is a full queue: that of the limit, before which another is full at a higher load.
+    let is_full = signs.step(Purpose::Lower).is_some_and(|step| {
+        let [least, most] = [step.growth_p10, step.growth_p98].map(|growth| growth.0 as f64);
+        most - least < 1.5 * hot.packet && least > 5.0 * hot.packet
+    });
+    if !is_full && is_shorter(Purpose::Lower, 0.1, 0.85) || is_shorter(Purpose::Edge, EDGE_LOSS, 0.6) {
         return Some(beside_a_queue(signs, &hot));
     }
     // Small frames at a third of the rate wait in queues of others alone; a short queue of its own has drained then.
@@ -417,6 +445,8 @@ fn frame_payload(signs: &Signs<'_>) -> u32 {
 const OF_A_CPU: f64 = 40_000.0;
 /// Small frames cost such a CPU somewhat less than full ones.
 const MOST_OF_SMALL: f64 = 1.7;
+/// So many times TCP's rate passes without a loss: what caps a load above that has not capped TCP.
+pub(super) const FAR_ABOVE: f64 = 3.0;
 /// TCP that gets less of what the path gives, and shows no sign of the path, is held back by something else.
 const NOT_MET: f64 = 0.7;
 /// Above this share of the path TCP has it for itself, whatever waits there.

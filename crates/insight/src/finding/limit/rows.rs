@@ -4,7 +4,7 @@
 use super::facts::{self, End};
 use super::path;
 use super::signs::{MILLI, STALLED, Signs};
-use model::limit::{Confidence, Limit, LimitKind, LoadStep, Purpose};
+use model::limit::{Confidence, Limit, LimitKind, LoadProbing, LoadStep, Purpose};
 use model::units::{BitRate, Bytes};
 
 /// One row of the table: the limit, where its signs hold.
@@ -29,6 +29,7 @@ pub(super) const ROWS: &[LimitRow] = &[
     loss_of_datagrams,
     reordering,
     ack_path,
+    dropped_load,
     path::short_queue,
     path::forwarder,
     path::variable,
@@ -77,11 +78,8 @@ fn quota(signs: &Signs<'_>, kind: LimitKind, end: End) -> Option<Limit> {
 
 /// Most of what the load lost was dropped in the kernels of the two hosts.
 pub(super) fn host_drop(signs: &Signs<'_>) -> Option<Limit> {
-    let load = signs.load()?;
-    let lost: f64 = load.steps.iter().map(|step| step.loss * step.datagrams as f64).sum();
-    let sent: f64 = load.steps.iter().map(|step| step.datagrams as f64).sum();
-    let (dropped, hot) = (load.host_drops as f64, signs.hot?);
-    let is_many = dropped >= 0.001 * sent && dropped >= MOST_DROPS * lost.max(1.0);
+    let (load, hot) = (signs.load()?, signs.hot?);
+    let is_many = is_dropped_by_hosts(load);
     // TCP that lost nothing and stayed far below that rate has not met these drops.
     let is_met = signs.tcp().is_none() || signs.rate >= BINDING * hot.rate || path::is_touched(signs, &hot);
     (is_many && is_met).then(|| Limit {
@@ -91,6 +89,19 @@ pub(super) fn host_drop(signs: &Signs<'_>) -> Option<Limit> {
         rate: Some(BitRate(hot.rate as u64)),
         ..limit(LimitKind::HostDrop, Confidence::Medium)
     })
+}
+
+/// Hosts whose kernels dropped most of what a load lost show nothing about the path.
+fn dropped_load(signs: &Signs<'_>) -> Option<Limit> {
+    let why = "the kernels of the two hosts dropped most of what a load lost, and TCP has not met that";
+    is_dropped_by_hosts(signs.load()?).then(|| Limit { ruled_out: vec![why.into()], ..Limit::default() })
+}
+
+fn is_dropped_by_hosts(load: &LoadProbing) -> bool {
+    let sum = |of: fn(&LoadStep) -> f64| load.steps.iter().map(of).sum::<f64>();
+    let (sent, lost) = (sum(|step| step.datagrams as f64), sum(|step| step.loss * step.datagrams as f64));
+    let dropped = load.host_drops as f64;
+    dropped >= 0.001 * sent && dropped >= MOST_DROPS * lost.max(1.0)
 }
 
 /// A CPU is full, and the path was not observed at its limit.
@@ -188,12 +199,22 @@ fn ack_path(signs: &Signs<'_>) -> Option<Limit> {
     let own = signs
         .hot
         .is_some_and(|hot| hot.is_queued() && hot.queue > growth / 2.0 && signs.rate >= NEAR * hot.rate);
-    (!own && signs.passes() && signs.is_below() && largest < growth / 4.0 && signs.lost_late() < 0.002).then(
-        || Limit {
-            queue: Some(model::units::Nanos(growth as u64)),
-            ..limit(LimitKind::AckPath, Confidence::Medium)
-        },
-    )
+    let is_it = !own
+        && signs.passes()
+        && signs.is_below()
+        && largest < growth / 4.0
+        && signs.lost_late() < most_lost(signs, 0.002);
+    is_it.then(|| Limit {
+        queue: Some(model::units::Nanos(growth as u64)),
+        ..limit(LimitKind::AckPath, Confidence::Medium)
+    })
+}
+
+/// The share that TCP may have lost, where something else than losses holds it down: with acknowledgements that come many at once it
+/// sends bursts, which CPUs that take far more than its rate, now more and now less, may drop. A limit of the path is steady.
+fn most_lost(signs: &Signs<'_>, usual: f64) -> f64 {
+    let is_of_cpus = signs.hot.is_none_or(|hot| hot.variation > VARIES);
+    if is_of_cpus && signs.passed >= path::FAR_ABOVE * signs.rate { LOSING } else { usual }
 }
 
 /// Losses that do not depend on the rate hold a loss-based TCP down, as Reno's formula has it.
@@ -267,7 +288,8 @@ fn reordering(signs: &Signs<'_>) -> Option<Limit> {
         steps.filter(|step| matches!(step.purpose, Purpose::Ladder | Purpose::Hot) && step.sparse == 0);
     let share =
         of_one_flow.map(|step| step.reordered).reduce(f64::max).filter(|share| *share >= REORDERED)?;
-    let is_it = signs.passes() && signs.is_below() && signs.lost_late() < 0.001 && tcp.segments > 0;
+    let is_it =
+        signs.passes() && signs.is_below() && signs.lost_late() < most_lost(signs, 0.001) && tcp.segments > 0;
     is_it.then(|| Limit {
         share: Some(share),
         also: path::any(signs).map(Box::new),
@@ -331,6 +353,8 @@ const MANY: f64 = 4.0;
 const SOME: f64 = 3.0;
 /// TCP at less of a path's rate has no queue there.
 const NEAR: f64 = 0.5;
+/// Rates of hot steps that differ so much are no bucket's.
+const VARIES: f64 = 0.05;
 /// Segments lost, of all: in slow start alone it is less over so long a time.
 const LOSING: f64 = 0.02;
 const MANY_ROUND_TRIPS: f64 = 200.0;

@@ -40,6 +40,8 @@ pub(super) struct Hot {
     pub(super) standing: f64,
     /// The least that it grew, nearly.
     pub(super) queue_p10: f64,
+    /// How much the delay of the idle path varies.
+    pub(super) idle_spread: f64,
     /// The fewest datagrams in a step.
     pub(super) datagrams: u64,
     /// Hot steps.
@@ -67,7 +69,10 @@ impl<'a> Signs<'a> {
         };
         let ladder = self.load().into_iter().flat_map(|load| load.for_purpose(Purpose::Ladder));
         let passed = ladder.filter(passes).map(|step| step.delivered.0 as f64);
-        passed.filter(|rate| self.hot.is_none_or(|hot| *rate <= hot.rate * 1.1)).fold(0.0, f64::max)
+        // A bucket lets a short step pass that is above its rate; a path whose rate jumps has none.
+        let is_bound = |hot: &Hot| hot.variation < CONTRADICTS;
+        let bound = self.hot.filter(is_bound).map_or(f64::INFINITY, |hot| hot.rate * 1.1);
+        passed.filter(|rate| *rate <= bound).fold(0.0, f64::max)
     }
 
     pub(super) fn tcp(&self) -> Option<&'a TcpSigns> {
@@ -216,6 +221,7 @@ impl Hot {
             // A queue that drains still is the load's own.
             standing: idle.filter(|idle| !drains(idle)).map_or(0.0, |idle| idle.growth.0 as f64),
             queue_p10: median(|step| step.growth_p10.0 as f64),
+            idle_spread: spread,
             datagrams: steps.iter().map(|step| step.datagrams).min().unwrap_or(0),
             steps: steps.len(),
         })
@@ -224,7 +230,13 @@ impl Hot {
     /// The delay grows visibly under the load.
     pub(super) fn is_queued(&self) -> bool {
         // Where every packet waits, also on a path that jitters, a queue is full.
-        self.queue > self.visible || self.queue_p10 > MILLI.max(1.3 * self.packet)
+        self.queue > self.visible || self.queue_p10 > MILLI.max(1.3 * self.packet) || self.is_alike()
+    }
+
+    /// Every packet waits for nearly the same time: in a queue that is full and short. What a host delays varies by more.
+    fn is_alike(&self) -> bool {
+        let least = SHORTEST_QUEUE.max(4.0 * self.packet).max(5.0 * self.idle_spread);
+        self.queue_p10 > least && self.queue_p98 < 1.3 * self.queue_p10
     }
 
     /// How long its queue is. One of few packets comes in whole packets: then it is nearly the longest.
@@ -331,6 +343,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 
 /// One millisecond, nanoseconds.
 pub(super) const MILLI: f64 = 1e6;
+/// A queue that is shorter is not distinguished from the delays of hosts, nanoseconds.
+const SHORTEST_QUEUE: f64 = 0.2 * MILLI;
 /// A step whose sender was delayed for this share of its time shows less.
 pub(super) const STALLED: f64 = 0.25;
 /// A delayed step with this loss had a full path all the same, unless it stood still for nearly all of its time.

@@ -123,6 +123,29 @@ fn a_queue_makes_a_shaper_and_drops_without_one_a_policer() {
 }
 
 #[test]
+fn a_queue_shorter_than_a_millisecond_is_one_where_every_packet_waits_alike() {
+    // 213 Mbit/s with 1 ms of queue, which the load fills.
+    let waits = |p10: u64, p98: u64| {
+        let mut evidence = capped(Nanos::from_micros(900));
+        evidence.rate = BitRate(204 * MBIT);
+        for step in steps(&mut evidence) {
+            let [p10, p98] = [p10, p98].map(Nanos::from_micros);
+            if step.purpose == Purpose::Idle {
+                step.spread = Nanos::from_micros(24);
+                continue;
+            }
+            (step.sent, step.delivered) = (BitRate(step.sent.0 * 5), BitRate(step.delivered.0 * 5));
+            (step.growth_p10, step.growth_p98) = (p10, p98);
+        }
+        limit_of(&evidence)
+    };
+    let found = waits(840, 960);
+    assert_eq!((found.kind, found.queue), (LimitKind::Shaper, Some(Nanos::from_micros(900))));
+    assert_eq!(waits(300, 960).kind, LimitKind::Policer, "a host delays some packets more than others");
+    assert_eq!(waits(110, 130).kind, LimitKind::Policer, "and all of them a little");
+}
+
+#[test]
 fn a_host_that_stood_still_names_nothing() {
     let mut evidence = capped(Nanos::from_millis(50));
     steps(&mut evidence).iter_mut().for_each(|step| step.stalled = 0.5);
@@ -224,7 +247,9 @@ fn datagrams_that_the_host_dropped_are_not_the_paths() {
     // Ten times as fast as a TCP that lost nothing, the load overran a socket.
     evidence.rate = BitRate(4 * MBIT);
     tcp(&mut evidence).lost = 0;
-    assert_ne!(limit_of(&evidence).kind, LimitKind::HostDrop);
+    let found = limit_of(&evidence);
+    assert_eq!(found.kind, LimitKind::NotKnown, "and shows nothing about the path: {found:?}");
+    assert!(found.ruled_out[0].contains("the kernels of the two hosts dropped"), "{found:?}");
 }
 
 /// Others keep 12 ms of a faster link's queue full, and every load waits as long.
@@ -284,6 +309,18 @@ fn a_queue_that_drains_at_hardly_more_than_the_rate_is_another_links() {
 }
 
 #[test]
+fn a_queue_before_that_of_the_limit_makes_no_policer() {
+    // A shaper of 42 Mbit/s with 66 ms of queue behind one of 76 Mbit/s with 16 ms, which only the higher loads fill.
+    let mut evidence = capped(Nanos::from_millis(81));
+    let lower = purpose(&mut evidence, Purpose::Lower);
+    let [least, most] = [65_210, 65_500].map(Nanos::from_micros);
+    (lower.growth, lower.growth_p10, lower.growth_p98) = (least, least, most);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper);
+    purpose(&mut evidence, Purpose::Lower).growth_p98 = Nanos::from_millis(72);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Policer, "others fill it now more and now less");
+}
+
+#[test]
 fn acknowledgements_that_wait_make_the_round_trip_grow_alone() {
     let mut evidence = clean();
     tcp(&mut evidence).loaded_rtt = Some(Nanos::from_millis(120));
@@ -294,6 +331,17 @@ fn acknowledgements_that_wait_make_the_round_trip_grow_alone() {
     let signs = tcp(&mut evidence);
     (signs.lost, signs.late_segments, signs.late_lost) = (600, 9_000, 0);
     assert_eq!(limit_of(&evidence).kind, LimitKind::AckPath);
+    // TCP meets that limit again with bursts that follow acknowledgements which came many at once.
+    tcp(&mut evidence).late_lost = 150;
+    for (step, rate) in steps(&mut evidence).iter_mut().skip(2).zip([420, 250, 330]) {
+        step.delivered = BitRate(rate * MBIT);
+    }
+    assert_eq!(limit_of(&evidence).kind, LimitKind::AckPath);
+    for step in steps(&mut evidence).iter_mut().skip(2).take(3) {
+        step.delivered = BitRate(420 * MBIT);
+    }
+    assert_ne!(limit_of(&evidence).kind, LimitKind::AckPath, "a limit that is steady");
+    tcp(&mut evidence).late_lost = 0;
     evidence.rate = BitRate(300 * MBIT);
     assert_ne!(limit_of(&evidence).kind, LimitKind::AckPath, "TCP filled that queue");
 }
@@ -483,6 +531,72 @@ fn a_cpu_that_forwards_no_more_is_no_rate_that_varies() {
     let small = purpose(&mut evidence, Purpose::Small);
     (small.delivered, small.loss) = (BitRate(368 * MBIT), 0.0);
     assert_eq!(limit_of(&evidence).kind, LimitKind::VariableRate);
+}
+
+#[test]
+fn a_rate_that_jumps_is_not_shared_out_though_its_steps_are_in_order() {
+    // Wi-Fi whose rate jumped between the steps, the least of it at the lowest load and the most at the highest.
+    let mut evidence = capped(Nanos::from_millis(270));
+    evidence.rate = BitRate(26 * MBIT);
+    tcp(&mut evidence).loaded_rtt = Some(Nanos::from_millis(130));
+    let waits = Nanos::from_millis(270);
+    let hot = [36, 40].map(|rate| step(Purpose::Hot, 58, rate, waits));
+    let steps = steps(&mut evidence);
+    steps.retain(|step| {
+        !matches!(step.purpose, Purpose::Hot | Purpose::Lower | Purpose::Higher | Purpose::FourFlows)
+    });
+    steps.extend(hot);
+    steps.extend([
+        step(Purpose::Lower, 35, 25, waits),
+        step(Purpose::Higher, 84, 43, waits),
+        step(Purpose::FourFlows, 58, 21, waits),
+    ]);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::VariableRate);
+    purpose(&mut evidence, Purpose::FourFlows).delivered = BitRate(38 * MBIT);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Competing);
+}
+
+#[test]
+fn a_load_far_above_tcp_whose_rate_varies_is_not_what_tcp_met() {
+    // TCP over a path that reorders had 253 Mbit/s, and a load at six times that passed; above it the CPUs of the routers gave up.
+    let varied = || {
+        let mut evidence = clean();
+        tcp(&mut evidence).late_segments = 50_000;
+        let waits = Nanos::from_millis(9);
+        let hot = [900, 280, 560, 700].map(|rate| step(Purpose::Hot, 1400, rate, waits));
+        steps(&mut evidence).splice(2..2, hot);
+        evidence
+    };
+    let mut evidence = varied();
+    let found = limit_of(&evidence);
+    assert_eq!(
+        (found.kind, found.also.map(|also| also.kind)),
+        (LimitKind::NotKnown, Some(LimitKind::VariableRate))
+    );
+    tcp(&mut evidence).late_lost = 400;
+    tcp(&mut evidence).reordering = 40;
+    steps(&mut evidence)[0].reordered = 0.025;
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Reordering);
+    evidence.rate = BitRate(200 * MBIT);
+    (tcp(&mut evidence).late_lost, tcp(&mut evidence).reordering) = (400, 3);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::VariableRate);
+    evidence.host.busy = true;
+    let found = limit_of(&evidence);
+    assert_eq!(found.kind, LimitKind::NotKnown);
+    assert!(found.ruled_out[0].contains("kept the hosts busy"), "{found:?}");
+}
+
+#[test]
+fn a_limit_of_the_path_that_is_hardly_shown_is_not_named() {
+    // Four flows of others on 3.9 Mbit/s, and a load that could not be more than they leave: its losses fell from step to step.
+    let mut evidence = capped(Nanos::from_micros(1));
+    evidence.load.as_mut().expect("a load").steps.retain(|step| step.purpose != Purpose::Small);
+    let found = limit_of(&evidence);
+    assert_eq!((found.kind, found.rate), (LimitKind::NotKnown, None));
+    assert_eq!(
+        found.ruled_out,
+        ["a load met what looks like a policer of 42.0 Mbit/s, which its steps hardly show"]
+    );
 }
 
 #[test]

@@ -1,0 +1,37 @@
+//! Evidence of worlds whose limit is known, recorded live by `scripts/limit-worlds`: up to three of each kind, and those that were
+//! named wrongly once. A line of `fixtures/limits.ndjson` has the seed and the direction, the kinds that are right, the evidence.
+
+use model::limit::Evidence;
+use pathmeter_insight::limit::limit_of;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Recording {
+    seed: String,
+    right: Vec<String>,
+    evidence: Evidence,
+}
+
+const RECORDINGS: &str = include_str!("../fixtures/limits.ndjson");
+/// Where nothing of the path limits, kinds of the path are wrong, and all others right.
+const OF_THE_PATH: [&str; 8] =
+    ["shaper", "policer", "packet-rate", "aqm", "competing", "variable-rate", "loss", "ack-path"];
+/// Limits that a load cannot distinguish, TCP beside the formula of its losses, and too few steps at a low rate.
+const NOT_RIGHT: [&str; 7] =
+    ["2632-up", "2682-down", "2686-up", "2739-down", "2798-up", "2847-up", "2913-up"];
+
+#[test]
+fn limits_of_recorded_worlds_are_named() {
+    let mut not_right = Vec::new();
+    for line in RECORDINGS.lines() {
+        let Recording { seed, right, evidence } = serde_json::from_str(line).expect("a recording");
+        let kind = limit_of(&evidence).kind.to_string();
+        let is_of_hosts = right.iter().any(|kind| kind == "host") && !OF_THE_PATH.contains(&kind.as_str());
+        if !is_of_hosts && !right.contains(&kind) {
+            not_right.push(format!("{seed}: {kind}, not {right:?}"));
+        }
+    }
+    let known = |line: &String| NOT_RIGHT.iter().any(|seed| line.starts_with(&format!("{seed}:")));
+    assert!(not_right.iter().all(known), "{not_right:#?}");
+    assert!(RECORDINGS.lines().count() > 70, "there are recordings");
+}
