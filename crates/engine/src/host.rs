@@ -3,7 +3,7 @@
 pub mod address;
 pub mod capture;
 pub mod doctor;
-pub(crate) mod facts;
+pub mod facts;
 pub mod guard;
 pub mod host_port;
 pub mod interrupt;

@@ -1,5 +1,6 @@
 //! Runs the commands of a plan in their nodes, and watches what links, queues and CPUs do meanwhile.
 
+use super::nodes::{self, NodesBefore};
 use super::observed::Observation;
 use super::outcome::{Outcome, of_output, packet, repetition, series_of};
 use super::plan::{Plan, Step, Work};
@@ -62,7 +63,10 @@ pub(super) fn step(
                 error: Some(why),
             });
         }
-        Outcome::Run(run) => take(testbed, step, round, &run, &observed),
+        Outcome::Run(run) => {
+            let run = nodes::explained(*run, &observed.nodes);
+            take(testbed, step, round, &run, &observed);
+        }
         Outcome::Failed(_) if step.work == Work::Reach => {}
         Outcome::Failed(why) => {
             for series in series_of(step) {
@@ -131,10 +135,17 @@ impl Watch<'_> {
         let before = self.lab.counters().ok();
         let until = Instant::now() + self.step.duration(self.time).to_duration() * 4 + TIMEOUT;
         let (mut first, mut last) = (None, None);
+        let (mut nodes, mut observed) = (None, Observation::default());
         while !running.has_ended() && Instant::now() < until && !self.interrupt.is_raised() {
             match &first {
-                None if self.has_begun(&running) => first = self.moment(),
-                Some((at, _)) if last.is_none() && at.elapsed() >= self.window() => last = self.moment(),
+                None if self.has_begun(&running) => {
+                    first = self.moment();
+                    nodes = nodes.or_else(|| Some(NodesBefore::start(self.lab, self.step.target.ip())));
+                }
+                Some((at, _)) if last.is_none() && at.elapsed() >= self.window() => {
+                    last = self.moment();
+                    observed.nodes = nodes.take().map(NodesBefore::since).unwrap_or_default();
+                }
                 _ => {}
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -143,7 +154,6 @@ impl Watch<'_> {
             Ok(output) => read(&output),
             Err(error) => Outcome::Failed(error.to_string()),
         };
-        let mut observed = Observation::default();
         if let (Some(before), Ok(after)) = (before, self.lab.counters()) {
             let traffic = after.since(&before);
             observed.cpu = cpu(&traffic);

@@ -5,6 +5,7 @@ pub mod catalogue;
 mod execute;
 mod inside;
 mod judge;
+mod nodes;
 mod notes;
 mod observed;
 mod outcome;

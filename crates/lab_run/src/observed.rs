@@ -2,6 +2,7 @@
 
 use super::path::place;
 use model::lab::{Drops, LabCpu, Repetition};
+use model::limit::ObservedHost;
 use model::plan::Direction;
 use model::units::BitRate;
 
@@ -12,6 +13,8 @@ pub(super) struct Observation {
     pub(super) drops: Vec<Drops>,
     /// Rate of the frames on the shaped links, up and down.
     pub(super) shaped: [Option<BitRate>; 2],
+    /// The nodes between the ends, in the middle of a test.
+    pub(super) nodes: Vec<ObservedHost>,
 }
 
 impl Observation {

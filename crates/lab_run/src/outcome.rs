@@ -91,6 +91,7 @@ fn throughput(figures: &mut Repetition, one: &DirectionSummary) {
     figures.goodput = Some(one.goodput);
     figures.payload = one.mss;
     figures.retransmits = one.retransmits;
+    figures.set_by.clone_from(&one.limit);
     if let Some(loss) = one.loss {
         figures.sent = Some(one.sent.datagrams);
         figures.lost = Some(loss.path + loss.receiver + loss.sender);

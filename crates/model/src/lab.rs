@@ -12,6 +12,7 @@ use crate::finding::Finding;
 use crate::frames::FrameRow;
 use crate::framing::Network;
 use crate::host::Host;
+use crate::limit::{Limit, LimitKind};
 use crate::plan::Direction;
 use crate::time::WallTime;
 use crate::transfer::Spread;
@@ -185,6 +186,9 @@ pub struct Repetition {
     /// Rate of frames without FCS that the shaped link carried, by its own counters.
     #[serde(rename = "shaped_bps")]
     pub shaped: Option<BitRate>,
+    /// The limit of the rate, of a test of throughput; its cause may be a counter of a node between the ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_by: Option<Box<Limit>>,
     /// CPU during the test.
     pub cpu: Option<LabCpu>,
     /// Interfaces that dropped packets meanwhile.
@@ -298,6 +302,13 @@ impl Series {
         self.rtt = spread(|run| Some(run.rtt_p50?.0));
         self.path_mtu = self.runs.iter().rev().find_map(|run| run.path_mtu);
         self.cpu = LabCpu::mean(self.runs.iter().filter_map(|run| run.cpu));
+    }
+
+    /// The limit of the rate, of the last repetition that has one.
+    #[must_use]
+    pub fn set_by(&self) -> Option<&Limit> {
+        let named = self.runs.iter().rev().filter_map(|run| run.set_by.as_deref());
+        named.into_iter().find(|limit| limit.kind != LimitKind::NotKnown)
     }
 
     /// Packets dropped in all repetitions, by interface, most first.

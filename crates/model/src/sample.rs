@@ -111,6 +111,9 @@ pub struct SideResult {
     /// Links from the peer to this end, by the TTL of the peer's SYN as it arrived, when that began with 64 as Linux has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<u8>,
+    /// Interfaces of this end toward the peer and toward `facts_toward`, of a test that has it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<String>,
 }
 
 /// The whole test of one stream at one end.

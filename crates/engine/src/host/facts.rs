@@ -20,8 +20,8 @@ use std::thread::{Builder, JoinHandle};
 
 /// Readings before a test. Reading takes a thread of its own, so that the test does not begin later for it.
 #[derive(Debug)]
-pub(crate) struct FactsBefore {
-    toward: Vec<IpAddr>,
+pub struct FactsBefore {
+    interfaces: Interfaces,
     before: Option<JoinHandle<Reading>>,
 }
 
@@ -29,16 +29,47 @@ impl FactsBefore {
     /// Begins to read. `toward`: hosts, whose interfaces are read.
     pub(crate) fn start(toward: impl IntoIterator<Item = IpAddr>) -> FactsBefore {
         let toward = toward.into_iter().map(|peer| peer.to_canonical()).filter(|peer| !peer.is_loopback());
-        let toward: Vec<IpAddr> = toward.collect();
-        let own = toward.clone();
-        let thread = Builder::new().name("host-facts".into()).spawn(move || Reading::take(&own));
-        FactsBefore { toward, before: thread.ok() }
+        FactsBefore::start_on(Interfaces::Toward(toward.collect()))
     }
 
-    /// The facts of the time since. Values that cannot be read are left out.
-    pub(crate) fn since(&mut self) -> Vec<HostFact> {
+    /// Begins to read, in the namespace of the calling thread, every interface that is there.
+    #[must_use]
+    pub fn of_every_interface() -> FactsBefore {
+        FactsBefore::start_on(Interfaces::All)
+    }
+
+    fn start_on(interfaces: Interfaces) -> FactsBefore {
+        let own = interfaces.clone();
+        let thread = Builder::new().name("host-facts".into()).spawn(move || Reading::take(&own));
+        FactsBefore { interfaces, before: thread.ok() }
+    }
+
+    /// The names of the interfaces that are read, in the order of the hosts.
+    pub(crate) fn interfaces(&self) -> Vec<String> {
+        self.interfaces.find().into_iter().map(|nic| nic.link.name).collect()
+    }
+
+    /// The facts of the time since; to be called in the same namespace. Values that cannot be read are left out.
+    pub fn since(&mut self) -> Vec<HostFact> {
         let before = self.before.take().and_then(|thread| thread.join().ok());
-        before.map_or_else(Vec::new, |before| compare::facts(&before, &Reading::take(&self.toward)))
+        before.map_or_else(Vec::new, |before| compare::facts(&before, &Reading::take(&self.interfaces)))
+    }
+}
+
+/// The interfaces that are read.
+#[derive(Clone, Debug)]
+enum Interfaces {
+    /// Those through which packets to these hosts leave.
+    Toward(Vec<IpAddr>),
+    All,
+}
+
+impl Interfaces {
+    fn find(&self) -> Vec<Nic> {
+        match self {
+            Interfaces::Toward(hosts) => hosts.iter().filter_map(|host| Nic::toward(*host).ok()).collect(),
+            Interfaces::All => Nic::all().unwrap_or_default(),
+        }
     }
 }
 
@@ -77,9 +108,9 @@ struct Interface {
 }
 
 impl Reading {
-    fn take(toward: &[IpAddr]) -> Reading {
+    fn take(read: &Interfaces) -> Reading {
         let mut interfaces: Vec<Interface> = Vec::new();
-        for one in toward.iter().filter_map(|peer| Interface::take(*peer)) {
+        for one in read.find().into_iter().filter_map(Interface::take) {
             if interfaces.iter().all(|other| other.nic.link.index != one.nic.link.index) {
                 interfaces.push(one);
             }
@@ -102,8 +133,7 @@ impl Reading {
 }
 
 impl Interface {
-    fn take(toward: IpAddr) -> Option<Interface> {
-        let nic = Nic::toward(toward).ok()?;
+    fn take(nic: Nic) -> Option<Interface> {
         let (index, name) = (nic.link.index, nic.link.name.clone());
         let mut network = Network::open().ok()?;
         let members = match nic.link.bond {

@@ -1,7 +1,7 @@
 //! A host of the path that was observed while a test ran.
 
-use super::HostFact;
-use crate::plan::Target;
+use super::{FactName, HostFact};
+use crate::plan::{Direction, Target};
 use serde::{Deserialize, Serialize};
 
 /// A host with a `pathmeter serve` between the two ends, and what it reported of itself.
@@ -19,6 +19,9 @@ pub struct ObservedHost {
     /// Links from this host to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<u8>,
+    /// Its interfaces toward this host and toward the far end; empty: not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<String>,
     /// Its busiest CPU during the test, all kinds of work.
     #[serde(default)]
     pub busiest_cpu: f64,
@@ -45,12 +48,27 @@ impl ObservedHost {
             name: String::new(),
             is_this_host: false,
             links: None,
+            interfaces: Vec::new(),
             busiest_cpu: 0.0,
             busiest_softirq: 0.0,
             dropped: 0,
             facts: Vec::new(),
             note: Some(note),
         }
+    }
+
+    /// The host with what concerns packets of one direction: not the queue by which those of the other leave.
+    #[must_use]
+    pub fn in_direction(&self, direction: Direction) -> ObservedHost {
+        let [back, forth] = self.interfaces.as_slice() else { return self.clone() };
+        let leaves = direction.choose(forth, back);
+        let is_of_queue = |fact: &HostFact| {
+            matches!(fact.name, FactName::QueueHeld | FactName::QueueRate | FactName::QueueDrops)
+        };
+        let is_its = |fact: &&HostFact| {
+            !is_of_queue(fact) || fact.of.rsplit_once(' ').is_none_or(|(_, interface)| interface == leaves)
+        };
+        ObservedHost { facts: self.facts.iter().filter(is_its).cloned().collect(), ..self.clone() }
     }
 
     /// Its name and its address, for people.

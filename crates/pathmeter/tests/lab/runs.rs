@@ -89,6 +89,32 @@ fn a_shaped_link_carries_what_its_file_states() {
 }
 
 #[test]
+fn a_rate_is_set_by_the_queue_of_a_node_that_held_it_back() {
+    if buildable("a_rate_is_set_by_the_queue_of_a_node").is_none() {
+        return;
+    }
+    let args = ["lab", "run", "bufferbloat", "-4", "-t", "2s", "--tests", "tcp", "--json"];
+    let report = run(&args).code(0).json();
+    let series = report["variants"][0]["series"].as_array().unwrap();
+    // Each direction has the queue by which its own packets leave, also where both were full at once.
+    for (test, direction, queue) in [
+        ("tcp", "up", "tbf of far at r1 ("),
+        ("tcp", "down", "tbf of near at r2 ("),
+        ("tcp-both", "up", "tbf of far at r1 ("),
+    ] {
+        let tested = series.iter().find(|one| one["test"] == test && one["direction"] == direction).unwrap();
+        let set_by = &tested["runs"][0]["set_by"];
+        assert_eq!(set_by["kind"], "shaper", "{tested:#}");
+        let cause = set_by["cause"].as_str().unwrap_or_else(|| panic!("{set_by:#}"));
+        assert!(cause.contains(queue), "{test} {direction}: {cause}");
+    }
+    let both_down =
+        series.iter().find(|one| one["test"] == "tcp-both" && one["direction"] == "down").unwrap();
+    let cause = both_down["runs"][0]["set_by"]["cause"].as_str().unwrap_or_default();
+    assert!(!cause.contains("far at r1"), "the queue of the other direction: {cause}");
+}
+
+#[test]
 fn a_broken_expectation_is_reported_and_ends_with_1() {
     if buildable("a_broken_expectation_is_reported").is_none() {
         return;

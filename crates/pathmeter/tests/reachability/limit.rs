@@ -110,6 +110,7 @@ fn a_router_that_is_observed_confirms_its_shaper() {
     let (first, second) = (&observed[0], &observed[1]);
     assert_eq!(first["is_this_host"], true, "all namespaces have one name: {first:#}");
     assert_eq!(first["links"], 1, "{first:#}");
+    assert_eq!(first["interfaces"], serde_json::json!(["near", "far"]), "{first:#}");
     let held = first["facts"].as_array().unwrap().iter().find(|fact| fact["name"] == "queue-held").unwrap();
     assert_eq!(held["object"], "tbf of far", "{first:#}");
     assert!(second["note"].as_str().unwrap().contains("10.71.12.2"), "{second:#}");

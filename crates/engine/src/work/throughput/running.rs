@@ -280,6 +280,10 @@ impl Running {
             kernel: self.usage.kernel(),
             facts: self.facts.since().into_iter().chain(shared_cpu(&self.streams)).collect(),
             links: self.links,
+            interfaces: match self.plan.test.facts_toward {
+                Some(_) => self.facts.interfaces(),
+                None => Vec::new(),
+            },
         };
         (result, warnings)
     }

@@ -41,7 +41,7 @@ pub fn evidence_of(run: &Run, direction: Direction) -> Option<Evidence> {
         host: facts(&one_way),
         down: outage::down(&one_way).map(|silence| silence.length),
         load: load_of(run, direction),
-        observed: run.summary.observed.clone(),
+        observed: run.summary.observed.iter().map(|host| host.in_direction(direction)).collect(),
     })
 }
 
@@ -77,7 +77,7 @@ pub fn evidence_of_load(run: &Run, direction: Direction) -> Option<Evidence> {
             ..HostFacts::default()
         },
         load: load_of(run, direction),
-        observed: run.summary.observed.clone(),
+        observed: run.summary.observed.iter().map(|host| host.in_direction(direction)).collect(),
         ..Evidence::default()
     })
 }

@@ -676,6 +676,25 @@ fn a_queue_of_an_observed_router_explains_the_shaper() {
 }
 
 #[test]
+fn a_queue_of_an_observed_router_explains_the_direction_that_leaves_by_it() {
+    let queue = |interface: &str| {
+        let name = format!("tbf of {interface}");
+        let held = HostFact::new(FactName::QueueHeld, name.clone(), 900.0).of_whole(2_000.0);
+        [held, HostFact::new(FactName::QueueRate, name, 42e6)]
+    };
+    let facts = [queue("near"), queue("far")].concat();
+    let host = ObservedHost { interfaces: vec!["near".into(), "far".into()], ..router(0.2, facts) };
+    let queues = |direction: Direction| {
+        let kept = host.in_direction(direction).facts;
+        kept.iter().map(|fact| fact.of.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(queues(Direction::Up), ["tbf of far", "tbf of far"]);
+    assert_eq!(queues(Direction::Down), ["tbf of near", "tbf of near"]);
+    let unknown = ObservedHost { interfaces: Vec::new(), ..host.clone() };
+    assert_eq!(unknown.in_direction(Direction::Up), unknown, "nothing is left out where it is not known");
+}
+
+#[test]
 fn a_full_cpu_of_an_observed_router_is_the_limit_unless_a_bucket_is() {
     let of_packets = |observed| {
         let mut small = capped(Nanos::from_micros(1));

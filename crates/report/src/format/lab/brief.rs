@@ -75,7 +75,7 @@ fn topology(variant: &Variant, limit: &str, is_alone: bool) -> Vec<Part> {
     let heading = Block::Heading(format!("{}: {}", variant.name, variant.title));
     let mut parts = vec![heading.into(), Part::Fitting(families.into())];
     parts.extend(swept.into_iter().map(|table| Block::Table(table).into()));
-    parts.push(Block::Sentences(dropped(variant).into_iter().collect()).into());
+    parts.push(Block::Sentences(causes(variant).into_iter().chain(dropped(variant)).collect()).into());
     parts
         .push(Part::Remarks([expectations(variant), findings(variant), remarks(variant, is_alone)].concat()));
     parts
@@ -135,6 +135,7 @@ fn table(variant: &Variant, limit: &str, families: &[Network]) -> FigureTable {
                 FigureRow::new(&name, directed(|one| Some(BitRate(one.goodput?.median as u64).to_string()))),
                 FigureRow::new(limit, directed(|one| one.share_of_limit.map(percent))).below(),
                 FigureRow::new("lost", directed(lost)).below(),
+                FigureRow::new("set by", directed(|one| Some(one.set_by()?.kind.to_string()))).below(),
             ],
         };
         rows.into_iter().filter(has_figure).for_each(|row| table.push(row));
@@ -171,6 +172,17 @@ fn p99(series: &Series) -> Option<String> {
 }
 
 /// Where packets were dropped, the most first.
+/// The causes of limits that counters of hosts and nodes show, each once.
+fn causes(variant: &Variant) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for cause in variant.series.iter().filter_map(|one| one.set_by()?.cause.clone()) {
+        if !all.contains(&cause) {
+            all.push(cause);
+        }
+    }
+    all
+}
+
 fn dropped(variant: &Variant) -> Option<String> {
     let all = sections::dropped(variant);
     let place = |(drops, _): &sections::Dropper| {

@@ -39,6 +39,7 @@ struct CsvRow {
     error: Option<String>,
     protocol: Option<Transport>,
     line_rate_pps: Option<PacketRate>,
+    set_by: Option<String>,
 }
 
 pub(super) fn rows(report: &LabReport) -> Csv {
@@ -85,6 +86,7 @@ fn row(variant: &Variant, series: &Series, run: &Repetition) -> CsvRow {
         dropped_incoming: Some(run.drops.iter().map(|drops| drops.received).sum()),
         dropped_leaving: Some(run.drops.iter().map(|drops| drops.sent).sum()),
         error: run.error.clone(),
+        set_by: run.set_by.as_ref().map(|limit| limit.kind.to_string()),
         ..CsvRow::default()
     }
 }

@@ -23,6 +23,7 @@ pub(super) fn section_tables(report: &LabReport, variant: &Variant) -> Vec<Table
             &THROUGHPUT,
             &with(|one| one.goodput.is_some()),
         ),
+        Table::of_cells("Limits of the rates", &LIMITS, &with(|one| one.set_by().is_some())),
         Table::of_cells("Round trips", &TRIPS, &with(|one| one.rtt.is_some())),
         Table::of_cells("Path MTU", &SIZES, &with(|one| one.path_mtu.is_some())),
         Table::of_cells("Packets dropped", &DROPPED, &dropped(variant)),
@@ -52,6 +53,14 @@ const THROUGHPUT: [Cell<Series>; 11] = [
     Cell("lost", true, |one| lost(one).map(percent)),
     Cell("CPU", true, |one| one.cpu.map(|cpu| whole_percent(cpu.busy))),
     Cell("softirq", true, |one| one.cpu.map(|cpu| whole_percent(cpu.softirq))),
+];
+
+const LIMITS: [Cell<Series>; 5] = [
+    Cell("what", false, |one| Some(what(one))),
+    Cell("", false, |one| Some(one.family.to_string())),
+    Cell("direction", false, |one| Some(one.direction?.to_string())),
+    Cell("set by", false, |one| insight::limit::where_and_what(one.set_by()?)),
+    Cell("because", false, |one| one.set_by()?.cause.clone()),
 ];
 
 const TRIPS: [Cell<Series>; 6] = [
