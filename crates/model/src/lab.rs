@@ -12,7 +12,7 @@ use crate::finding::Finding;
 use crate::frames::FrameRow;
 use crate::framing::Network;
 use crate::host::Host;
-use crate::limit::{Limit, LimitKind};
+use crate::limit::{Confidence, Limit, LimitKind};
 use crate::plan::Direction;
 use crate::time::WallTime;
 use crate::transfer::Spread;
@@ -304,11 +304,11 @@ impl Series {
         self.cpu = LabCpu::mean(self.runs.iter().filter_map(|run| run.cpu));
     }
 
-    /// The limit of the rate, of the last repetition that has one.
+    /// The limit of the rate, of the last repetition that has one which is not of low confidence.
     #[must_use]
     pub fn set_by(&self) -> Option<&Limit> {
-        let named = self.runs.iter().rev().filter_map(|run| run.set_by.as_deref());
-        named.into_iter().find(|limit| limit.kind != LimitKind::NotKnown)
+        let mut limits = self.runs.iter().rev().filter_map(|run| run.set_by.as_deref());
+        limits.find(|limit| limit.kind != LimitKind::NotKnown && limit.confidence > Confidence::Low)
     }
 
     /// Packets dropped in all repetitions, by interface, most first.

@@ -171,7 +171,6 @@ fn p99(series: &Series) -> Option<String> {
     sections::time(series, |run| run.rtt_p99)
 }
 
-/// Where packets were dropped, the most first.
 /// The causes of limits that counters of hosts and nodes show, each once.
 fn causes(variant: &Variant) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
@@ -183,6 +182,7 @@ fn causes(variant: &Variant) -> Vec<String> {
     all
 }
 
+/// Where packets were dropped, the most first.
 fn dropped(variant: &Variant) -> Option<String> {
     let all = sections::dropped(variant);
     let place = |(drops, _): &sections::Dropper| {
