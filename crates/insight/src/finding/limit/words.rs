@@ -65,6 +65,7 @@ pub fn place(place: LimitPlace) -> String {
     match place.link() {
         Some(1) => "between this host and hop 1".into(),
         Some(link) => format!("between hop {} and hop {link}", link - 1),
+        None if place.first <= 1 => format!("between this host and hop {}", place.last),
         None => format!("between hop {} and hop {}", place.first.saturating_sub(1), place.last),
     }
 }
