@@ -61,6 +61,7 @@ impl FactsBefore {
 enum Interfaces {
     /// Those through which packets to these hosts leave.
     Toward(Vec<IpAddr>),
+    /// Those of the namespace.
     All,
 }
 

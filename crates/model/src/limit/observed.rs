@@ -65,10 +65,11 @@ impl ObservedHost {
         let is_of_queue = |fact: &HostFact| {
             matches!(fact.name, FactName::QueueHeld | FactName::QueueRate | FactName::QueueDrops)
         };
-        let is_its = |fact: &&HostFact| {
+        let mut host = self.clone();
+        host.facts.retain(|fact| {
             !is_of_queue(fact) || fact.of.rsplit_once(' ').is_none_or(|(_, interface)| interface == leaves)
-        };
-        ObservedHost { facts: self.facts.iter().filter(is_its).cloned().collect(), ..self.clone() }
+        });
+        host
     }
 
     /// Its name and its address, for people.

@@ -32,7 +32,7 @@ pub struct ServerConfig {
 
 /// A server's dialogue with one client, from the moment its cookie has arrived.
 ///
-/// Emits the client's results as [`Event::Result`]. The agreed parameters are those of
+/// The server emits the client's results as [`Event::Result`]. The agreed parameters are those of
 /// [`WorkRequest::Flows`](crate::WorkRequest::Flows).
 pub struct Server {
     config: ServerConfig,

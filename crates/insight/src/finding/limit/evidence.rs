@@ -1,7 +1,7 @@
 //! The evidence of one direction, from the document of its test.
 
 use crate::finding::{Growth, MeasuredDirection, full_cpus, is_noisy, outage, progress};
-use model::limit::{Evidence, FactName, HostFact, HostFacts, LoadProbing, TcpSigns, UdpSigns};
+use model::limit::{Evidence, FactName, HostFact, HostFacts, LoadProbing, ObservedHost, TcpSigns, UdpSigns};
 use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::sample::{IntervalSample, Role, SideResult, StreamSample, TcpCounters};
@@ -41,7 +41,7 @@ pub fn evidence_of(run: &Run, direction: Direction) -> Option<Evidence> {
         host: facts(&one_way),
         down: outage::down(&one_way).map(|silence| silence.length),
         load: load_of(run, direction),
-        observed: run.summary.observed.iter().map(|host| host.in_direction(direction)).collect(),
+        observed: observed(run, direction),
     })
 }
 
@@ -77,7 +77,7 @@ pub fn evidence_of_load(run: &Run, direction: Direction) -> Option<Evidence> {
             ..HostFacts::default()
         },
         load: load_of(run, direction),
-        observed: run.summary.observed.iter().map(|host| host.in_direction(direction)).collect(),
+        observed: observed(run, direction),
         ..Evidence::default()
     })
 }
@@ -112,6 +112,10 @@ pub fn evidence_of_rows(run: &Run) -> Option<Evidence> {
         load: load_of(run, best.direction),
         ..Evidence::default()
     })
+}
+
+fn observed(run: &Run, direction: Direction) -> Vec<ObservedHost> {
+    run.summary.observed.iter().map(|host| host.in_direction(direction)).collect()
 }
 
 fn load_of(run: &Run, direction: Direction) -> Option<LoadProbing> {

@@ -445,7 +445,7 @@ fn frame_payload(signs: &Signs<'_>) -> u32 {
 const OF_A_CPU: f64 = 40_000.0;
 /// Small frames cost such a CPU somewhat less than full ones.
 const MOST_OF_SMALL: f64 = 1.7;
-/// So many times TCP's rate passes without a loss: what caps a load above that has not capped TCP.
+/// Where a load at this many times TCP's rate passes without a loss, a cap above that has not capped TCP.
 pub(super) const FAR_ABOVE: f64 = 3.0;
 /// TCP that gets less of what the path gives, and shows no sign of the path, is held back by something else.
 const NOT_MET: f64 = 0.7;

@@ -3,7 +3,7 @@
 
 use super::facts::{self, End};
 use super::path;
-use super::signs::{MILLI, STALLED, Signs};
+use super::signs::{MILLI, STALLED, STEADY, Signs};
 use model::limit::{Confidence, Limit, LimitKind, LoadProbing, LoadStep, Purpose};
 use model::units::{BitRate, Bytes};
 
@@ -213,7 +213,7 @@ fn ack_path(signs: &Signs<'_>) -> Option<Limit> {
 /// The share that TCP may have lost, where something else than losses holds it down: with acknowledgements that come many at once it
 /// sends bursts, which CPUs that take far more than its rate, now more and now less, may drop. A limit of the path is steady.
 fn most_lost(signs: &Signs<'_>, usual: f64) -> f64 {
-    let is_of_cpus = signs.hot.is_none_or(|hot| hot.variation > VARIES);
+    let is_of_cpus = signs.hot.is_none_or(|hot| hot.variation > STEADY);
     if is_of_cpus && signs.passed >= path::FAR_ABOVE * signs.rate { LOSING } else { usual }
 }
 
@@ -353,8 +353,6 @@ const MANY: f64 = 4.0;
 const SOME: f64 = 3.0;
 /// TCP at less of a path's rate has no queue there.
 const NEAR: f64 = 0.5;
-/// Rates of hot steps that differ so much are no bucket's.
-const VARIES: f64 = 0.05;
 /// Segments lost, of all: in slow start alone it is less over so long a time.
 const LOSING: f64 = 0.02;
 const MANY_ROUND_TRIPS: f64 = 200.0;

@@ -370,5 +370,6 @@ const PASSES: f64 = 1.15;
 /// Below this UDP shows nothing about what TCP met.
 const EXCEEDED: f64 = 1.15;
 const AGREES: f64 = 0.85;
-const STEADY: f64 = 0.05;
+/// Rates of hot steps that differ by more are no bucket's.
+pub(super) const STEADY: f64 = 0.05;
 const CONTRADICTS: f64 = 0.25;
