@@ -94,6 +94,30 @@ pub fn send_from(
     check_len(unsafe { libc::sendmsg(socket.as_raw_fd(), &header, libc::MSG_DONTWAIT) })
 }
 
+/// Sends one datagram on a connected socket with this TTL or hop limit, whatever the socket's own is, and whole, whatever
+/// `UDP_SEGMENT` of the socket is (`sendmsg(2)` with `IP_TTL`, `IPV6_HOPLIMIT` and `UDP_SEGMENT`). Never blocks.
+///
+/// # Errors
+/// The errors of `sendmsg(2)`.
+pub fn send_whole(socket: &UdpSocket, bytes: &[u8], hops: u8) -> io::Result<usize> {
+    let (level, kind) = match socket.peer_addr()?.ip().to_canonical() {
+        IpAddr::V4(_) => (libc::SOL_IP, libc::IP_TTL),
+        IpAddr::V6(_) => (libc::SOL_IPV6, libc::IPV6_HOPLIMIT),
+    };
+    let mut control = Control([0; 256]);
+    let mut control_len = write_note(level, kind, &i32::from(hops).to_ne_bytes(), &mut control.0);
+    let rest = &mut control.0[control_len..];
+    control_len += write_note(libc::SOL_UDP, libc::UDP_SEGMENT, &0_u16.to_ne_bytes(), rest);
+    let mut iov = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let mut header = empty_header();
+    header.msg_iov = &mut iov;
+    header.msg_iovlen = 1;
+    header.msg_control = control.0.as_mut_ptr().cast();
+    header.msg_controllen = control_len as _;
+    // SAFETY: `header` points at `iov` with `bytes`, and `control`, which outlive the call and are only read.
+    check_len(unsafe { libc::sendmsg(socket.as_raw_fd(), &header, libc::MSG_DONTWAIT) })
+}
+
 impl Received {
     /// A message of `len` bytes, with what its notes say.
     pub(crate) fn read(notes: ControlMessages<'_>, len: usize, from: Option<SocketAddr>) -> Received {
@@ -242,6 +266,26 @@ mod tests {
             client.send_to(&vec![0; length], server.local_addr().unwrap()).unwrap();
             wait(&mut [Interest::readable(&server)], None).unwrap();
             assert_eq!(receive(&server, &mut [0; 1 << 16]).unwrap().fragment, fragment);
+        }
+    }
+
+    #[test]
+    fn a_datagram_goes_whole_and_as_far_as_asked() {
+        for (bind, to) in
+            [("127.0.0.1:0", "127.0.0.1"), ("[::]:0", "[::ffff:127.0.0.1]"), ("[::1]:0", "[::1]")]
+        {
+            let server = UdpSocket::bind(bind).unwrap();
+            set_receive_notes(&server).unwrap();
+            let client =
+                UdpSocket::bind(if bind.starts_with('[') { "[::]:0" } else { "127.0.0.1:0" }).unwrap();
+            let port = server.local_addr().unwrap().port();
+            client.connect(format!("{to}:{port}")).unwrap();
+            crate::options::set_hops(&client, 1).unwrap();
+            crate::options::set_udp_segment(&client, 8).unwrap();
+            assert_eq!(send_whole(&client, &[7; 100], 33).unwrap(), 100);
+            wait(&mut [Interest::readable(&server)], None).unwrap();
+            let received = receive(&server, &mut [0; 200]).unwrap();
+            assert_eq!((received.len, received.ttl), (100, Some(33)), "{to}");
         }
     }
 

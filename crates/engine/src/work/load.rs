@@ -2,6 +2,7 @@
 //! know of each step. The client's side chooses the steps (`schedule`).
 
 mod receiver;
+mod reports;
 mod routers;
 pub(crate) mod schedule;
 mod sender;
@@ -21,7 +22,9 @@ use linux::{message, options, timestamp};
 use model::limit::{StepReceived, StepRequest, StepSent};
 use model::units::{Bytes, Nanos};
 use receiver::Received;
+use reports::Reports;
 use sender::Sending;
+use std::collections::BTreeMap;
 use std::net::{TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -36,13 +39,23 @@ pub(crate) struct StepOutcome {
     pub(crate) ttl: Option<u8>,
 }
 
+/// The flows of a session.
+type Flows = Arc<[Arc<UdpSocket>]>;
+
 /// The load of one end.
 #[derive(Debug)]
 pub(crate) struct Load {
-    flows: Vec<Arc<UdpSocket>>,
+    end: End,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// The load of one end, as its threads share it.
+#[derive(Clone, Debug)]
+struct End {
+    flows: Flows,
     sending: Arc<Sending>,
     received: Arc<Received>,
-    threads: Vec<JoinHandle<()>>,
+    reports: Arc<Reports>,
 }
 
 impl Load {
@@ -52,11 +65,11 @@ impl Load {
             FlowSocket::Udp(socket) => Some(socket),
             FlowSocket::Tcp(_) => None,
         };
-        let flows: Vec<Arc<UdpSocket>> = flows.into_iter().filter_map(udp).collect();
+        let flows: Flows = flows.into_iter().filter_map(udp).collect();
         if flows.is_empty() {
             return Err(fault("a session of load without a UDP flow"));
         }
-        for socket in &flows {
+        for socket in flows.iter() {
             socket.set_nonblocking(true).context("set up a flow of load")?;
             timestamp::set_receive_time(socket.as_ref(), true)?;
             message::set_receive_notes(socket.as_ref())?;
@@ -66,27 +79,48 @@ impl Load {
             options::set_send_buffer(socket.as_ref(), SEND_BUFFER)?;
             options::set_mtu_discovery(socket.as_ref(), options::MtuDiscovery::Probe)?;
         }
-        let (sending, received) = (Arc::new(Sending::default()), Arc::new(Received::default()));
-        let mut threads = Vec::new();
-        let (own, sockets) = (sending.clone(), flows.clone());
-        threads.push(spawn("load-send", move || own.run(&sockets))?);
-        let (own, sockets) = (received.clone(), flows.clone());
-        threads.push(spawn("load-receive", move || own.run(&sockets))?);
-        Ok(Load { flows, sending, received, threads })
+        let end = End { flows, sending: Arc::default(), received: Arc::default(), reports: Arc::default() };
+        let mut load = Load { end: end.clone(), threads: Vec::new() };
+        let [sender, receiver, answerer] = [end.clone(), end.clone(), end];
+        load.threads.push(spawn("load-send", move || sender.sending.run(&sender.flows))?);
+        let receive = move || receiver.received.run(&receiver.flows, &receiver.reports);
+        load.threads.push(spawn("load-receive", receive)?);
+        let answer = move || answerer.reports.run(&answerer.flows, |step| answerer.report(step));
+        load.threads.push(spawn("load-answer", answer)?);
+        Ok(load)
     }
 
     /// Sends these steps from now on, instead of what is being sent.
     pub(crate) fn send(&self, steps: Vec<StepRequest>) {
-        self.sending.take(steps);
+        self.end.sending.take(steps);
     }
 
-    /// The figures of this end about a step.
+    /// The figures of this end about a step. Step 0: those of the load as a whole, with the longest transit of the newest step.
     pub(crate) fn report(&self, step: u32) -> StepReport {
-        let arrived = self.received.of_step(step);
+        self.end.report(step)
+    }
+
+    /// Requests the far end's figures of these steps over the flows.
+    fn request(&self, steps: &[u32]) {
+        reports::request(&self.end.flows, steps);
+    }
+
+    /// The far end's reports that have arrived over the flows since the last call, by step.
+    fn answers(&self) -> BTreeMap<u32, StepReport> {
+        self.end.reports.answers()
+    }
+}
+
+impl End {
+    fn report(&self, step: u32) -> StepReport {
+        let received = match step {
+            0 => StepReceived { transit_max: self.received.longest(), ..StepReceived::default() },
+            _ => StepReceived::from_arrivals(&self.received.of_step(step)),
+        };
         StepReport {
             step,
             sent: self.sending.sent(step),
-            received: StepReceived::from_arrivals(&arrived),
+            received,
             newest: self.received.newest(),
             total: self.received.total(),
             at: mono_now(),
@@ -113,8 +147,9 @@ pub(crate) fn prepare_control(socket: &TcpStream) {
 
 impl Drop for Load {
     fn drop(&mut self) {
-        self.sending.stop();
-        self.received.stop();
+        self.end.sending.stop();
+        self.end.received.stop();
+        self.end.reports.stop();
         for thread in self.threads.drain(..) {
             thread.join().ok();
         }

@@ -5,6 +5,10 @@
 //! | PMTRPRB | kind | step | index | flags | flow | 0   | sent ns | zeros up to size
 //! ```
 
+mod report;
+
+pub use report::{REPORT, report_request, requested_reports};
+
 use model::limit::StepRequest;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};

@@ -1,6 +1,7 @@
 //! Receives load: when each datagram of each step came.
 
 use super::packet::LoadHeader;
+use super::reports::Reports;
 use linux::clock::{mono_now, wall_now};
 use linux::message;
 use linux::poll::{Interest, wait};
@@ -28,11 +29,13 @@ pub(super) struct Received {
 struct Arrivals {
     steps: BTreeMap<u32, Vec<Arrival>>,
     kept: usize,
+    /// The newest step, and its longest transit.
+    longest: Option<(u32, i64)>,
 }
 
 impl Received {
     /// Takes what comes until it is to stop.
-    pub(super) fn run(&self, flows: &[Arc<UdpSocket>]) {
+    pub(super) fn run(&self, flows: &[Arc<UdpSocket>], reports: &Reports) {
         linux::cpu::set_nice(NICE).ok();
         let mut buffer = vec![0; 1 << 16];
         while !self.stop.load(Ordering::Relaxed) {
@@ -41,7 +44,7 @@ impl Received {
             wait(&mut interests, Some(mono_now() + LOOK)).ok();
             drop(interests);
             for flow in flows {
-                self.drain(flow, &mut buffer);
+                self.drain(flow, &mut buffer, reports);
             }
         }
     }
@@ -54,6 +57,12 @@ impl Received {
     pub(super) fn of_step(&self, step: u32) -> Vec<Arrival> {
         let arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         arrivals.steps.get(&step).cloned().unwrap_or_default()
+    }
+
+    /// Longest transit of the newest step; 0 before the first.
+    pub(super) fn longest(&self) -> i64 {
+        let arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        arrivals.longest.map_or(0, |(_, longest)| longest)
     }
 
     /// Datagrams of all steps.
@@ -71,7 +80,7 @@ impl Received {
         u8::try_from(self.ttl.load(Ordering::Relaxed)).ok().filter(|ttl| *ttl > 0)
     }
 
-    fn drain(&self, flow: &UdpSocket, buffer: &mut [u8]) {
+    fn drain(&self, flow: &UdpSocket, buffer: &mut [u8], reports: &Reports) {
         let mut arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..AT_ONCE {
             let received = match message::receive(&flow, buffer) {
@@ -80,7 +89,10 @@ impl Received {
                 // A router reported an error of a datagram of ours; the flow goes on.
                 Err(_) => continue,
             };
-            let Some(header) = LoadHeader::read(&buffer[..received.len]) else { continue };
+            let Some(header) = LoadHeader::read(&buffer[..received.len]) else {
+                reports.take(&buffer[..received.len]);
+                continue;
+            };
             let came: i64 = received.times.kernel.unwrap_or_else(wall_now).0.cast_signed();
             let transit = came.wrapping_sub(header.sent.0.cast_signed());
             self.total.fetch_add(1, Ordering::Relaxed);
@@ -107,6 +119,8 @@ impl Arrivals {
             let Some((_, oldest)) = self.steps.pop_first() else { break };
             self.kept -= oldest.len();
         }
+        // Steps first: a transit counts for the newest step alone.
+        self.longest = self.longest.max(Some((step, arrival.transit)));
         self.steps.entry(step).or_default().push(arrival);
         self.kept += 1;
     }

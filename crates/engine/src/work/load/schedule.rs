@@ -69,8 +69,16 @@ pub(crate) struct Quest {
 pub(crate) fn probe(path: &mut dyn LoadPath, quest: Quest) -> LoadProbing {
     let began = path.now();
     let drops = path.host_drops();
-    let mut phase =
-        Phase { path, quest, began, reading: Reading::new(quest.overhead), next: 1, saturated: false };
+    let mut phase = Phase {
+        path,
+        quest,
+        began,
+        reading: Reading::new(quest.overhead),
+        next: 1,
+        saturated: false,
+        answer: Nanos::ZERO,
+        router_time: Nanos::ZERO,
+    };
     let ended = phase.carry_out();
     let Phase { path, reading, saturated, .. } = phase;
     let mut probing = LoadProbing::without(quest.direction, String::new());
@@ -93,6 +101,10 @@ struct Phase<'a> {
     /// Number of the next step.
     next: u32,
     saturated: bool,
+    /// The time from the end of the last step until what came of it was known: a round trip and the queue.
+    answer: Nanos,
+    /// The time that the routers' answers on the idle path take.
+    router_time: Nanos,
 }
 
 impl Phase<'_> {
@@ -101,24 +113,47 @@ impl Phase<'_> {
         let Some(capped) = capped else { return self.idle(None) };
         let flood = self.step(capped * FLOOD, self.quest.payload, Nanos::from_secs(1));
         let most = capped * SATURATED / self.bits(self.quest.payload);
-        let time = if self.quest.short { SHORT_SATURATION } else { SATURATION };
+        let time = self.saturation_time(Nanos(self.left_for_load().0 / 2));
         let saturation = self.path.saturate(StepRequest { time, ..flood }, most)?;
         self.saturated = saturation.is_reached;
         let queue = saturation.longest.map_or(Nanos::ZERO, |longest| self.reading.growth_of(longest));
         self.hot_steps(capped, queue)?;
         let rate = self.reading.rate().unwrap_or(capped);
         let full = routers::under_load(self, rate)?;
-        if self.quest.place && !self.quest.short && self.left() > PLACE_TIME {
+        if self.quest.place && !self.quest.short {
             place::look(self, rate)?;
         }
         self.idle(full)?;
-        if self.quest.short || self.is_over() { Ok(()) } else { self.cold(rate) }
+        // The answer comes through the queue that this load has filled.
+        let time = COLD + self.answer + queue;
+        if self.quest.short || self.left() < time { Ok(()) } else { self.cold(rate) }
+    }
+
+    /// Sends steps, and waits for what comes of them.
+    fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepOutcome>> {
+        let began = self.path.now();
+        let outcome = self.path.run(steps)?;
+        let planned = steps.iter().map(|step| step.time).fold(Nanos::ZERO, |sum, time| sum + time);
+        self.answer = self.path.now().saturating_since(began).saturating_sub(planned);
+        Ok(outcome)
+    }
+
+    /// The longest time that a saturating step may take, where what follows it takes so long.
+    fn saturation_time(&self, following: Nanos) -> Nanos {
+        let longest = if self.quest.short { SHORT_SATURATION } else { SATURATION };
+        longest.min(self.left_for_load().saturating_sub(following))
+    }
+
+    /// The time left for load: the idle path comes after it.
+    fn left_for_load(&self) -> Nanos {
+        let idle = if self.quest.short { SHORT_IDLE } else { IDLE };
+        self.left().saturating_sub(self.reading.queue() + DRAIN + idle + self.answer + self.router_time)
     }
 
     /// After the pause of the idle path: what a bucket lets pass at once.
     fn cold(&mut self, rate: f64) -> Result<()> {
         let step = self.step(self.allowed(rate * COLD_FLOOD), self.quest.payload, COLD);
-        let outcome = self.path.run(&[step])?;
+        let outcome = self.run(&[step])?;
         self.reading.take(Purpose::Cold, step, outcome.first());
         self.path.rest(Nanos::ZERO)
     }
@@ -128,7 +163,7 @@ impl Phase<'_> {
         let reached = (self.quest.reached.0 as f64).max(LEAST_RATE);
         let time = self.step_time(BELOW * reached).saturating_mul(2).min(LONGEST_STEP);
         let step = self.step(BELOW * reached, self.quest.payload, time);
-        let outcome = self.path.run(&[step])?;
+        let outcome = self.run(&[step])?;
         self.reading.take(Purpose::Ladder, step, outcome.first());
         Ok(reached)
     }
@@ -141,10 +176,13 @@ impl Phase<'_> {
         let (mut most_asked, mut most_sent, mut most_passed) = (0.0, 0.0_f64, 0.0_f64);
         // Where TCP lost packets by chance, a step that seems to be capped is sent once more.
         let mut is_sure = self.quest.lost <= SOME_LOSS;
-        while times <= highest && self.left() > self.step_time(reached * times) {
+        let hot = if self.quest.short { SHORT_HOT_TIME } else { HOT_TIME };
+        while times <= highest && self.left_for_load() > hot + self.step_time(reached * times) {
             let rate = self.allowed(reached * times);
-            let step = self.step(rate, self.quest.payload, self.step_time(rate));
-            let outcome = self.path.run(&[step])?;
+            // The higher rates need time, too.
+            let time = self.step_time(rate).min(STEP.max(Nanos(self.left_for_load().0 / LADDER_SHARE)));
+            let step = self.step(rate, self.quest.payload, time);
+            let outcome = self.run(&[step])?;
             let Some(last) = self.reading.take(Purpose::Ladder, step, outcome.first()) else {
                 return Ok(None);
             };
@@ -208,7 +246,7 @@ impl Phase<'_> {
         wanted.push((Purpose::Hot, capped * FLOOD, size));
         // Then the first flow has a bucket again, where each has its own.
         let after = [(Purpose::FourFlows, capped * FLOOD, size), (Purpose::Small, small_rate, small)];
-        let share = Nanos(self.left().0 * 3 / 4 / (wanted.len() + after.len()) as u64);
+        let share = Nanos(self.left_for_load().0 * 3 / 4 / (wanted.len() + after.len()) as u64);
         let time = self.hot_time(capped).min(share).max(LEAST_TIME);
         let mut delayed = Vec::new();
         // A long queue does not drain in a step.
@@ -219,13 +257,16 @@ impl Phase<'_> {
             self.edge(time)?;
             // The load does not go on for ever while the far end's answer is repeated.
             if self.path.now() > ends {
-                let full = self.step(self.allowed(capped * FLOOD), size, SATURATION);
+                let longest = self.saturation_time(Nanos(self.left_for_load().0 / 2));
+                let full = self.step(self.allowed(capped * FLOOD), size, longest);
                 self.path.saturate(full, capped * SATURATED / self.bits(size))?;
             }
         }
         wanted.extend(after);
         delayed.extend(self.take_wanted(&wanted, last_hot, time)?);
-        if delayed.is_empty() || self.left() < time.saturating_mul(delayed.len() as u64 + 1) {
+        if delayed.is_empty()
+            || self.left_for_load() < time.saturating_mul(delayed.len() as u64 + 1) + self.answer
+        {
             return Ok(());
         }
         // Saturated again first: a path that was left alone has a bucket.
@@ -263,7 +304,7 @@ impl Phase<'_> {
         let (queue, rate) = (self.reading.hot_queue(), self.reading.rate().unwrap_or(0.0));
         let drains = queue.saturating_mul(DRAIN_TIMES).clamp(time, LONGEST_EDGE.max(time));
         let is_short = (SHORTEST_QUEUE..=SHORT_QUEUE).contains(&queue);
-        if !is_short || self.left() < drains + time + time + PLACE_TIME {
+        if !is_short || self.left_for_load() < drains + time + time + self.answer + self.answer {
             return Ok(());
         }
         let step = self.step(self.allowed(rate * EDGE), self.quest.payload, drains);
@@ -277,7 +318,7 @@ impl Phase<'_> {
         purposes: &[Purpose],
         steps: &[StepRequest],
     ) -> Result<Vec<(Purpose, StepRequest)>> {
-        let outcome = self.path.run(steps)?;
+        let outcome = self.run(steps)?;
         let mut delayed = Vec::new();
         for (purpose, (step, outcome)) in purposes.iter().zip(steps.iter().zip(&outcome)) {
             let rates = self.reading.take(*purpose, *step, Some(outcome));
@@ -306,7 +347,7 @@ impl Phase<'_> {
             sparse: 0,
             ttl: None,
         };
-        let outcome = self.path.run(&[step])?;
+        let outcome = self.run(&[step])?;
         self.reading.take(Purpose::Idle, step, outcome.first());
         self.path.rest(Nanos::ZERO)
     }
@@ -332,12 +373,7 @@ impl Phase<'_> {
     }
 
     fn left(&self) -> Nanos {
-        self.quest.budget.saturating_sub(self.path.now().saturating_since(self.began))
-    }
-
-    /// More than the budget is used up, with some grace for the last step.
-    fn is_over(&self) -> bool {
-        self.path.now().saturating_since(self.began) > self.quest.budget + GRACE
+        self.quest.budget.saturating_sub(self.path.now().saturating_since(self.began) + LAST_ANSWER)
     }
 
     /// Long enough for some packets.
@@ -368,7 +404,6 @@ const SHORT_SATURATION: Nanos = Nanos::from_millis(250);
 /// A bucket that was filled in the pause before is empty in the first part of such a step.
 const COLD_FLOOD: f64 = 3.1;
 const COLD: Nanos = Nanos::from_millis(350);
-const GRACE: Nanos = Nanos::from_millis(100);
 const BELOW: f64 = 0.8;
 const LADDER_START: f64 = 1.25;
 const MOST_TIMES: f64 = 12.0;
@@ -379,6 +414,11 @@ const SOME_LOSS: f64 = 0.002;
 const SENT_AS_ASKED: f64 = 0.92;
 const HARDLY_SENT: f64 = 0.3;
 const MOST_SLOW: u32 = 2;
+/// No step of the ladder takes a larger part of the time that is left.
+const LADDER_SHARE: u64 = 5;
+/// The shortest time that saturation and the hot steps take.
+const HOT_TIME: Nanos = Nanos::from_millis(800);
+const SHORT_HOT_TIME: Nanos = Nanos::from_millis(300);
 /// At a lower rate too few packets are sent to see a cap.
 const LEAST_RATE: f64 = 800_000.0;
 const STEP: Nanos = Nanos::from_millis(200);
@@ -387,9 +427,6 @@ const HOT_STEP: Nanos = Nanos::from_millis(160);
 /// No step is shorter, whatever is left.
 const LEAST_TIME: Nanos = Nanos::from_millis(80);
 const LONGEST_STEP: Nanos = Nanos::from_millis(1000);
-const PLACE_TIME: Nanos = Nanos::from_millis(500);
-/// The time left for the idle path.
-const AFTER_PLACE: Nanos = Nanos::from_millis(150);
 /// A load that is so little above the rate of a policer drains the queue of a link before it that is a tenth faster.
 const EDGE: f64 = 1.06;
 /// Queues whose draining shows in a step.
@@ -411,6 +448,8 @@ const FEW_PACKETS: f64 = 6e6;
 const SMALL_FRAME: u32 = 256;
 /// Smallest datagram of load, bytes.
 const LEAST_PAYLOAD: u32 = super::packet::HEADER as u32;
+/// By so much the last answer may be later than the one before.
+const LAST_ANSWER: Nanos = Nanos::from_millis(180);
 const DRAIN: Nanos = Nanos::from_millis(60);
 const IDLE: Nanos = Nanos::from_millis(200);
 const SHORT_IDLE: Nanos = Nanos::from_millis(120);

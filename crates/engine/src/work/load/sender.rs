@@ -2,6 +2,7 @@
 //! a stall would be dropped by a policer at a third of its rate.
 
 use super::packet::{HEADER, LoadHeader};
+use super::reports::USUAL_TTL;
 use linux::clock::{mono_now, sleep_until};
 use linux::options;
 use model::limit::{StepRequest, StepSent};
@@ -267,4 +268,3 @@ const REPORT: Nanos = Nanos::from_millis(4);
 const MOST_STEPS: usize = 128;
 /// The sender goes before other work, where that is allowed.
 const NICE: i32 = -15;
-const USUAL_TTL: u8 = 64;

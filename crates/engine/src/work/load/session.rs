@@ -13,7 +13,9 @@ use model::limit::StepRequest;
 use model::plan::{Direction, LocalOptions, Target};
 use model::time::MonoTime;
 use model::units::Nanos;
+use std::collections::BTreeMap;
 use wire::native::Limits;
+use wire::native::load::REPORT;
 use wire::native::probe::{ProbeClient, ProbeReply};
 use wire::work::load::StepReport;
 
@@ -23,6 +25,8 @@ pub(crate) struct LoadSession {
     load: Load,
     target: Target,
     local: LocalOptions,
+    /// The far end reports over the flows, which older ones do not.
+    over_flows: bool,
 }
 
 /// One direction of a session.
@@ -55,10 +59,13 @@ impl LoadSession {
         }
         prepare_control(dialogue.pump.link.socket());
         let load = Load::start(dialogue.flows.clone(), class)?;
-        let mut session = LoadSession { dialogue, load, target: target.clone(), local: local.clone() };
+        let (target, local) = (target.clone(), local.clone());
+        let mut session = LoadSession { dialogue, load, target, local, over_flows: true };
         // The server begins to receive.
         session.dialogue.machine.send_load(mono_now(), Vec::new())?;
         session.pause(Nanos::ZERO)?;
+        let deadline = mono_now() + session.round_trip().saturating_mul(4) + FIRST_ANSWER;
+        session.over_flows = !session.flow_reports(&[0], AGAIN, deadline, |_| true)?.is_empty();
         Ok(session)
     }
 
@@ -69,7 +76,9 @@ impl LoadSession {
 
     /// One of its directions.
     pub(crate) fn toward(&mut self, direction: Direction) -> LoadDirection<'_> {
-        let far_dropped = self.far_reports(&[0]).ok().and_then(|all| Some(all.first()?.dropped));
+        let deadline = mono_now() + FIRST_ANSWER + self.round_trip();
+        let reports = self.far_reports(&[0], AGAIN, deadline, |_| true);
+        let far_dropped = reports.ok().and_then(|all| Some(all.first()?.dropped));
         LoadDirection { session: self, direction, far_dropped: far_dropped.unwrap_or(0) }
     }
 
@@ -106,8 +115,63 @@ impl LoadSession {
         }
     }
 
-    /// The far end's figures about these steps.
-    fn far_reports(&mut self, steps: &[u32]) -> Result<Vec<StepReport>> {
+    /// The far end's figures of these steps, the first of each that is `complete`, or else the last before the deadline. `again`: the
+    /// time after which missing ones are requested once more.
+    fn far_reports(
+        &mut self,
+        steps: &[u32],
+        again: Nanos,
+        deadline: MonoTime,
+        complete: impl Fn(&StepReport) -> bool,
+    ) -> Result<Vec<StepReport>> {
+        let mut reports = match self.over_flows {
+            true => self.flow_reports(steps, again, deadline, &complete)?,
+            false => BTreeMap::new(),
+        };
+        loop {
+            let missing: Vec<u32> =
+                steps.iter().copied().filter(|step| !reports.contains_key(step)).collect();
+            if !missing.is_empty() {
+                let came = self.control_reports(&missing)?;
+                reports.extend(came.into_iter().map(|report| (report.step, report)));
+            }
+            if self.over_flows || mono_now() >= deadline || reports.values().all(&complete) {
+                return Ok(reports.into_values().collect());
+            }
+            reports.retain(|_, report| complete(report));
+            self.pause(LOOK)?;
+        }
+    }
+
+    /// The same over the flows.
+    fn flow_reports(
+        &mut self,
+        steps: &[u32],
+        again: Nanos,
+        deadline: MonoTime,
+        complete: impl Fn(&StepReport) -> bool,
+    ) -> Result<BTreeMap<u32, StepReport>> {
+        let mut reports = BTreeMap::<u32, StepReport>::new();
+        let mut due = mono_now();
+        self.load.answers();
+        loop {
+            let now = mono_now();
+            let is_missing = |step: &&u32| !reports.get(step).is_some_and(&complete);
+            let missing: Vec<u32> = steps.iter().filter(is_missing).copied().collect();
+            if missing.is_empty() || now >= deadline {
+                return Ok(reports);
+            }
+            if now >= due {
+                self.load.request(&missing);
+                due = now + again;
+            }
+            self.pause(TICK)?;
+            reports.extend(self.load.answers().into_iter().filter(|(step, _)| missing.contains(step)));
+        }
+    }
+
+    /// The same over the control connection, as they are now.
+    fn control_reports(&mut self, steps: &[u32]) -> Result<Vec<StepReport>> {
         for step in steps {
             self.dialogue.machine.report_load(mono_now(), *step)?;
         }
@@ -131,16 +195,23 @@ impl LoadSession {
 }
 
 impl LoadDirection<'_> {
-    /// The report of the receiver of this direction about a step so far.
-    fn arrived(&mut self, step: u32) -> Result<StepReport> {
-        match self.direction {
-            Direction::Up => {
-                let report = self.session.far_reports(&[step])?.into_iter().next().unwrap_or_default();
-                self.far_dropped = report.dropped;
-                Ok(report)
+    /// How far the load has come by now at the receiver of this direction; `None`: nothing new is known. The far end is asked
+    /// once in `ASK`, and not waited for.
+    fn progress(&mut self, asked: &mut MonoTime) -> Result<Option<StepReport>> {
+        let session = &mut *self.session;
+        let report = match (self.direction, session.over_flows) {
+            (Direction::Down, _) => return Ok(Some(session.load.report(0))),
+            (Direction::Up, false) => session.control_reports(&[0])?.pop(),
+            (Direction::Up, true) => {
+                if mono_now() >= *asked + ASK {
+                    *asked = mono_now();
+                    session.load.request(&[0]);
+                }
+                session.load.answers().remove(&0)
             }
-            Direction::Down => Ok(self.session.load.report(step)),
-        }
+        };
+        self.far_dropped = report.as_ref().map_or(self.far_dropped, |report| report.dropped);
+        Ok(report)
     }
 }
 
@@ -152,19 +223,29 @@ impl LoadPath for LoadDirection<'_> {
     fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepOutcome>> {
         let Some(last) = steps.last() else { return Ok(Vec::new()) };
         let time = steps.iter().map(|step| step.time).fold(Nanos::ZERO, |sum, time| sum + time);
-        self.session.send(self.direction, steps.to_vec())?;
-        self.session.pause(time + Nanos(self.session.round_trip().0 / 2))?;
+        let session = &mut *self.session;
+        session.send(self.direction, steps.to_vec())?;
+        // A request that is sent now follows the load to the far end, or gets there when it has been sent.
+        session.pause(time + BEHIND)?;
+        let deadline = mono_now() + LONGEST_QUEUE + session.round_trip();
         // The step behind the last has come: none of them is in flight any more.
-        let deadline = mono_now() + LONGEST_QUEUE + self.session.round_trip();
-        while mono_now() < deadline && self.arrived(0)?.newest <= last.step {
-            self.session.pause(LOOK)?;
-        }
+        let complete = |report: &StepReport| match self.direction {
+            Direction::Up => report.newest > last.step,
+            Direction::Down => report.sent.ended,
+        };
         let numbers: Vec<u32> = steps.iter().map(|step| step.step).collect();
-        let far = self.session.far_reports(&numbers)?;
-        if let Some(last) = far.last() {
-            self.far_dropped = last.dropped;
+        // Repeated answers are to take a small part of the path.
+        let answers = (REPORT + HEADERS) as u64 * numbers.len() as u64;
+        let again = Nanos(last.gap.0.saturating_mul(ANSWERS_SPACED * answers) / u64::from(last.size.max(1)));
+        let far = session.far_reports(&numbers, again.max(AGAIN), deadline, complete)?;
+        while self.direction == Direction::Down
+            && session.load.report(0).newest <= last.step
+            && mono_now() < deadline
+        {
+            session.pause(TICK)?;
         }
-        let load = &self.session.load;
+        self.far_dropped = far.iter().map(|report| report.dropped).max().unwrap_or(self.far_dropped);
+        let load = &session.load;
         let outcome = |far: &StepReport| {
             let near = load.report(far.step);
             match self.direction {
@@ -176,24 +257,33 @@ impl LoadPath for LoadDirection<'_> {
     }
 
     fn saturate(&mut self, step: StepRequest, most: f64) -> Result<Saturation> {
+        self.session.load.answers();
+        let (mut asked, mut before, mut slow) = (MonoTime::default(), None::<StepReport>, 0);
+        let piece = Nanos(PIECE.0.max((PACKETS / most.max(1.0) * 1e9) as u64));
         let deadline = mono_now() + step.time;
         self.session.send(self.direction, vec![step])?;
-        let mut before = self.arrived(0)?;
-        let mut slow = 0;
-        let piece = Nanos(PIECE.0.max((PACKETS / most.max(1.0) * 1e9) as u64));
         while mono_now() < deadline && slow < 2 {
-            self.session.pause(piece)?;
-            // A report of the step sorts all that came of it: it is wanted of the last alone.
-            let now = self.arrived(if slow == 1 { step.step } else { 0 })?;
-            let time = now.at.saturating_since(before.at).as_secs_f64();
-            let rate = now.total.saturating_sub(before.total) as f64 / time.max(1e-6);
+            self.session.pause(TICK)?;
+            let Some(now) = self.progress(&mut asked)? else { continue };
+            let Some(earlier) = &before else {
+                before = Some(now);
+                continue;
+            };
+            let time = now.at.saturating_since(earlier.at);
+            if time < piece {
+                continue;
+            }
+            let rate = now.total.saturating_sub(earlier.total) as f64 / time.as_secs_f64().max(1e-6);
             // Nothing at all is a step that has not begun to arrive.
-            let is_slow = rate <= most && now.total > before.total && now.newest >= step.step;
+            let is_slow = rate <= most && now.total > earlier.total && now.newest >= step.step;
             slow = if is_slow { slow + 1 } else { 0 };
-            before = now;
+            before = Some(now);
         }
         let is_reached = slow == 2;
-        Ok(Saturation { is_reached, longest: is_reached.then_some(before.received.transit_max) })
+        Ok(Saturation {
+            is_reached,
+            longest: before.filter(|_| is_reached).map(|now| now.received.transit_max),
+        })
     }
 
     fn rest(&mut self, time: Nanos) -> Result<()> {
@@ -225,7 +315,20 @@ const OPEN_LIMIT: Nanos = Nanos::from_secs(5);
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(4);
 /// A packet that waits in a queue arrives within this time.
 const LONGEST_QUEUE: Nanos = Nanos::from_millis(1300);
+/// Time between two looks over the control connection, and between two looks for what came over the flows.
 const LOOK: Nanos = Nanos::from_millis(15);
+const TICK: Nanos = Nanos::from_millis(2);
+/// A report over the flows is requested again after so long, on an idle path at the latest after so many round trips and this time.
+const AGAIN: Nanos = Nanos::from_millis(15);
+const FIRST_ANSWER: Nanos = Nanos::from_millis(150);
+/// Time between two requests for how far the load has come.
+const ASK: Nanos = Nanos::from_millis(20);
+/// The step behind the last has begun.
+const BEHIND: Nanos = Nanos::from_millis(8);
+/// Bytes of a report's headers.
+const HEADERS: usize = 42;
+/// Times the duration of answers at the rate of the load, until they are requested again.
+const ANSWERS_SPACED: u64 = 6;
 const SLACK: Nanos = Nanos::from_secs(1);
 /// A piece of a saturating step.
 const PIECE: Nanos = Nanos::from_millis(60);

@@ -7,6 +7,8 @@ use crate::error::Result;
 use model::limit::{FLOOD, LimitPlace, Purpose, StepRequest};
 use model::plan::Direction;
 use model::units::Nanos;
+use std::iter;
+use std::ops::RangeInclusive;
 
 /// Did the load of a step reach the limit?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,40 +28,55 @@ pub(super) fn look(phase: &mut Phase<'_>, rate: f64) -> Result<()> {
     let time = phase.time_of(SPARSE / LATE * per_sparse / FLOOD, rate).clamp(STEP, LONGEST_STEP);
     let most = rate * super::SATURATED / phase.bits(phase.quest.payload);
     let mut answers: Vec<(u8, Reach)> = Vec::new();
-    while let Some(crossed) = next_to_cross(&answers, links) {
-        // The idle path and the bucket are looked at after it.
-        if phase.left() < time + super::AFTER_PLACE {
+    loop {
+        let mut together = next_to_cross(&answers, links);
+        // The first shows nothing without a second.
+        let least = if answers.is_empty() { 2 } else { 1 };
+        let in_time = phase.left_for_load().saturating_sub(phase.answer).0 / time.0.max(1);
+        if together.is_empty() || in_time < least {
             break;
         }
         // After the small frames, and after a load that ended before the limit, everything goes to the end until it is saturated.
-        if answers.last().is_none_or(|(before, reach)| *reach == Reach::No && *before < crossed) {
+        let first = together[0];
+        if answers.last().is_none_or(|(before, reach)| *reach == Reach::No && *before < first) {
             let flood = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, time);
-            phase.path.saturate(StepRequest { time: super::SATURATION, ..flood }, most)?;
+            let following = time.saturating_mul((together.len() as u64).clamp(least, in_time)) + phase.answer;
+            let longest = phase.saturation_time(following);
+            phase.path.saturate(StepRequest { time: longest, ..flood }, most)?;
         }
-        let step = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, time);
-        let step = StepRequest { sparse, ttl: Some(crossed.min(64)), ..step };
-        let outcome = phase.path.run(&[step])?;
-        phase.reading.take_scoped(Purpose::Scoped, step, outcome.first(), Some(crossed));
-        answers.push((crossed, reach(phase, (rate, per_sparse), time)));
+        together.truncate((phase.left_for_load().saturating_sub(phase.answer).0 / time.0.max(1)) as usize);
+        let steps: Vec<StepRequest> = together
+            .iter()
+            .map(|crossed| {
+                let step = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, time);
+                StepRequest { sparse, ttl: Some((*crossed).min(64)), ..step }
+            })
+            .collect();
+        if steps.is_empty() {
+            break;
+        }
+        let outcome = phase.run(&steps)?;
+        for (index, (crossed, step)) in together.into_iter().zip(steps).enumerate() {
+            phase.reading.take_scoped(Purpose::Scoped, step, outcome.get(index), Some(crossed));
+            answers.push((crossed, reach(phase, (rate, per_sparse), time)));
+        }
     }
     phase.reading.place = place(&answers, links, phase.quest.direction);
     Ok(())
 }
 
-/// The number of links that the next load crosses: to the end first, for comparison; then each hop in turn from the far end, until two
-/// were not reached, or on a long path half of the links that are left.
-fn next_to_cross(answers: &[(u8, Reach)], links: u8) -> Option<u8> {
-    let Some((last, rest)) = answers.split_last() else { return Some(WHOLE) };
-    if rest.is_empty() && last.1 != Reach::Yes {
-        return None;
-    }
-    if links <= IN_TURN {
-        let nots = answers.iter().filter(|(_, reach)| *reach == Reach::No).count();
-        let next = if last.0 == WHOLE { links } else { last.0 }.saturating_sub(1);
-        return (nots < 2 && next > 0).then_some(next);
+/// The numbers of links that the next loads cross, one after another without a pause: to the end first, for comparison, and each hop in
+/// turn from the far end; on a long path half of the links that are left, one load at a time. Empty: the place is known.
+fn next_to_cross(answers: &[(u8, Reach)], links: u8) -> Vec<u8> {
+    let Some((last, rest)) = answers.split_last() else {
+        let hops = if links <= IN_TURN { links } else { 0 };
+        return iter::once(WHOLE).chain((1..hops).rev()).collect();
+    };
+    if links <= IN_TURN || rest.is_empty() && last.1 != Reach::Yes {
+        return Vec::new();
     }
     let (not, reached) = bounds(answers, links);
-    (last.1 != Reach::Unclear && reached > not + 1).then(|| not.midpoint(reached))
+    if last.1 != Reach::Unclear && reached > not + 1 { vec![not.midpoint(reached)] } else { Vec::new() }
 }
 
 /// The most links that were crossed without the limit, and the fewest with it.
@@ -80,10 +97,11 @@ fn reach(phase: &Phase<'_>, (rate, per_sparse): (f64, f64), time: Nanos) -> Reac
     }
     // The hot steps may have lost more: a policer's bucket for each flow, or a sender that was faster then.
     let whole = steps.iter().rev().find(|step| step.links == Some(WHOLE)).map_or(0.0, |step| step.loss);
-    let by_loss = match last.sparse_loss {
-        Some(loss) if whole > SURE_LOSS && last.sparse >= SPARSE as u64 / 2 => reach_of_share(loss / whole),
-        _ => Reach::Unclear,
-    };
+    let share = last
+        .sparse_loss
+        .filter(|_| whole > SURE_LOSS && last.sparse >= SPARSE as u64 / 2)
+        .map(|loss| loss / whole);
+    let by_loss = share.map_or(Reach::Unclear, reach_of_share);
     // A queue that is not filled any more drains while a part of its rate still comes.
     let comes = FLOOD / per_sparse;
     let first = last.growth_first.0.max(phase.reading.queue().0 / 2) as f64;
@@ -95,8 +113,9 @@ fn reach(phase: &Phase<'_>, (rate, per_sparse): (f64, f64), time: Nanos) -> Reac
     match (by_loss, by_drift) {
         (Reach::Unclear, one) | (one, Reach::Unclear) => one,
         (one, other) if one == other => one,
-        // A shaper that is slower to drain than expected, or whose queue was empty already.
-        (one, _) => one,
+        // A queue that was empty already does not drain. A rate that varies changes the losses, but does not end them.
+        (one, _) if share.is_some_and(|share| !UNSURE.contains(&share)) => one,
+        _ => Reach::Unclear,
     }
 }
 
@@ -139,7 +158,7 @@ const SPARSE: f64 = 40.0;
 const LATE: f64 = 0.6;
 /// Below this more of the datagrams are sparse.
 const SLOW: f64 = 20e6;
-const STEP: Nanos = Nanos::from_millis(200);
+const STEP: Nanos = Nanos::from_millis(160);
 /// Loss of a hot load from which its absence shows.
 const SURE_LOSS: f64 = 0.15;
 /// A queue that could drain by less shows nothing, nanoseconds.
@@ -148,6 +167,8 @@ const SURE_DRAIN: f64 = 3e6;
 const LOADED: f64 = 1.3;
 const REACHED: f64 = 0.6;
 const NOT_REACHED: f64 = 0.4;
+/// Parts of the losses that decide nothing where the delays show something else.
+const UNSURE: RangeInclusive<f64> = 0.15..=0.85;
 
 #[cfg(test)]
 mod tests {
@@ -172,13 +193,14 @@ mod tests {
     fn a_long_path_is_halved() {
         for limit in 1..=20_u8 {
             let mut answers = Vec::new();
-            while let Some(crossed) = next_to_cross(&answers, 20) {
+            while let [crossed] = next_to_cross(&answers, 20)[..] {
                 answers.push((crossed, if crossed >= limit { Reach::Yes } else { Reach::No }));
             }
             assert!(answers.len() <= 6, "{limit}: {answers:?}");
             assert_eq!(place(&answers, 20, Direction::Up).and_then(LimitPlace::link), Some(limit));
         }
-        assert_eq!(next_to_cross(&[(WHOLE, Reach::Unclear)], 20), None);
-        assert_eq!(next_to_cross(&[(WHOLE, Reach::Yes), (10, Reach::Unclear)], 20), None, "links 1 to 20");
+        assert!(next_to_cross(&[(WHOLE, Reach::Unclear)], 20).is_empty());
+        assert!(next_to_cross(&[(WHOLE, Reach::Yes), (10, Reach::Unclear)], 20).is_empty(), "links 1 to 20");
+        assert_eq!(next_to_cross(&[], 4), [WHOLE, 3, 2, 1]);
     }
 }

@@ -211,7 +211,7 @@ const CAPPED_LOSS: f64 = 0.03;
 /// A cap at the first step of the ladder loses more than this.
 const MOST_BASE_LOSS: f64 = 0.12;
 /// A step that delivers more of what was sent, without a queue, may have lost the rest by chance.
-const MOSTLY_DELIVERED: f64 = 0.85;
+const MOSTLY_DELIVERED: f64 = 0.8;
 /// A step that delivers less of what was sent, with a queue that grows, is capped too.
 const CAPPED: f64 = 0.9;
 /// Growth of the delay within a step that shows, nanoseconds.

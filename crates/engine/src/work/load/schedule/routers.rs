@@ -2,7 +2,7 @@
 //! the queue on. A few small datagrams end at each router, so that this is asked on public paths too, and behind slow links, where a
 //! load that ends at each router takes long.
 
-use super::{FLOOD, Phase, SATURATION, STEP};
+use super::{FLOOD, Phase, STEP};
 use crate::error::Result;
 use crate::work::load::routers::RouterProbes;
 use model::units::Nanos;
@@ -19,15 +19,19 @@ pub(super) fn under_load(phase: &mut Phase<'_>, rate: f64) -> Result<Option<Full
     let steady = Some(STEADY.max(packets).max(Nanos(queue.0 / 20)));
     let probes = RouterProbes { links, rounds: ROUNDS, wait: queue + Nanos(queue.0 / 4) + WAIT, steady };
     let fill = phase.time_of(FILL_PACKETS, rate).max(FILL);
-    if queue < LEAST_QUEUE || phase.left() < probes.time() + fill + STEP + super::AFTER_PLACE {
+    let on_idle_path = compared(links).time() + phase.answer;
+    let following = probes.time() + fill + phase.answer + on_idle_path;
+    if queue < LEAST_QUEUE || phase.left_for_load() < following + STEP {
         return Ok(None);
     }
-    let flood = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, SATURATION);
+    let flood =
+        phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, phase.saturation_time(following));
     let most = rate * super::SATURATED / phase.bits(phase.quest.payload);
     phase.path.saturate(flood, most)?;
     // A load that is little above the rate keeps the queue full, and drops few of the probes.
     let full = phase.step(phase.allowed(rate * FULL), phase.quest.payload, fill);
-    phase.path.run(&[full])?;
+    phase.run(&[full])?;
+    phase.router_time = on_idle_path;
     Ok(Some(FullQueue { trips: phase.path.router_trips(probes)?, links }))
 }
 
@@ -41,7 +45,7 @@ pub(super) struct FullQueue {
 impl FullQueue {
     /// The probes of the idle path, for comparison.
     pub(super) fn compared(&self) -> RouterProbes {
-        RouterProbes { links: self.links, rounds: IDLE_ROUNDS, wait: WAIT, steady: None }
+        compared(self.links)
     }
 
     /// By how much each round trip grew.
@@ -49,6 +53,10 @@ impl FullQueue {
         let grew = |(full, idle): (&Option<Nanos>, &Option<Nanos>)| Some((*full)?.saturating_sub((*idle)?));
         self.trips.iter().zip(idle).map(grew).collect()
     }
+}
+
+fn compared(links: u8) -> RouterProbes {
+    RouterProbes { links, rounds: IDLE_ROUNDS, wait: WAIT, steady: None }
 }
 
 /// A shorter queue does not stand out from what routers take to answer.
