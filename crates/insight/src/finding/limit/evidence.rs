@@ -170,17 +170,21 @@ fn signs(one_way: &MeasuredDirection<'_>) -> TcpSigns {
     }
 }
 
-/// Segments sent and retransmitted in the second half of the intervals.
+/// Segments sent and lost in the second half of the intervals.
 fn late_losses(one_way: &MeasuredDirection<'_>) -> [u64; 2] {
     let own = |row: &&StreamSample| row.direction == one_way.direction && row.role == Role::Sender;
     let of_interval = |interval: &IntervalSample| {
         let rows = interval.streams.iter().filter(own).filter_map(|row| row.tcp.as_ref());
-        rows.fold([0, 0], |[segments, lost], tcp| [segments + tcp.data_segments, lost + tcp.retransmits])
+        rows.fold([0; 3], |[segments, again, spurious], tcp| {
+            let known = tcp.spurious_retransmits.unwrap_or(0);
+            [segments + tcp.data_segments, again + tcp.retransmits, spurious + known]
+        })
     };
-    let sent: Vec<[u64; 2]> =
-        one_way.run.intervals.iter().map(of_interval).filter(|[segments, _]| *segments > 0).collect();
+    let sent: Vec<[u64; 3]> =
+        one_way.run.intervals.iter().map(of_interval).filter(|[segments, ..]| *segments > 0).collect();
     let late = &sent[sent.len() / 2..];
-    [0, 1].map(|figure| late.iter().map(|one| one[figure]).sum())
+    let [segments, again, spurious] = [0, 1, 2].map(|figure| late.iter().map(|one| one[figure]).sum::<u64>());
+    [segments, again.saturating_sub(spurious)]
 }
 
 /// The share of the last whole interval in which the receiver's window stopped TCP.

@@ -230,10 +230,12 @@ fn loss(signs: &Signs<'_>) -> Option<Limit> {
     let below = |step: &&LoadStep| signs.hot.is_none_or(|hot| (step.sent.0 as f64) < 0.9 * hot.rate);
     let waited = |step: &&LoadStep| step.growth_p10.0 as f64 > WAITED;
     let is_shared = load.for_purpose(Purpose::Ladder).filter(below).any(|step| waited(&step));
-    let ladder: Vec<&LoadStep> =
-        load.for_purpose(Purpose::Ladder).filter(below).filter(|step| !waited(step)).collect();
-    let sent: f64 = ladder.iter().map(|step| step.datagrams as f64).sum();
-    let lost: f64 = ladder.iter().map(|step| step.loss * step.datagrams as f64).sum();
+    // Small frames that arrive, too: at twice the packets per second they are a part of the rate, unless packets are what is limited.
+    let small = load.for_purpose(Purpose::Small).filter(|step| step.loss < CAPPED);
+    let free: Vec<&LoadStep> =
+        load.for_purpose(Purpose::Ladder).chain(small).filter(below).filter(|step| !waited(step)).collect();
+    let sent: f64 = free.iter().map(|step| step.datagrams as f64).sum();
+    let lost: f64 = free.iter().map(|step| step.loss * step.datagrams as f64).sum();
     let expected = sent * share;
     // Below the cap a policer or a queue drops nothing: one loss shows that chance takes some.
     let confirmed = lost.round() >= (expected / 4.0).floor().max(1.0);
@@ -343,6 +345,8 @@ const WAITED: f64 = 5.0 * MILLI;
 const LEAST_TIMEOUT: f64 = 0.2;
 /// Slow start ends with a loss or two.
 const SOME_LOSSES: u64 = 4;
+/// A step that loses more may have met a cap.
+const CAPPED: f64 = 0.03;
 /// Fewer datagrams are lost on many paths.
 const FEW_LOST: f64 = 0.005;
 /// A load below this share of what arrived of a test meets no limit of rate.

@@ -219,7 +219,10 @@ impl Hot {
             packet,
             visible,
             // A queue that drains still is the load's own.
-            standing: idle.filter(|idle| !drains(idle)).map_or(0.0, |idle| idle.growth.0 as f64),
+            standing: idle
+                .filter(|idle| !drains(idle))
+                .map_or(0.0, |idle| idle.growth.0 as f64)
+                .max(below(load, rate)),
             queue_p10: median(|step| step.growth_p10.0 as f64),
             idle_spread: spread,
             datagrams: steps.iter().map(|step| step.datagrams).min().unwrap_or(0),
@@ -313,6 +316,14 @@ fn drains(idle: &LoadStep) -> bool {
     idle.growth_first.0 as f64 > 2.5 * idle.growth.0 as f64
 }
 
+/// The delay of all but the fewest packets in both of two loads that are a small part of the rate: others fill the queue. They may have
+/// gone back before the path was idle.
+fn below(load: &LoadProbing, rate: f64) -> f64 {
+    let low = load.for_purpose(Purpose::Ladder).filter(|step| (step.sent.0 as f64) < SMALL_PART * rate);
+    let waits: Vec<f64> = low.map(|step| step.growth_p10.0 as f64).collect();
+    if waits.len() < 2 { 0.0 } else { waits.into_iter().fold(f64::INFINITY, f64::min) }
+}
+
 /// Steps that were delayed, and lost so much and delivered so alike all the same that the path was full.
 fn still_full<'a>(all: &[&'a LoadStep]) -> Vec<&'a LoadStep> {
     let full: Vec<&LoadStep> =
@@ -321,6 +332,8 @@ fn still_full<'a>(all: &[&'a LoadStep]) -> Vec<&'a LoadStep> {
     if full.len() >= 2 && variation(&rates) < STEADY { full } else { Vec::new() }
 }
 
+/// A load of so little of the rate fills no queue.
+const SMALL_PART: f64 = 0.2;
 /// The share of a step that is lost by chance, where TCP lost so much of what it sent.
 fn by_chance(lost: f64) -> f64 {
     (3.0 * lost).clamp(LITTLE_LOST, MOST_BY_CHANCE)
