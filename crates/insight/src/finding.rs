@@ -134,7 +134,7 @@ pub const RULES: &[Rule] = &[
         .limiting(Severity::Info)
         .in_table(),
     Rule::new("policer", "A policer drops what exceeds its rate", limits::policer).limiting(Severity::Info),
-    Rule::new("random-loss", "Random loss slows TCP down", limits::random_loss).limiting(Severity::Info),
+    Rule::new("random-loss", "Random loss limits TCP", limits::random_loss).limiting(Severity::Info),
     Rule::new("packet-rate", "The path limits packets per second", limits::packet_rate)
         .limiting(Severity::Info),
     Rule::new("host-limited", "A host's queue, link, bus or tunnel sets the rate", limits::host_limited)

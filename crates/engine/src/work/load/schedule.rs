@@ -12,6 +12,7 @@ use model::limit::{FLOOD, LoadProbing, Purpose, StepRequest};
 use model::plan::Direction;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
+use place::Behind;
 use reading::Reading;
 use routers::FullQueue;
 
@@ -78,6 +79,7 @@ pub(crate) fn probe(path: &mut dyn LoadPath, quest: Quest) -> LoadProbing {
         saturated: false,
         answer: Nanos::ZERO,
         router_time: Nanos::ZERO,
+        is_placed: false,
     };
     let ended = phase.carry_out();
     let Phase { path, reading, saturated, .. } = phase;
@@ -105,6 +107,8 @@ struct Phase<'a> {
     answer: Nanos,
     /// The time that the routers' answers on the idle path take.
     router_time: Nanos,
+    /// The place has been looked for.
+    is_placed: bool,
 }
 
 impl Phase<'_> {
@@ -120,7 +124,7 @@ impl Phase<'_> {
         self.hot_steps(capped, queue)?;
         let rate = self.reading.rate().unwrap_or(capped);
         let full = routers::under_load(self, rate)?;
-        if self.quest.place && !self.quest.short {
+        if self.quest.place && !self.quest.short && !self.is_placed {
             place::look(self, rate)?;
         }
         self.idle(full)?;
@@ -252,7 +256,7 @@ impl Phase<'_> {
         // A long queue does not drain in a step.
         if !few && (SHORTEST_QUEUE..=SHORT_QUEUE).contains(&queue) {
             let ends = self.path.now() + time.saturating_mul(wanted.len() as u64 + 1) + SLOW_ANSWER;
-            delayed = self.take_wanted(&wanted, last_hot, time)?;
+            delayed = self.take_wanted(&wanted, last_hot, time, None)?;
             wanted.clear();
             self.edge(time)?;
             // The load does not go on for ever while the far end's answer is repeated.
@@ -263,7 +267,7 @@ impl Phase<'_> {
             }
         }
         wanted.extend(after);
-        delayed.extend(self.take_wanted(&wanted, last_hot, time)?);
+        delayed.extend(self.take_wanted(&wanted, last_hot, time, Some((capped, queue)))?);
         if delayed.is_empty()
             || self.left_for_load() < time.saturating_mul(delayed.len() as u64 + 1) + self.answer
         {
@@ -276,16 +280,18 @@ impl Phase<'_> {
             repeated.push((purpose, StepRequest { step: self.number(), ..step }));
         }
         let (purposes, steps): (Vec<Purpose>, Vec<StepRequest>) = repeated.into_iter().unzip();
-        self.take_all(&purposes, &steps)?;
+        self.take_all(&purposes, &steps, None)?;
         Ok(())
     }
 
-    /// Runs steps of these purposes, rates and sizes.
+    /// Runs steps of these purposes, rates and sizes; `before_place`, the rate and the queue as far as they are known: the loads of the
+    /// place follow, where they fit.
     fn take_wanted(
         &mut self,
         wanted: &[(Purpose, f64, u32)],
         last_hot: usize,
         time: Nanos,
+        before_place: Option<(f64, Nanos)>,
     ) -> Result<Vec<(Purpose, StepRequest)>> {
         let mut steps = Vec::new();
         for (index, &(purpose, rate, size)) in wanted.iter().enumerate() {
@@ -296,7 +302,11 @@ impl Phase<'_> {
             steps.push(StepRequest { flows, sparse, ..step });
         }
         let purposes: Vec<Purpose> = wanted.iter().map(|(purpose, ..)| *purpose).collect();
-        self.take_all(&purposes, &steps)
+        // Later steps have higher numbers.
+        let hot = time.saturating_mul(steps.len() as u64);
+        let behind = before_place.and_then(|(rate, queue)| Behind::new(self, rate, hot, queue));
+        self.is_placed |= behind.is_some();
+        self.take_all(&purposes, &steps, behind)
     }
 
     /// A few percent above the rate, while buckets are empty: a short queue drains there, if a policer beside it is what drops.
@@ -308,23 +318,29 @@ impl Phase<'_> {
             return Ok(());
         }
         let step = self.step(self.allowed(rate * EDGE), self.quest.payload, drains);
-        self.take_all(&[Purpose::Edge], &[step])?;
+        self.take_all(&[Purpose::Edge], &[step], None)?;
         Ok(())
     }
 
-    /// Runs steps, and returns which of them were delayed at their sender.
+    /// Runs steps, with those that follow them, and returns which of the first were delayed at their sender.
     fn take_all(
         &mut self,
         purposes: &[Purpose],
         steps: &[StepRequest],
+        behind: Option<Behind>,
     ) -> Result<Vec<(Purpose, StepRequest)>> {
-        let outcome = self.run(steps)?;
+        let all: Vec<StepRequest> =
+            steps.iter().copied().chain(behind.iter().flat_map(Behind::steps)).collect();
+        let outcome = self.run(&all)?;
         let mut delayed = Vec::new();
         for (purpose, (step, outcome)) in purposes.iter().zip(steps.iter().zip(&outcome)) {
             let rates = self.reading.take(*purpose, *step, Some(outcome));
             if rates.is_none_or(|rates| rates.stalled) {
                 delayed.push((*purpose, *step));
             }
+        }
+        if let Some(behind) = behind {
+            behind.take(self, outcome.get(steps.len()..).unwrap_or_default());
         }
         Ok(delayed)
     }

@@ -78,7 +78,7 @@ impl LoadSession {
     pub(crate) fn toward(&mut self, direction: Direction) -> LoadDirection<'_> {
         let deadline = mono_now() + FIRST_ANSWER + self.round_trip();
         let reports = self.far_reports(&[0], AGAIN, deadline, |_| true);
-        let far_dropped = reports.ok().and_then(|all| Some(all.first()?.dropped));
+        let far_dropped = reports.ok().and_then(|all| Some(all.get(&0)?.dropped));
         LoadDirection { session: self, direction, far_dropped: far_dropped.unwrap_or(0) }
     }
 
@@ -123,7 +123,7 @@ impl LoadSession {
         again: Nanos,
         deadline: MonoTime,
         complete: impl Fn(&StepReport) -> bool,
-    ) -> Result<Vec<StepReport>> {
+    ) -> Result<BTreeMap<u32, StepReport>> {
         let mut reports = match self.over_flows {
             true => self.flow_reports(steps, again, deadline, &complete)?,
             false => BTreeMap::new(),
@@ -136,7 +136,7 @@ impl LoadSession {
                 reports.extend(came.into_iter().map(|report| (report.step, report)));
             }
             if self.over_flows || mono_now() >= deadline || reports.values().all(&complete) {
-                return Ok(reports.into_values().collect());
+                return Ok(reports);
             }
             reports.retain(|_, report| complete(report));
             self.pause(LOOK)?;
@@ -244,16 +244,16 @@ impl LoadPath for LoadDirection<'_> {
         {
             session.pause(TICK)?;
         }
-        self.far_dropped = far.iter().map(|report| report.dropped).max().unwrap_or(self.far_dropped);
+        self.far_dropped = far.values().map(|report| report.dropped).max().unwrap_or(self.far_dropped);
         let load = &session.load;
-        let outcome = |far: &StepReport| {
-            let near = load.report(far.step);
+        let outcome = |step: &StepRequest| {
+            let (near, far) = (load.report(step.step), far.get(&step.step).cloned().unwrap_or_default());
             match self.direction {
                 Direction::Up => StepOutcome { sent: near.sent, received: far.received, ttl: far.ttl },
                 Direction::Down => StepOutcome { sent: far.sent, received: near.received, ttl: near.ttl },
             }
         };
-        Ok(far.iter().map(outcome).collect())
+        Ok(steps.iter().map(outcome).collect())
     }
 
     fn saturate(&mut self, step: StepRequest, most: f64) -> Result<Saturation> {

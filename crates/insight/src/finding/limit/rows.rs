@@ -246,8 +246,13 @@ fn loss(signs: &Signs<'_>) -> Option<Limit> {
     };
     let too_few = expected < MANY && signs.hot.is_none() && !is_shared;
     let is_it = signs.passes() && signs.is_below() && fits && (confirmed && expected >= SOME || too_few);
+    // TCP that losses hold down sends few segments; what the load lost counts with them.
+    let pooled = match tcp.late_lost {
+        2.. => (tcp.late_lost as f64 + lost) / (tcp.late_segments as f64 + sent),
+        _ => (tcp.lost as f64 + lost) / (tcp.segments as f64 + sent),
+    };
     is_it.then(|| Limit {
-        share: Some(share),
+        share: Some(if confirmed { pooled } else { share }),
         also: path::any(signs).map(Box::new),
         ..limit(LimitKind::Loss, confidence)
     })

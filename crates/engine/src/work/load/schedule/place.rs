@@ -4,6 +4,7 @@
 
 use super::{LONGEST_STEP, Phase};
 use crate::error::Result;
+use crate::work::load::StepOutcome;
 use model::limit::{FLOOD, LimitPlace, Purpose, StepRequest};
 use model::plan::Direction;
 use model::units::Nanos;
@@ -23,46 +24,145 @@ pub(super) fn look(phase: &mut Phase<'_>, rate: f64) -> Result<()> {
     let Some(links) = phase.reading.links().filter(|links| (1..=MOST_LINKS).contains(links)) else {
         return Ok(());
     };
-    let sparse: u8 = if rate < SLOW { 5 } else { 10 };
-    let per_sparse = f64::from(sparse);
-    let time = phase.time_of(SPARSE / LATE * per_sparse / FLOOD, rate).clamp(STEP, LONGEST_STEP);
+    let pace = Pace::at(phase, rate);
     let most = rate * super::SATURATED / phase.bits(phase.quest.payload);
     let mut answers: Vec<(u8, Reach)> = Vec::new();
     loop {
         let mut together = next_to_cross(&answers, links);
         // The first shows nothing without a second.
         let least = if answers.is_empty() { 2 } else { 1 };
-        let in_time = phase.left_for_load().saturating_sub(phase.answer).0 / time.0.max(1);
-        if together.is_empty() || in_time < least {
+        let in_time = |phase: &Phase<'_>| phase.left_for_load().saturating_sub(phase.answer).0 / pace.time.0;
+        if together.is_empty() || in_time(phase) < least {
             break;
         }
         // After the small frames, and after a load that ended before the limit, everything goes to the end until it is saturated.
-        let first = together[0];
-        if answers.last().is_none_or(|(before, reach)| *reach == Reach::No && *before < first) {
-            let flood = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, time);
-            let following = time.saturating_mul((together.len() as u64).clamp(least, in_time)) + phase.answer;
-            let longest = phase.saturation_time(following);
+        if answers.last().is_none_or(|(before, reach)| *reach == Reach::No && *before < together[0]) {
+            let flood = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, pace.time);
+            let loads = (together.len() as u64).clamp(least, in_time(phase));
+            let longest = phase.saturation_time(pace.time.saturating_mul(loads) + phase.answer);
             phase.path.saturate(StepRequest { time: longest, ..flood }, most)?;
         }
-        together.truncate((phase.left_for_load().saturating_sub(phase.answer).0 / time.0.max(1)) as usize);
-        let steps: Vec<StepRequest> = together
-            .iter()
-            .map(|crossed| {
-                let step = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, time);
-                StepRequest { sparse, ttl: Some((*crossed).min(64)), ..step }
-            })
-            .collect();
-        if steps.is_empty() {
+        together.truncate(in_time(phase) as usize);
+        if together.is_empty() {
             break;
         }
+        let steps: Vec<StepRequest> = together.iter().map(|crossed| pace.step(phase, *crossed)).collect();
         let outcome = phase.run(&steps)?;
-        for (index, (crossed, step)) in together.into_iter().zip(steps).enumerate() {
-            phase.reading.take_scoped(Purpose::Scoped, step, outcome.get(index), Some(crossed));
-            answers.push((crossed, reach(phase, (rate, per_sparse), time)));
-        }
+        answers.extend(pace.take(phase, together.into_iter().zip(steps), &outcome));
     }
     phase.reading.place = place(&answers, links, phase.quest.direction);
     Ok(())
+}
+
+/// Loads that cross each number of links of a short path, right behind the hot steps: no answer is waited for between them.
+pub(super) struct Behind {
+    pace: Pace,
+    links: u8,
+    /// After small frames everything goes to the end once more.
+    refill: StepRequest,
+    loads: Vec<(u8, StepRequest)>,
+}
+
+impl Behind {
+    /// The loads, where at least two fit into what the hot steps and their queue leave.
+    pub(super) fn new(phase: &mut Phase<'_>, rate: f64, hot: Nanos, queue: Nanos) -> Option<Behind> {
+        let is_wanted = phase.quest.place && !phase.quest.short;
+        let links = phase.reading.links().filter(|links| is_wanted && (1..=IN_TURN).contains(links))?;
+        let pace = Pace::at(phase, rate);
+        // The queue delays the answer, and drains before the path is idle.
+        let before = hot + REFILL + queue + queue + phase.answer;
+        let in_time = phase.left_for_load().saturating_sub(before).0 / pace.time.0;
+        let mut crossed = next_to_cross(&[], links);
+        crossed.truncate(in_time as usize);
+        let refill = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, REFILL);
+        let loads: Vec<(u8, StepRequest)> =
+            crossed.into_iter().map(|crossed| (crossed, pace.step(phase, crossed))).collect();
+        (loads.len() >= 2).then_some(Behind { pace, links, refill, loads })
+    }
+
+    pub(super) fn steps(&self) -> impl Iterator<Item = StepRequest> {
+        iter::once(self.refill).chain(self.loads.iter().map(|(_, step)| *step))
+    }
+
+    /// Takes what came of [`Behind::steps`].
+    pub(super) fn take(self, phase: &mut Phase<'_>, outcome: &[StepOutcome]) {
+        let rate = phase.reading.rate().unwrap_or(self.pace.rate);
+        let pace = Pace { rate, ..self.pace };
+        let loads = outcome.get(1..).unwrap_or_default();
+        let answers: Vec<(u8, Reach)> = pace.take(phase, self.loads.into_iter(), loads);
+        phase.reading.place = place(&answers, self.links, phase.quest.direction);
+    }
+}
+
+/// How such loads are sent at a rate of the limit.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    rate: f64,
+    /// One in so many goes to the end.
+    sparse: u8,
+    time: Nanos,
+}
+
+impl Pace {
+    fn at(phase: &Phase<'_>, rate: f64) -> Pace {
+        let sparse = if rate < SLOW { 5 } else { 10 };
+        let datagrams = SPARSE / LATE * f64::from(sparse) / FLOOD;
+        Pace { rate, sparse, time: phase.time_of(datagrams, rate).clamp(STEP, LONGEST_STEP) }
+    }
+
+    /// A load that crosses so many links.
+    fn step(self, phase: &mut Phase<'_>, crossed: u8) -> StepRequest {
+        let step = phase.step(phase.allowed(self.rate * FLOOD), phase.quest.payload, self.time);
+        StepRequest { sparse: self.sparse, ttl: Some(crossed.min(64)), ..step }
+    }
+
+    /// Takes what came of these loads: which of them reached the limit.
+    fn take(
+        self,
+        phase: &mut Phase<'_>,
+        loads: impl Iterator<Item = (u8, StepRequest)>,
+        outcome: &[StepOutcome],
+    ) -> Vec<(u8, Reach)> {
+        let mut answers = Vec::new();
+        for ((crossed, step), outcome) in loads.zip(outcome) {
+            phase.reading.take_scoped(Purpose::Scoped, step, Some(outcome), Some(crossed));
+            answers.push((crossed, self.reach(phase)));
+        }
+        answers
+    }
+
+    /// By the last step: what the sparse datagrams saw.
+    fn reach(self, phase: &Phase<'_>) -> Reach {
+        let (rate, time) = (self.rate, self.time);
+        let steps = phase.reading.steps();
+        let Some(last) = steps.last() else { return Reach::Unclear };
+        // A sender that was held back, by this host or by a queue of it, never loaded the limit.
+        if (last.sent.0 as f64) < LOADED * rate {
+            return Reach::Unclear;
+        }
+        // The hot steps may have lost more: a policer's bucket for each flow, or a sender that was faster then.
+        let whole = steps.iter().rev().find(|step| step.links == Some(WHOLE)).map_or(0.0, |step| step.loss);
+        let share = last
+            .sparse_loss
+            .filter(|_| whole > SURE_LOSS && last.sparse >= SPARSE as u64 / 2)
+            .map(|loss| loss / whole);
+        let by_loss = share.map_or(Reach::Unclear, reach_of_share);
+        // A queue that is not filled any more drains while a part of its rate still comes.
+        let comes = FLOOD / f64::from(self.sparse);
+        let first = last.growth_first.0.max(phase.reading.queue().0 / 2) as f64;
+        let drains = (time.0 as f64 * (1.0 - LATE / 2.0) * (1.0 - comes)).min(first * 0.9);
+        let by_drift = match last.drift {
+            Some(drift) if drains > SURE_DRAIN => reach_of_share(1.0 + drift as f64 / drains),
+            _ => Reach::Unclear,
+        };
+        match (by_loss, by_drift) {
+            (Reach::Unclear, one) | (one, Reach::Unclear) => one,
+            (one, other) if one == other => one,
+            // A queue that was empty already does not drain. A rate that varies changes the losses, but does not end them.
+            (one, _) if share.is_some_and(|share| !UNSURE.contains(&share)) => one,
+            _ => Reach::Unclear,
+        }
+    }
 }
 
 /// The numbers of links that the next loads cross, one after another without a pause: to the end first, for comparison, and each hop in
@@ -85,38 +185,6 @@ fn bounds(answers: &[(u8, Reach)], links: u8) -> (u8, u8) {
         answers.iter().filter(move |(crossed, reach)| *reach == wanted && *crossed != WHOLE).map(|one| one.0)
     };
     (clear(Reach::No).max().unwrap_or(0), clear(Reach::Yes).min().unwrap_or(links))
-}
-
-/// By the last step: what the sparse datagrams saw.
-fn reach(phase: &Phase<'_>, (rate, per_sparse): (f64, f64), time: Nanos) -> Reach {
-    let steps = phase.reading.steps();
-    let Some(last) = steps.last() else { return Reach::Unclear };
-    // A sender that was held back, by this host or by a queue of it, never loaded the limit.
-    if (last.sent.0 as f64) < LOADED * rate {
-        return Reach::Unclear;
-    }
-    // The hot steps may have lost more: a policer's bucket for each flow, or a sender that was faster then.
-    let whole = steps.iter().rev().find(|step| step.links == Some(WHOLE)).map_or(0.0, |step| step.loss);
-    let share = last
-        .sparse_loss
-        .filter(|_| whole > SURE_LOSS && last.sparse >= SPARSE as u64 / 2)
-        .map(|loss| loss / whole);
-    let by_loss = share.map_or(Reach::Unclear, reach_of_share);
-    // A queue that is not filled any more drains while a part of its rate still comes.
-    let comes = FLOOD / per_sparse;
-    let first = last.growth_first.0.max(phase.reading.queue().0 / 2) as f64;
-    let drains = (time.0 as f64 * (1.0 - LATE / 2.0) * (1.0 - comes)).min(first * 0.9);
-    let by_drift = match last.drift {
-        Some(drift) if drains > SURE_DRAIN => reach_of_share(1.0 + drift as f64 / drains),
-        _ => Reach::Unclear,
-    };
-    match (by_loss, by_drift) {
-        (Reach::Unclear, one) | (one, Reach::Unclear) => one,
-        (one, other) if one == other => one,
-        // A queue that was empty already does not drain. A rate that varies changes the losses, but does not end them.
-        (one, _) if share.is_some_and(|share| !UNSURE.contains(&share)) => one,
-        _ => Reach::Unclear,
-    }
 }
 
 fn reach_of_share(of_hot: f64) -> Reach {
@@ -152,6 +220,8 @@ const MOST_LINKS: u8 = 40;
 const IN_TURN: u8 = 5;
 /// A load that goes to the end.
 const WHOLE: u8 = u8::MAX;
+/// A bucket that small frames have filled, and a queue that they let drain.
+const REFILL: Nanos = Nanos::from_millis(120);
 /// Sparse datagrams in the late part of a step.
 const SPARSE: f64 = 40.0;
 /// Share of a step that is late.

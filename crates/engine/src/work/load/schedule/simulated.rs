@@ -230,6 +230,10 @@ impl LoadPath for SimPath {
     }
 
     fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepOutcome>> {
+        assert!(
+            steps.is_sorted_by_key(|step| step.step),
+            "the newest step has the highest number: {steps:?}"
+        );
         let outcome = steps.iter().map(|step| self.step(*step, step.time.as_secs_f64())).collect();
         self.last = steps.last().copied();
         self.hold(2.0 * self.delay + 0.01);

@@ -3,6 +3,7 @@
 use super::{NOT_STARTED, ended, shell_code};
 use crate::exit::Exit;
 use engine::error::Result;
+use lab::error::LabError;
 use lab::hold::command;
 use lab::state::{HeldLab, HeldNode};
 use lab_run::refusal::failed;
@@ -10,6 +11,7 @@ use linux::process::{Process, Signal};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 
@@ -24,6 +26,10 @@ pub(super) fn run(lab: &HeldLab, node: &HeldNode, argv: &[OsString]) -> Result<E
     let child = command(lab, node, &program).map_err(failed)?.args(rest).spawn();
     let mut child = match child {
         Ok(child) => child,
+        // Nothing starts in a PID namespace whose first process has ended (pid_namespaces(7)).
+        Err(error) if error.kind() == ErrorKind::OutOfMemory => {
+            return Err(failed(LabError::NotUp(format!("no lab is up: {} has just ended", lab.name))));
+        }
         Err(error) => {
             let why = format!("start {} in {}: {error}", program.display(), node.name);
             return ended(Some(NOT_STARTED), &why);
