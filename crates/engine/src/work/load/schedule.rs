@@ -129,7 +129,7 @@ impl Phase<'_> {
         }
         self.idle(full)?;
         // The answer comes through the queue that this load has filled.
-        let time = COLD + self.answer + queue;
+        let time = COLD + self.answer + queue.max(self.reading.hot_queue());
         if self.quest.short || self.left() < time { Ok(()) } else { self.cold(rate) }
     }
 
