@@ -6,7 +6,9 @@ use std::net::Ipv6Addr;
 use wire::Datagram;
 use wire::native::probe::{ProbeDatagram, echo_reply, packet_too_big, quoted};
 use wire::native::udp::{GateAnswer, UdpGate};
+use wire::native::load::{LoadHeader, requested_reports};
 use wire::native::{DataHeader, HEADER_LEN};
+use wire::work::load::StepReport;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let (local, remote) = ((Ipv6Addr::LOCALHOST, 9).into(), (Ipv6Addr::LOCALHOST, 5210).into());
@@ -16,6 +18,10 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
         quoted(datagram);
         packet_too_big(datagram, local, remote);
+        if let Some(report) = StepReport::from_datagram(datagram) {
+            assert!(requested_reports(datagram).is_empty() && LoadHeader::read(datagram).is_none());
+            assert_eq!(StepReport::from_datagram(&report.to_datagram()), Some(report));
+        }
         assert!(echo_reply(datagram).is_none_or(|reply| reply.len() <= datagram.len()));
     }
     if let GateAnswer::Challenge(_, answer) =
