@@ -346,6 +346,37 @@ fn acknowledgements_that_wait_make_the_round_trip_grow_alone() {
     assert_ne!(limit_of(&evidence).kind, LimitKind::AckPath, "TCP filled that queue");
 }
 
+/// TCP and the ladder are slow, and lose too few packets to know their share; small frames beside a full queue lose some, too.
+#[test]
+fn small_frames_show_random_loss_too() {
+    let mut evidence = capped(Nanos::from_millis(50));
+    evidence.rate = BitRate(9 * MBIT);
+    (tcp(&mut evidence).lost, tcp(&mut evidence).segments) = (10, 3_330);
+    steps(&mut evidence)[0] = LoadStep { datagrams: 300, ..step(Purpose::Ladder, 12, 12, Nanos::ZERO) };
+    assert_ne!(limit_of(&evidence).kind, LimitKind::Loss);
+    (purpose(&mut evidence, Purpose::Small).loss, purpose(&mut evidence, Purpose::Small).datagrams) =
+        (0.003, 1_700);
+    let found = limit_of(&evidence);
+    assert_eq!(found.kind, LimitKind::Loss);
+    let share = found.share.expect("a share");
+    assert!((share - 15.1 / 5_330.0).abs() < 1e-5, "of all that was sent below the limit: {share}");
+    // At a limit of packets small frames are what is dropped.
+    purpose(&mut evidence, Purpose::Small).loss = 0.5;
+    assert_ne!(limit_of(&evidence).kind, LimitKind::Loss);
+}
+
+/// The other flows go back for the load, and have not come again when the path is to be idle.
+#[test]
+fn a_queue_below_two_small_loads_is_that_of_others() {
+    let mut evidence = capped(Nanos::from_millis(100));
+    evidence.rate = BitRate(3 * MBIT);
+    let waits = |sent| step(Purpose::Ladder, sent, sent, Nanos::from_millis(75));
+    steps(&mut evidence)[0] = waits(4);
+    assert_ne!(limit_of(&evidence).kind, LimitKind::Competing, "one load may have met a moment");
+    steps(&mut evidence).insert(1, waits(6));
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Competing);
+}
+
 #[test]
 fn random_loss_needs_the_loss_of_a_load_below_the_limit() {
     let mut evidence = clean();
