@@ -305,7 +305,6 @@ impl Phase<'_> {
         // Later steps have higher numbers.
         let hot = time.saturating_mul(steps.len() as u64);
         let behind = before_place.and_then(|(rate, queue)| Behind::new(self, rate, hot, queue));
-        self.is_placed |= behind.is_some();
         self.take_all(&purposes, &steps, behind)
     }
 
@@ -340,7 +339,7 @@ impl Phase<'_> {
             }
         }
         if let Some(behind) = behind {
-            behind.take(self, outcome.get(steps.len()..).unwrap_or_default());
+            self.is_placed = behind.take(self, outcome.get(steps.len()..).unwrap_or_default());
         }
         Ok(delayed)
     }

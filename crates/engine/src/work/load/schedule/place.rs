@@ -84,13 +84,18 @@ impl Behind {
         iter::once(self.refill).chain(self.loads.iter().map(|(_, step)| *step))
     }
 
-    /// Takes what came of [`Behind::steps`].
-    pub(super) fn take(self, phase: &mut Phase<'_>, outcome: &[StepOutcome]) {
-        let rate = phase.reading.rate().unwrap_or(self.pace.rate);
+    /// Takes what came of [`Behind::steps`]; whether it shows anything. Where the hot steps had another rate than the ladder, as behind a
+    /// large bucket, the sparse datagrams alone may come near to it.
+    pub(super) fn take(self, phase: &mut Phase<'_>, outcome: &[StepOutcome]) -> bool {
+        let rate = phase.reading.rate().unwrap_or(0.0);
+        if !NEAR.contains(&(rate / self.pace.rate)) {
+            return false;
+        }
         let pace = Pace { rate, ..self.pace };
         let loads = outcome.get(1..).unwrap_or_default();
         let answers: Vec<(u8, Reach)> = pace.take(phase, self.loads.into_iter(), loads);
         phase.reading.place = place(&answers, self.links, phase.quest.direction);
+        true
     }
 }
 
@@ -220,6 +225,8 @@ const MOST_LINKS: u8 = 40;
 const IN_TURN: u8 = 5;
 /// A load that goes to the end.
 const WHOLE: u8 = u8::MAX;
+/// The rate of the hot steps, of that of the ladder.
+const NEAR: RangeInclusive<f64> = 0.85..=1.2;
 /// A bucket that small frames have filled, and a queue that they let drain.
 const REFILL: Nanos = Nanos::from_millis(120);
 /// Sparse datagrams in the late part of a step.
