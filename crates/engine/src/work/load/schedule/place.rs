@@ -160,11 +160,13 @@ impl Pace {
             Some(drift) if drains > SURE_DRAIN => reach_of_share(1.0 + drift as f64 / drains),
             _ => Reach::Unclear,
         };
+        let grows = by_loss == Reach::No && last.drift.is_some_and(|drift| drift as f64 > SURE_DRAIN);
         match (by_loss, by_drift) {
             (Reach::Unclear, one) | (one, Reach::Unclear) => one,
             (one, other) if one == other => one,
-            // A queue that was empty already does not drain. A rate that varies changes the losses, but does not end them.
-            (one, _) if share.is_some_and(|share| !UNSURE.contains(&share)) => one,
+            // A queue that was empty already does not drain; one that grows is the limit's, as AQM keeps it for each flow. A rate that
+            // varies changes the losses, but does not end them.
+            (one, _) if share.is_some_and(|share| !UNSURE.contains(&share)) && !grows => one,
             _ => Reach::Unclear,
         }
     }
