@@ -73,25 +73,12 @@ pub fn send_from(
     local: Option<IpAddr>,
     class: u8,
 ) -> io::Result<usize> {
-    let address = RawAddress::new(to);
     let mut control = Control([0; 256]);
     let mut control_len = local.map_or(0, |local| pktinfo(local, to.is_ipv6(), &mut control.0));
     if class > 0 {
         control_len += traffic_class(class, to.ip(), &mut control.0[control_len..]);
     }
-    let mut iov = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-    let mut header = empty_header();
-    let (name, name_len) = address.as_parts();
-    header.msg_name = name.cast_mut().cast();
-    header.msg_namelen = name_len;
-    header.msg_iov = &mut iov;
-    header.msg_iovlen = 1;
-    if control_len > 0 {
-        header.msg_control = control.0.as_mut_ptr().cast();
-        header.msg_controllen = control_len as _;
-    }
-    // SAFETY: `header` points at `address`, `iov` with `bytes`, and `control`, which outlive the call and are only read.
-    check_len(unsafe { libc::sendmsg(socket.as_raw_fd(), &header, libc::MSG_DONTWAIT) })
+    send(socket, bytes, Some(&RawAddress::new(to)), &mut control.0[..control_len])
 }
 
 /// Sends one datagram on a connected socket with this TTL or hop limit, whatever the socket's own is, and whole, whatever
@@ -108,13 +95,25 @@ pub fn send_whole(socket: &UdpSocket, bytes: &[u8], hops: u8) -> io::Result<usiz
     let mut control_len = write_note(level, kind, &i32::from(hops).to_ne_bytes(), &mut control.0);
     let rest = &mut control.0[control_len..];
     control_len += write_note(libc::SOL_UDP, libc::UDP_SEGMENT, &0_u16.to_ne_bytes(), rest);
+    send(socket, bytes, None, &mut control.0[..control_len])
+}
+
+/// Sends a datagram with these control messages; without an address, where the socket is connected to.
+fn send(socket: &UdpSocket, bytes: &[u8], to: Option<&RawAddress>, control: &mut [u8]) -> io::Result<usize> {
     let mut iov = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let mut header = empty_header();
+    if let Some(to) = to {
+        let (name, name_len) = to.as_parts();
+        header.msg_name = name.cast_mut().cast();
+        header.msg_namelen = name_len;
+    }
     header.msg_iov = &mut iov;
     header.msg_iovlen = 1;
-    header.msg_control = control.0.as_mut_ptr().cast();
-    header.msg_controllen = control_len as _;
-    // SAFETY: `header` points at `iov` with `bytes`, and `control`, which outlive the call and are only read.
+    if !control.is_empty() {
+        header.msg_control = control.as_mut_ptr().cast();
+        header.msg_controllen = control.len() as _;
+    }
+    // SAFETY: `header` points at `to`, `iov` with `bytes`, and `control`, which outlive the call and are only read.
     check_len(unsafe { libc::sendmsg(socket.as_raw_fd(), &header, libc::MSG_DONTWAIT) })
 }
 

@@ -78,7 +78,8 @@ pub(super) fn request(flows: &Flows, steps: &[u32]) {
     send(flows, &report_request(steps));
 }
 
-/// Over the last flow: most of the load is on the first, which may have a limit of its own. What cannot be sent is as if it were lost.
+/// Sends over the last flow: most of the load is on the first, which may have a limit of its own. A datagram that cannot be sent counts
+/// as lost.
 fn send(flows: &Flows, bytes: &[u8]) {
     if let Some(flow) = flows.last() {
         message::send_whole(flow, bytes, USUAL_TTL).ok();

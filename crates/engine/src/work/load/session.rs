@@ -29,6 +29,15 @@ pub(crate) struct LoadSession {
     over_flows: bool,
 }
 
+/// Reports that are wanted of the far end: the first of each step that is complete, or else the last before the deadline.
+struct Wanted<'a> {
+    steps: &'a [u32],
+    /// Missing ones are requested once more after this time.
+    again: Nanos,
+    deadline: MonoTime,
+    complete: &'a dyn Fn(&StepReport) -> bool,
+}
+
 /// One direction of a session.
 pub(crate) struct LoadDirection<'a> {
     session: &'a mut LoadSession,
@@ -65,7 +74,8 @@ impl LoadSession {
         session.dialogue.machine.send_load(mono_now(), Vec::new())?;
         session.pause(Nanos::ZERO)?;
         let deadline = mono_now() + session.round_trip().saturating_mul(4) + FIRST_ANSWER;
-        session.over_flows = !session.flow_reports(&[0], AGAIN, deadline, |_| true)?.is_empty();
+        let whole = Wanted { steps: &[0], again: AGAIN, deadline, complete: &|_| true };
+        session.over_flows = !session.flow_reports(&whole)?.is_empty();
         Ok(session)
     }
 
@@ -77,7 +87,7 @@ impl LoadSession {
     /// One of its directions.
     pub(crate) fn toward(&mut self, direction: Direction) -> LoadDirection<'_> {
         let deadline = mono_now() + FIRST_ANSWER + self.round_trip();
-        let reports = self.far_reports(&[0], AGAIN, deadline, |_| true);
+        let reports = self.far_reports(&Wanted { steps: &[0], again: AGAIN, deadline, complete: &|_| true });
         let far_dropped = reports.ok().and_then(|all| Some(all.get(&0)?.dropped));
         LoadDirection { session: self, direction, far_dropped: far_dropped.unwrap_or(0) }
     }
@@ -115,55 +125,42 @@ impl LoadSession {
         }
     }
 
-    /// The far end's figures of these steps, the first of each that is `complete`, or else the last before the deadline. `again`: the
-    /// time after which missing ones are requested once more.
-    fn far_reports(
-        &mut self,
-        steps: &[u32],
-        again: Nanos,
-        deadline: MonoTime,
-        complete: impl Fn(&StepReport) -> bool,
-    ) -> Result<BTreeMap<u32, StepReport>> {
+    /// The far end's figures of the wanted steps.
+    fn far_reports(&mut self, wanted: &Wanted<'_>) -> Result<BTreeMap<u32, StepReport>> {
         let mut reports = match self.over_flows {
-            true => self.flow_reports(steps, again, deadline, &complete)?,
+            true => self.flow_reports(wanted)?,
             false => BTreeMap::new(),
         };
         loop {
             let missing: Vec<u32> =
-                steps.iter().copied().filter(|step| !reports.contains_key(step)).collect();
+                wanted.steps.iter().copied().filter(|step| !reports.contains_key(step)).collect();
             if !missing.is_empty() {
                 let came = self.control_reports(&missing)?;
                 reports.extend(came.into_iter().map(|report| (report.step, report)));
             }
-            if self.over_flows || mono_now() >= deadline || reports.values().all(&complete) {
+            if self.over_flows || mono_now() >= wanted.deadline || reports.values().all(wanted.complete) {
                 return Ok(reports);
             }
-            reports.retain(|_, report| complete(report));
+            reports.retain(|_, report| (wanted.complete)(report));
             self.pause(LOOK)?;
         }
     }
 
     /// The same over the flows.
-    fn flow_reports(
-        &mut self,
-        steps: &[u32],
-        again: Nanos,
-        deadline: MonoTime,
-        complete: impl Fn(&StepReport) -> bool,
-    ) -> Result<BTreeMap<u32, StepReport>> {
+    fn flow_reports(&mut self, wanted: &Wanted<'_>) -> Result<BTreeMap<u32, StepReport>> {
         let mut reports = BTreeMap::<u32, StepReport>::new();
         let mut due = mono_now();
         self.load.answers();
         loop {
             let now = mono_now();
-            let is_missing = |step: &&u32| !reports.get(step).is_some_and(&complete);
-            let missing: Vec<u32> = steps.iter().filter(is_missing).copied().collect();
-            if missing.is_empty() || now >= deadline {
+            let is_missing = |step: &&u32| !reports.get(step).is_some_and(wanted.complete);
+            let missing: Vec<u32> = wanted.steps.iter().filter(is_missing).copied().collect();
+            if missing.is_empty() || now >= wanted.deadline {
                 return Ok(reports);
             }
             if now >= due {
                 self.load.request(&missing);
-                due = now + again;
+                due = now + wanted.again;
             }
             self.pause(TICK)?;
             reports.extend(self.load.answers().into_iter().filter(|(step, _)| missing.contains(step)));
@@ -237,7 +234,8 @@ impl LoadPath for LoadDirection<'_> {
         // Repeated answers are to take a small part of the path.
         let answers = (REPORT + HEADERS) as u64 * numbers.len() as u64;
         let again = Nanos(last.gap.0.saturating_mul(ANSWERS_SPACED * answers) / u64::from(last.size.max(1)));
-        let far = session.far_reports(&numbers, again.max(AGAIN), deadline, complete)?;
+        let again = again.max(AGAIN);
+        let far = session.far_reports(&Wanted { steps: &numbers, again, deadline, complete: &complete })?;
         while self.direction == Direction::Down
             && session.load.report(0).newest <= last.step
             && mono_now() < deadline

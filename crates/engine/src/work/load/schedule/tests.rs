@@ -33,7 +33,7 @@ fn evidence_with(path: &mut SimPath, before: Before, place: bool) -> Evidence {
         is_met: before.is_met,
         short: false,
         place,
-        // As `run::limit` gives it.
+        // `run::limit` gives the same budget.
         budget: Nanos::from_secs(if before.rate < 10e6 { 5 } else { 4 }),
     };
     let load = probe(path, quest);
