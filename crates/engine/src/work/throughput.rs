@@ -2,6 +2,7 @@
 
 mod bulk;
 mod datagram;
+pub(crate) mod delays;
 pub mod flows;
 pub(crate) mod pacer;
 pub(crate) mod receive;

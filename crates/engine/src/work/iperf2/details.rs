@@ -1,7 +1,7 @@
 //! Figures of intervals that the samples of every test have no field for.
 
 use crate::work::observer::{Detail, Spread};
-use crate::work::throughput::receive::Delays;
+use crate::work::throughput::delays::Delays;
 use crate::work::throughput::running::{Running, StreamDetails};
 use crate::work::throughput::timed::{FrameCount, Timed, TimedBins, wall_offset};
 use std::collections::BTreeMap;

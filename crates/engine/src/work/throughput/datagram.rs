@@ -7,9 +7,10 @@ use crate::work::throughput::pacer::{Pacer, burst_for};
 use crate::work::throughput::receive::UdpReceive;
 use crate::work::throughput::shared::{Budget, Counters, StreamControl, StreamFacts};
 use linux::batch::{BatchReceiver, GsoSender, Wait};
-use linux::clock::{mono_now, sleep_until};
+use linux::clock::{mono_now, sleep_until, wall_now};
 use linux::error_queue::{self, Origin, QueueEntry};
 use linux::message::set_receive_notes;
+use linux::timestamp::set_receive_time;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use std::io::{self, ErrorKind};
@@ -108,7 +109,8 @@ pub(crate) fn send<D: Datagram>(
     }
 }
 
-/// Receives until it is stopped, or a datagram is marked as the last. `early`: datagrams that have come before.
+/// Receives until it is stopped, or a datagram is marked as the last. `early`: datagrams that have come before. Where a part of the
+/// time is omitted, the socket is to note when the kernel received its datagrams ([`set_receive_time`]), until that part is over.
 pub(crate) fn receive<D: Datagram>(
     header: D,
     socket: &UdpSocket,
@@ -141,8 +143,13 @@ pub(crate) fn receive<D: Datagram>(
                 let now = mono_now();
                 last_data = now;
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                let bytes = take_batch(&batch, messages, header, now, &mut state);
+                let omits = state.may_hold_omitted();
+                let before = counters.bytes.load(Ordering::Relaxed);
+                let bytes = take_batch(&batch, messages, header, (now, before), &mut state);
                 counters.add_bytes(bytes);
+                if omits && !state.may_hold_omitted() {
+                    set_receive_time(socket, false).ok();
+                }
                 if bytes > 0 && counters.touch(now) {
                     control.waker.wake();
                 }
@@ -178,22 +185,29 @@ fn take_early<D: Datagram>(
     Ok(state.end.is_some())
 }
 
-/// Accounts for every datagram of a batch; returns how many new payload bytes came.
+/// Accounts for every datagram of a batch that was read now, after so many payload bytes; returns how many new ones came.
 fn take_batch<D: Datagram>(
     batch: &BatchReceiver,
     messages: usize,
     header: D,
-    now: MonoTime,
+    (now, before): (MonoTime, u64),
     state: &mut UdpReceive,
 ) -> u64 {
-    let take = |index| {
+    let clocks = state.may_hold_omitted().then(|| (mono_now(), wall_now()));
+    let mut bytes = 0;
+    for index in 0..messages {
         let message = batch.message(index);
         if let Some(class) = message.class {
             state.mark(class & ECN == ECN, message.segment_count() as u64);
         }
-        take_message(message.segments(), header, now, state)
-    };
-    (0..messages).map(take).sum()
+        bytes += take_message(message.segments(), header, now, state);
+        if let Some((mono, wall)) = clocks {
+            // A datagram may have waited in the socket since the omitted time.
+            let waited = message.kernel_time.map_or(Nanos::ZERO, |came| wall - came);
+            state.came(MonoTime(mono.0.saturating_sub(waited.0)), before + bytes);
+        }
+    }
+    bytes
 }
 
 /// The ECN field of a traffic class; all of it set is the mark of congestion (CE, RFC 3168).
@@ -337,3 +351,50 @@ const MAX_BURST: usize = 128;
 const SHORT_SLEEP: Nanos = Nanos::from_micros(50);
 /// A receiver without data for this long blocks instead.
 const SPIN_LIMIT: Nanos = Nanos::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linux::poll::Waker;
+    use std::sync::{Arc, Mutex};
+    use wire::native::DataHeader;
+
+    /// Datagrams that wait in the socket when the counted time begins, and others behind them.
+    #[test]
+    fn datagrams_that_the_kernel_received_before_the_counted_time_are_omitted() {
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        set_receive_time(&receiver, true).unwrap();
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.connect(receiver.local_addr().unwrap()).unwrap();
+        let header = DataHeader { stream: 0 };
+        let send = |numbers: std::ops::RangeInclusive<u64>| {
+            for sequence in numbers {
+                let mut datagram = [0; 100];
+                header.write(Stamp { sequence, sent: mono_now() }, &mut datagram);
+                sender.send(&datagram).unwrap();
+            }
+        };
+        // The kernel begins to note times a moment after it is told to.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        send(1..=20);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let udp = UdpReceive::new();
+        let counters = Counters { udp: Some(Mutex::new(udp)), ..Counters::default() };
+        let state = counters.udp.as_ref().unwrap();
+        state.lock().unwrap().begin_counted_time(mono_now(), 0);
+        send(21..=50);
+        let control = StreamControl::new(Arc::new(Waker::new().unwrap()));
+        std::thread::scope(|scope| {
+            scope.spawn(|| receive(header, &receiver, IdleMode::Block, &[], &counters, &control).unwrap());
+            let limit = mono_now() + Nanos::from_secs(10);
+            while state.lock().unwrap().received() < 50 && mono_now() < limit {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            control.stop_receivers();
+        });
+        let state = state.lock().unwrap();
+        let (bytes, omitted) = state.omitted().unwrap();
+        assert_eq!((bytes, omitted.datagrams, state.received()), (2000, 20, 50));
+        assert!(!state.may_hold_omitted());
+    }
+}

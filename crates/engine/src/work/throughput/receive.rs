@@ -1,5 +1,6 @@
 //! State of a UDP receiver: every received number, the jitter, the transit times.
 
+use crate::work::throughput::delays::Delays;
 use crate::work::throughput::timed::Timed;
 use model::sample::{Transit, UdpCounters};
 use model::stats::distribution::Distribution;
@@ -8,53 +9,6 @@ use model::stats::sequence::SequenceTracker;
 use model::time::MonoTime;
 use model::units::Nanos;
 use wire::Stamp;
-
-/// Transit times, signed nanoseconds: their number, extremes, mean and spread, by Welford's method.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Delays {
-    pub(crate) count: u64,
-    pub(crate) min: i64,
-    pub(crate) max: i64,
-    pub(crate) mean: f64,
-    /// Sum of the squared differences from the mean.
-    pub(crate) squares: f64,
-    /// Times are taken as differences from the first: sums of large numbers are not exact.
-    pub(crate) origin: i64,
-}
-
-impl Delays {
-    /// Adds `count` transits of this time.
-    pub(crate) fn add(&mut self, transit: i64, count: u32) {
-        if self.count == 0 {
-            (self.min, self.max, self.origin) = (transit, transit, transit);
-        }
-        self.min = self.min.min(transit);
-        self.max = self.max.max(transit);
-        let at = transit.wrapping_sub(self.origin) as f64;
-        let (old, new) = (self.count as f64, f64::from(count));
-        self.count += u64::from(count);
-        let difference = at - self.mean;
-        self.mean += difference * new / (old + new);
-        self.squares += difference * difference * old * new / (old + new);
-    }
-
-    /// These and those that came after them.
-    pub(crate) fn with(self, later: Delays) -> Delays {
-        if self.count == 0 || later.count == 0 {
-            return if self.count == 0 { later } else { self };
-        }
-        let (old, new) = (self.count as f64, later.count as f64);
-        let difference = later.mean + later.origin.wrapping_sub(self.origin) as f64 - self.mean;
-        Delays {
-            count: self.count + later.count,
-            min: self.min.min(later.min),
-            max: self.max.max(later.max),
-            mean: self.mean + difference * new / (old + new),
-            squares: self.squares + later.squares + difference * difference * old * new / (old + new),
-            origin: self.origin,
-        }
-    }
-}
 
 /// The state of one receiving stream.
 #[derive(Clone, Debug)]
@@ -81,6 +35,19 @@ pub(crate) struct UdpReceive {
     pub(crate) strays: u64,
     /// The first datagram that marks the end of the flow (iPerf2).
     pub(crate) end: Option<Vec<u8>>,
+    omitted: Option<Omitted>,
+}
+
+/// The datagrams that came before the counted time, of which some may be read from the socket in it.
+#[derive(Clone, Debug)]
+struct Omitted {
+    /// When the counted time began.
+    until: MonoTime,
+    /// One that came later has been read: no more of these wait in the socket.
+    is_over: bool,
+    /// Their payload.
+    bytes: u64,
+    counters: UdpCounters,
 }
 
 impl UdpReceive {
@@ -101,6 +68,7 @@ impl UdpReceive {
             marked: None,
             strays: 0,
             end: None,
+            omitted: None,
         }
     }
 
@@ -139,6 +107,36 @@ impl UdpReceive {
     /// Takes the marks of so many datagrams, of which all or none have one.
     pub(crate) fn mark(&mut self, is_marked: bool, count: u64) {
         *self.marked.get_or_insert(0) += if is_marked { count } else { 0 };
+    }
+
+    /// The counted time begins now; `bytes`: the payload read so far.
+    pub(crate) fn begin_counted_time(&mut self, now: MonoTime, bytes: u64) {
+        self.omitted = Some(Omitted { until: now, is_over: false, bytes, counters: self.counters(None) });
+    }
+
+    /// May the socket still hold datagrams that came before the counted time?
+    pub(crate) fn may_hold_omitted(&self) -> bool {
+        self.omitted.as_ref().is_some_and(|omitted| !omitted.is_over)
+    }
+
+    /// Takes the time at which the kernel received a message that has been recorded; `bytes`: the payload read so far.
+    pub(crate) fn came(&mut self, at: MonoTime, bytes: u64) {
+        if !self.may_hold_omitted() {
+            return;
+        }
+        let counters = self.counters(None);
+        if let Some(omitted) = &mut self.omitted {
+            if at < omitted.until {
+                (omitted.bytes, omitted.counters) = (bytes, counters);
+            } else {
+                omitted.is_over = true;
+            }
+        }
+    }
+
+    /// Payload and counters of the datagrams that came before the counted time, as far as they have been read.
+    pub(crate) fn omitted(&self) -> Option<(u64, &UdpCounters)> {
+        self.omitted.as_ref().map(|omitted| (omitted.bytes, &omitted.counters))
     }
 
     /// Different datagrams so far.
@@ -204,24 +202,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_of_parts_are_those_of_the_whole() {
-        let all = [1_700_000_000_000_000_005_i64, 1_700_000_000_000_000_009, 1_700_000_000_000_000_001];
-        let delays_of = |transits: &[i64]| {
-            let mut delays = Delays::default();
-            transits.iter().for_each(|transit| delays.add(*transit, 2));
-            delays
-        };
-        let (whole, parts) = (delays_of(&all), delays_of(&all[..1]).with(delays_of(&all[1..])));
-        for delays in [whole, parts] {
-            assert_eq!((delays.count, delays.min, delays.max), (6, all[2], all[1]));
-            assert!((delays.mean + (delays.origin - all[0]) as f64).abs() < 1e-9, "{delays:?}");
-            assert!((delays.squares - 64.0).abs() < 1e-9, "{delays:?}");
-        }
-        assert_eq!(delays_of(&all).with(Delays::default()).count, 6);
-        assert_eq!(Delays::default().with(delays_of(&all)).count, 6);
-    }
-
-    #[test]
     fn a_dropped_message_counts_as_many_datagrams_as_one_that_came() {
         let mut state = UdpReceive::new();
         assert_eq!(state.dropped_datagrams(5), 5, "nothing came that could say how many");
@@ -231,6 +211,24 @@ mod tests {
         }
         assert_eq!(state.dropped_datagrams(5), 150);
         assert_eq!(state.dropped_datagrams(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn what_came_before_the_counted_time_is_omitted_whenever_it_is_read() {
+        let mut state = UdpReceive::new();
+        let mut read = |number: u64, at: u64| {
+            state.record(Stamp { sequence: number, sent: MonoTime(0) }, 1, MonoTime(100));
+            state.came(MonoTime(at), number * 1000);
+            if number == 1 {
+                state.begin_counted_time(MonoTime(50), 1000);
+            }
+            let omitted = state.omitted().map(|(bytes, counters)| (bytes, counters.datagrams));
+            (omitted, state.may_hold_omitted())
+        };
+        assert_eq!(read(1, 10), (Some((1000, 1)), true));
+        assert_eq!(read(2, 49), (Some((2000, 2)), true));
+        assert_eq!(read(3, 50), (Some((2000, 2)), false));
+        assert_eq!(read(4, 49), (Some((2000, 2)), false), "a clock that was set back");
     }
 
     #[test]

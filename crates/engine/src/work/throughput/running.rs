@@ -140,7 +140,7 @@ impl Running {
         if report_due || omit_end.is_some() {
             // Where this thread has to wait for a CPU, what comes between clock and counters must not raise the rate of what
             // is counted from here on.
-            let now = if omit_end.is_some() { mono_now() } else { now };
+            let now = if omit_end.is_some() { self.begin_counted_time() } else { now };
             samples.extend(self.close_interval(now, self.read(|_| None)));
         }
         if omit_end.is_some() {
@@ -154,6 +154,19 @@ impl Running {
             self.mark = Some((mono_now(), readings));
         }
         samples
+    }
+
+    /// Begins the counted time of all receivers of datagrams at one moment, in which none of them takes a message, and returns it.
+    fn begin_counted_time(&self) -> MonoTime {
+        let receivers = self.streams.iter().filter_map(|s| s.counters.udp.as_ref().map(|udp| (s, udp)));
+        let mut states: Vec<_> = receivers
+            .map(|(s, udp)| (s, udp.lock().unwrap_or_else(std::sync::PoisonError::into_inner)))
+            .collect();
+        let now = mono_now();
+        for (stream, state) in &mut states {
+            state.begin_counted_time(now, stream.counters.bytes.load(Ordering::Relaxed));
+        }
+        now
     }
 
     /// The amount that each sender has sent, once all have ended; only once.
@@ -347,7 +360,8 @@ impl Running {
         // An early end mark of a sender misses datagrams sent in its last moments: numbers must be complete.
         let reading = if is_tcp { reading } else { last };
         let counters = &stream.counters;
-        let mut row = reading.result(&base.1[index], &stream.flow, counters, &self.extremes[index], elapsed);
+        let begin = base.1[index].without_omitted(counters);
+        let mut row = reading.result(&begin, &stream.flow, counters, &self.extremes[index], elapsed);
         if let (Role::Receiver, End::Time(time)) = (role, self.plan.test.end) {
             let silence = silence(counters, base.0, now.min(base.0 + time));
             row.tcp.iter_mut().for_each(|tcp| tcp.silence = silence);
@@ -401,7 +415,10 @@ impl Running {
         let (began, before) = std::mem::replace(&mut self.previous, (now, readings));
         let zero = self.zero(epoch);
         let rows = self.streams.iter().zip(&self.previous.1).zip(&before);
-        let streams: Vec<_> = rows.map(|((s, now), then)| now.sample(then, &s.flow)).collect();
+        let sample = |((s, now), then): ((&Stream, &Reading), &Reading)| {
+            now.sample(&then.without_omitted(&s.counters), &s.flow)
+        };
+        let streams: Vec<_> = rows.map(sample).collect();
         self.extremes.iter_mut().zip(&streams).for_each(|(e, s)| e.follow(s));
         let sample = IntervalSample {
             side: Side::Local,

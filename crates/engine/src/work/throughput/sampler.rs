@@ -62,13 +62,29 @@ impl Reading {
         self.bytes
     }
 
+    /// This reading, or the datagrams that came before the counted time, where these are more: some waited in the socket when it
+    /// began.
+    pub(crate) fn without_omitted(&self, counters: &Counters) -> Reading {
+        let state = counters.udp.as_ref().map(|state| state.lock().unwrap_or_else(PoisonError::into_inner));
+        let omitted = state.as_ref().and_then(|state| state.omitted());
+        let read = |udp: &UdpCounters| udp.datagrams + udp.duplicates;
+        match (omitted, &self.udp) {
+            (Some((bytes, omitted)), Some(udp)) if read(omitted) > read(udp) => {
+                // Drops are counted when a datagram comes.
+                let udp = UdpCounters { socket_drops: udp.socket_drops, ..omitted.clone() };
+                Reading { bytes, udp: Some(udp), ..self.clone() }
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// Payload bytes from `earlier` to this reading. A TCP sender's are those that the kernel has taken, also of a call in
     /// progress: the far end may have them already. iPerf2's count by calls, the first of which was made before.
     fn moved_since(&self, earlier: &Reading, flow: &Flow) -> u64 {
         let counts_calls = flow.info.role != Role::Sender || flow.own.is_some();
         match (earlier.taken, self.taken) {
             (Some(then), Some(now)) if !counts_calls => now.saturating_sub(then),
-            _ => self.bytes - earlier.bytes,
+            _ => self.bytes.saturating_sub(earlier.bytes),
         }
     }
 

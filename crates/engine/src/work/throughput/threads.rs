@@ -250,6 +250,9 @@ impl StreamJob {
         }
         let early = self.flow.own.as_ref().map_or(&[][..], |own| &own.early);
         let rest = self.rest();
+        if self.plan.test.omit > Nanos::ZERO {
+            linux::timestamp::set_receive_time(socket, true).ok();
+        }
         datagram::receive(header, socket, rest, early, &self.counters, &self.control)
     }
 

@@ -1,7 +1,7 @@
 //! Quantities that a stream's thread times beside its bytes, where they are requested (iPerf2): single writes, whole frames and
 //! bursts, and delays counted in bins.
 
-use crate::work::throughput::receive::Delays;
+use crate::work::throughput::delays::Delays;
 use model::stats::bins::{BinShape, Bins};
 use model::time::{MonoTime, WallTime};
 use wire::iperf2::FrameRecord;

@@ -2,7 +2,7 @@
 
 use super::{Extremes, Reading, Running, Stream, threads};
 use crate::error::Result;
-use crate::work::throughput::receive::Delays;
+use crate::work::throughput::delays::Delays;
 use crate::work::throughput::shared::{Counters, Flow};
 use crate::work::throughput::timed::{Burst, Timed};
 use linux::poll::Waker;

@@ -2,7 +2,7 @@
 
 use super::budget_bytes;
 use super::frames;
-use crate::work::throughput::receive::Delays;
+use crate::work::throughput::delays::Delays;
 use crate::work::throughput::shared::{
     Budget, Counters, Flow, FlowSocket, OwnFlow, PieceRecords, Records, StreamControl,
 };
