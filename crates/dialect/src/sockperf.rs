@@ -234,7 +234,7 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Request, Fault> {
         other => return Err(Fault::bad(format!("there is no subcommand '{other}'"))),
     };
     let mut line = finish::Line::default();
-    for Found { row, name, value } in aopt::split(rest, command)? {
+    for Found { row, name, value } in aopt::split(&options::ALL, rest, command)? {
         (row.take)(&mut line, value.unwrap_or_default(), &name)?;
         if line.help {
             return Ok(Request::Help(Some(command)));

@@ -17,7 +17,6 @@ mod together;
 mod transfer;
 mod without_copy;
 
-pub use self::frames::{FramesPlan, FramesStep};
 #[cfg(feature = "device")]
 pub use device::{DevicePlan, Journal};
 pub use hops::HopsWork;
@@ -37,15 +36,47 @@ use crate::work::client;
 use linux::clock::wall_now;
 use linux::nic::Nic;
 use model::event::{Event, Probe};
+use model::frames::FrameAsked;
 use model::history::Kept;
 use model::path::PathPlan;
-use model::plan::{LocalOptions, Target};
+use model::plan::{LocalOptions, Target, Transport};
 use model::run::Run;
-use model::units::BitRate;
+use model::units::{BitRate, Bytes};
 use serde::{Serialize, Serializer};
 #[cfg(feature = "device")]
 use std::sync::{Arc, Mutex};
 use wire::iperf3::Extras;
+
+/// A sweep over frame sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FramesPlan {
+    /// The far end.
+    pub target: Target,
+    /// This end's choices.
+    pub local: LocalOptions,
+    /// The rows, in the order in which they run.
+    pub rows: Vec<FramesStep>,
+    /// Sessions at once in each row; one without.
+    pub pairs: Option<PairCount>,
+    /// Offloads that join packets at the interface are off meanwhile.
+    pub no_offload: bool,
+}
+
+/// One row of the sweep. Serialized, it is what `--dry-run` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FramesStep {
+    /// Its frame and what it carries.
+    #[serde(skip)]
+    pub asked: FrameAsked,
+    /// Bytes of the frame.
+    pub frame: Bytes,
+    /// The transport in the frames.
+    pub protocol: Transport,
+    /// The plan of its test.
+    pub plan: Option<model::plan::Plan>,
+    /// Why nothing will.
+    pub skipped: Option<String>,
+}
 
 /// The plan of a run.
 #[derive(Clone, Debug)]

@@ -25,7 +25,6 @@ mod qemu;
 mod server;
 
 pub use crate::vm_error::VmError;
-pub use accel::Accelerator;
 pub use client::{Asker, Lost, RemoteCommand};
 pub use fetch::fetch_kernel;
 pub use frame::Ended;
@@ -51,6 +50,18 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The machine's access to CPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// By the host's CPUs.
+    Kvm,
+    /// In software, and why: tens of times slower, so that rates say nothing about the hardware.
+    Emulation {
+        /// Why not by the host's CPUs.
+        because: String,
+    },
+}
 
 /// A virtual machine to boot.
 #[derive(Debug)]

@@ -6,18 +6,21 @@ mod comparison;
 mod headline;
 mod order;
 mod plan;
+mod rates;
 mod recovery;
 mod report;
 mod setup;
 mod suite;
+mod test;
 mod times;
 mod tools;
 pub mod y1564;
 
 pub use burst::{Burst, Pace, Sent};
-pub use comparison::{Change, Rates, compare, compare_devices, compare_with};
+pub use comparison::{compare, compare_devices, compare_with};
 pub use order::{Action, BenchRequest, DirectionObservation, Frames, Observation, Stream};
-pub use plan::{BenchmarkPlan, PlanRow, Test, TrialPlan};
+pub use plan::{BenchmarkPlan, PlanRow, TrialPlan};
+pub use rates::{Change, Rates};
 pub use recovery::{Overload, ResetTime, recovery_time};
 pub use report::{
     BackToBackReport, DelayVariationDirection, DelayVariationReport, DeviceComparison, DeviceReport,
@@ -27,5 +30,6 @@ pub use report::{
 };
 pub use setup::SetupError;
 pub use suite::{Progress, Suite};
+pub use test::Test;
 pub use times::{SERVICE_PIECE, Times};
 pub use tools::{Alone, SinkKind, SourceKind, Tools, Tried};

@@ -209,6 +209,13 @@ impl Sum for BitRate {
 }
 
 /// Saturating.
+impl Sum for Nanos {
+    fn sum<I: Iterator<Item = Nanos>>(items: I) -> Nanos {
+        items.fold(Nanos::ZERO, Nanos::saturating_add)
+    }
+}
+
+/// Saturating.
 impl Add for Nanos {
     type Output = Nanos;
     fn add(self, other: Nanos) -> Nanos {

@@ -7,6 +7,7 @@ mod auth;
 mod clock;
 mod observed;
 mod packet;
+mod reflected;
 mod reflector;
 mod sender;
 mod sessions;

@@ -3,7 +3,6 @@
 //! next word does not begin with a dash.
 
 use super::finish::Line;
-use super::options::ALL;
 use super::{Command, Fault};
 use crate::getopt::{Usage, Value};
 
@@ -52,6 +51,9 @@ impl Of {
     }
 }
 
+/// Options, in the groups of the help.
+pub(super) type Table = &'static [&'static [SockperfOption]];
+
 /// An option on the command line.
 pub(super) struct Found<'a> {
     pub(super) row: &'static SockperfOption,
@@ -60,12 +62,12 @@ pub(super) struct Found<'a> {
     pub(super) value: Option<&'a str>,
 }
 
-/// Takes the words of a sub-command apart.
-pub(super) fn split<'a>(args: &[&'a str], command: Command) -> Result<Vec<Found<'a>>, Fault> {
+/// Takes the words of a sub-command apart, by this table.
+pub(super) fn split<'a>(table: Table, args: &[&'a str], command: Command) -> Result<Vec<Found<'a>>, Fault> {
     let mut found: Vec<Found<'a>> = Vec::new();
     let mut rest = args.iter().copied().peekable();
     while let Some(word) = rest.next() {
-        let (row, name, attached) = named(word, command)?;
+        let (row, name, attached) = named(table, word, command)?;
         if found.iter().any(|other| std::ptr::eq(other.row, row)) {
             return Err(Fault::bad(format!("Option {name} should not be repeatable")));
         }
@@ -91,8 +93,12 @@ pub(super) fn split<'a>(args: &[&'a str], command: Command) -> Result<Vec<Found<
 }
 
 /// The option that a word begins, as typed, and what is attached to it.
-fn named(word: &str, command: Command) -> Result<(&'static SockperfOption, String, &str), Fault> {
-    let rows = || ALL.iter().flat_map(|part| part.iter()).filter(|row| row.of.has(command));
+fn named(
+    table: Table,
+    word: &str,
+    command: Command,
+) -> Result<(&'static SockperfOption, String, &str), Fault> {
+    let rows = || table.iter().flat_map(|part| part.iter()).filter(|row| row.of.has(command));
     let unknown = || Fault::bad(format!("unknown option or word: {word}"));
     if let Some(long) = word.strip_prefix("--") {
         let end = long.find('=').unwrap_or(long.len());

@@ -9,11 +9,12 @@ mod settings;
 
 pub use families::Others;
 pub(crate) use families::is_dead;
-pub(crate) use reason::{Reason, of_another, other_family, reason, rejected, unanswered};
+pub(crate) use reason::{other_family, reason, rejected, unanswered};
 
 use crate::host::interrupt::Interrupt;
 use duplicate::Question;
 use linux::clock::mono_now;
+use linux::error::Rejection;
 use linux::netlink::{NeighbourChanges, Network};
 use model::event::Event;
 use model::reach::{NeighbourState, NextHop, Reach};
@@ -55,6 +56,22 @@ struct HopToward {
     place: NeighbourKey,
     interface: String,
     is_far_host: bool,
+}
+
+/// A reason, to stand behind what happened, and advice that fits it better than the general one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reason {
+    /// `the router 10.0.0.1 on eth0 does not answer ARP (FAILED)`.
+    pub(crate) what: String,
+    /// Advice, where it is known.
+    pub(crate) advice: Option<String>,
+}
+
+/// The rejection, unless this host's own kernel sent it, as it does to itself where a neighbour does not answer.
+pub(crate) fn of_another(rejection: Option<Rejection>) -> Option<Rejection> {
+    let own = Network::open().and_then(|mut network| network.addresses()).unwrap_or_default();
+    let is_own = |from: IpAddr| own.iter().any(|one| one.address == from.to_canonical());
+    rejection.filter(|rejection| !rejection.from.is_some_and(is_own))
 }
 
 /// Begins to watch the neighbours of the calling thread's network namespace; nothing where the kernel does not let it.

@@ -1,7 +1,7 @@
 //! Throughput in Ethernet frames of each size, row by row.
 
 use super::pairs::{self, PairCount, PairsPlan};
-use super::{Measured, Options, is_start, limit, link, link_rate, run_id, test};
+use super::{FramesPlan, FramesStep, Measured, Options, is_start, limit, link, link_rate, run_id, test};
 use crate::error::{Error, Result, sentence, too_early};
 use crate::host::guard::{Guard, OldState};
 use crate::session::protocol::attribute;
@@ -10,42 +10,9 @@ use linux::clock::wall_now;
 use linux::nic::{Nic, Offload, set_offload};
 use linux::privilege::{Capabilities, Capability};
 use model::event::{Event, Warning};
-use model::frames::{FrameAsked, FrameRow};
+use model::frames::FrameRow;
 use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, Transport};
 use model::run::Run;
-use model::units::Bytes;
-use serde::Serialize;
-
-/// A sweep over frame sizes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FramesPlan {
-    /// The far end.
-    pub target: Target,
-    /// This end's choices.
-    pub local: LocalOptions,
-    /// The rows, in the order in which they run.
-    pub rows: Vec<FramesStep>,
-    /// Sessions at once in each row; one without.
-    pub pairs: Option<PairCount>,
-    /// Offloads that join packets at the interface are off meanwhile.
-    pub no_offload: bool,
-}
-
-/// One row of the sweep. Serialized, it is what `--dry-run` prints.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FramesStep {
-    /// Its frame and what it carries.
-    #[serde(skip)]
-    pub asked: FrameAsked,
-    /// Bytes of the frame.
-    pub frame: Bytes,
-    /// The transport in the frames.
-    pub protocol: Transport,
-    /// The plan of its test.
-    pub plan: Option<Plan>,
-    /// Why nothing will.
-    pub skipped: Option<String>,
-}
 
 pub(super) fn run(plan: &FramesPlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let (mut real, note) = if plan.no_offload { real_frames(plan)? } else { (None, None) };

@@ -11,6 +11,7 @@ mod client;
 mod details;
 mod opening;
 mod server;
+mod shared;
 mod source;
 mod steps;
 mod udp_listener;

@@ -38,4 +38,40 @@ mod tally;
 mod twamp;
 mod wire_times;
 
-pub use run::{LatencyJob, run};
+pub use run::run;
+
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::Security;
+use crate::session::foreign_tls::ForeignTls;
+use model::latency::{LatencyMode, LatencyPlan};
+use model::playback::Item;
+use raw::RawFile;
+use wire::stamp;
+
+/// The inputs of a run.
+pub struct LatencyJob<'a> {
+    /// The plan of the measurement.
+    pub plan: &'a LatencyPlan,
+    /// How the ends know each other.
+    pub security: &'a Security,
+    /// SockPerf's connections are encrypted so (`--tls`).
+    pub tls: Option<&'a ForeignTls>,
+    /// The key of STAMP's authenticated mode.
+    pub key: Option<&'a stamp::Key>,
+    /// The messages of a playback.
+    pub playback: &'a [Item],
+    /// Where every round trip is written.
+    pub raw: Option<RawFile>,
+    /// Asks it to stop.
+    pub interrupt: &'a Interrupt,
+}
+
+impl LatencyJob<'_> {
+    /// Bytes of the largest message.
+    pub fn largest(&self) -> u32 {
+        if self.plan.mode == LatencyMode::Playback {
+            return self.playback.iter().map(|item| item.size).max().unwrap_or(0);
+        }
+        self.plan.sizes.map_or(self.plan.size, |sizes| sizes.most.max(self.plan.size))
+    }
+}

@@ -3,11 +3,11 @@
 
 use super::measured::MeasuredDirection;
 use super::text::{count, percent};
-use super::{Finding, Severity};
+use super::{Finding, Severity, loss, outage};
 use model::explain::Hypothesis;
 use model::plan::Direction;
 use model::run::Run;
-use model::sample::{Role, TcpCounters};
+use model::sample::Role;
 use model::units::Bytes;
 
 /// Segments that an offload joined are dropped.
@@ -18,38 +18,6 @@ pub(super) fn joined(run: &Run) -> Vec<Finding> {
 /// Packets with the mark of the test are dropped.
 pub(super) fn mark(run: &Run) -> Vec<Finding> {
     held(run, "mark-dropped").map(|(direction, found)| marked(direction, found)).collect()
-}
-
-/// Nothing moved any more, and the peer's window is closed: what it has, its program does not read.
-pub(super) fn is_receiver_stalled(one_way: &MeasuredDirection<'_>) -> bool {
-    if !super::outage::is_silent_to_the_end(one_way) {
-        return false;
-    }
-    let closed = |tcp: &TcpCounters| {
-        // A window of less than a segment is closed to a sender that has more (RFC 9293 section 3.8.6.2.1).
-        let is_closed = tcp.send_window.0 < u64::from(tcp.send_mss.max(1));
-        tcp.max_send_window.0 > 0 && is_closed && tcp.receive_window_limited.0 > 0
-    };
-    let mut rows = one_way.tcp_rows().peekable();
-    rows.peek().is_some() && rows.all(closed)
-}
-
-/// Retransmits are why data comes with gaps; those of segments that had arrived, right or spoilt, are no loss.
-pub(super) fn is_crippled(one_way: &MeasuredDirection<'_>) -> bool {
-    let figures = one_way.figures;
-    let again = figures.retransmits.unwrap_or(0);
-    let arrived = figures.spurious_retransmits.unwrap_or(0);
-    let spoilt = one_way.receiver.map_or(0, |end| end.kernel.tcp_checksum_errors);
-    let lost = again.saturating_sub(arrived).saturating_sub(spoilt);
-    let sent = figures.segments.and_then(|segments| segments.sent).unwrap_or(0);
-    !one_way.udp() && lost >= A_FEW && lost >= sent / CRIPPLED
-}
-
-/// Packets of this test's kind are dropped whatever their size, which a finding names.
-pub(super) fn is_dropped_by_kind(one_way: &MeasuredDirection<'_>) -> bool {
-    let answers = one_way.run.summary.explanation.as_deref();
-    let held = |id| answers.is_some_and(|answers| answers.held(id, one_way.direction).is_some());
-    held("mark-dropped") || held("joined-segments") || held("segment-size")
 }
 
 fn held<'a>(run: &'a Run, id: &'static str) -> impl Iterator<Item = (Direction, &'a Hypothesis)> {
@@ -63,9 +31,8 @@ fn held<'a>(run: &'a Run, id: &'static str) -> impl Iterator<Item = (Direction, 
 pub(super) fn crippled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let segments = one_way.figures.segments?.sent?;
     // From a thousand segments on `path-loss` has its share.
-    let is_small = segments < super::loss::ENOUGH_SEGMENTS;
-    if !is_small || !is_crippled(one_way) || is_dropped_by_kind(one_way) || super::loss::lost_by_size(one_way)
-    {
+    let is_small = segments < loss::ENOUGH_SEGMENTS;
+    if !is_small || !one_way.is_crippled() || one_way.is_dropped_by_kind() || outage::lost_by_size(one_way) {
         return None;
     }
     let again = one_way.figures.retransmits?;
@@ -139,7 +106,7 @@ fn marked(direction: Direction, found: &Hypothesis) -> Finding {
 
 /// The receiving program stopped reading.
 pub(super) fn stalled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
-    if !is_receiver_stalled(one_way) {
+    if !outage::is_receiver_stalled(one_way) {
         return None;
     }
     let (direction, received) = (one_way.direction, one_way.figures.received.bytes);
@@ -232,9 +199,5 @@ fn why_unscaled(one_way: &MeasuredDirection<'_>) -> (String, String) {
     }
 }
 
-/// Fewer retransmits may be the end of a slow start.
-const A_FEW: u64 = 20;
-/// One retransmit in so many segments.
-const CRIPPLED: u64 = 10;
 /// The share of the window that the rate fills on average.
 const HALF: f64 = 0.5;

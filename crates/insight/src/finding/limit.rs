@@ -22,6 +22,22 @@ use model::units::BitRate;
 use rows::ROWS;
 use signs::{LITTLE_LOST, Signs};
 
+/// Which end of a direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The sending end.
+    Sender,
+    /// The receiving end.
+    Receiver,
+    /// Both.
+    Either,
+}
+
+/// A limit without figures.
+fn limit(kind: LimitKind, confidence: Confidence) -> Limit {
+    Limit { kind, confidence, ..Limit::default() }
+}
+
 /// The limit that this evidence shows.
 #[must_use]
 pub fn limit_of(evidence: &Evidence) -> Limit {

@@ -3,7 +3,7 @@
 use super::limit::where_and_what;
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{count, option, percent};
-use super::{Finding, Severity, crippled, fragments, latency, outage, receiver};
+use super::{Finding, Severity, latency, outage, receiver};
 use crate::fix;
 use model::limit::{Confidence, LimitKind};
 use model::run::Run;
@@ -94,7 +94,7 @@ fn udp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let at_host = backlog.max(receiver::dropped_by_kernel(one_way));
     let on_path = loss.path.saturating_sub(at_host).saturating_sub(outage::lost_in_outage(one_way));
     let share = one_way.share_of_sent(on_path);
-    if share < PATH_LOSS || lost_by_size(one_way) || is_of_estimate(one_way, on_path) {
+    if share < PATH_LOSS || outage::lost_by_size(one_way) || is_of_estimate(one_way, on_path) {
         return None;
     }
     let (figures, direction) = (one_way.figures, one_way.direction);
@@ -189,7 +189,7 @@ fn tcp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let lost = (sent.all - sent.spurious).saturating_sub(checksums);
     // A known cause has a finding of its own, and its loss follows from it.
     if sent.share(lost) < RETRANSMITTED
-        || lost_by_size(one_way)
+        || outage::lost_by_size(one_way)
         || !one_way.may_be(&[LimitKind::RampUp, LimitKind::VariableRate])
     {
         return None;
@@ -277,15 +277,6 @@ fn doubled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     Some(finding.advise(
         "Look for a loop or a mirror in the switched network, a bond in mode broadcast, or a radio link that repeats frames.",
     ))
-}
-
-/// Packets are lost for their size or their kind, which another finding names.
-pub(super) fn lost_by_size(one_way: &MeasuredDirection<'_>) -> bool {
-    let cut = one_way.figures.wire.frames_per_packet.is_some_and(|frames| frames > 1);
-    (cut && fragments::dropped(one_way.run, one_way.direction).is_some())
-        || one_way.is_lost_by_size()
-        || crippled::is_dropped_by_kind(one_way)
-        || receiver::is_reassembly_failing(one_way)
 }
 
 /// Limits that say with a finding of their own why packets are lost.

@@ -144,6 +144,24 @@ impl<'a> MeasuredDirection<'a> {
         self.rows(Role::Sender).filter_map(|row| row.tcp.as_ref())
     }
 
+    /// Retransmits are why data comes with gaps; those of segments that had arrived, right or spoilt, are no loss.
+    pub(crate) fn is_crippled(&self) -> bool {
+        let figures = self.figures;
+        let again = figures.retransmits.unwrap_or(0);
+        let arrived = figures.spurious_retransmits.unwrap_or(0);
+        let spoilt = self.receiver.map_or(0, |end| end.kernel.tcp_checksum_errors);
+        let lost = again.saturating_sub(arrived).saturating_sub(spoilt);
+        let sent = figures.segments.and_then(|segments| segments.sent).unwrap_or(0);
+        !self.udp() && lost >= A_FEW && lost >= sent / CRIPPLED
+    }
+
+    /// Packets of this test's kind are dropped whatever their size, which a finding names.
+    pub(crate) fn is_dropped_by_kind(&self) -> bool {
+        let answers = self.run.summary.explanation.as_deref();
+        let held = |id| answers.is_some_and(|answers| answers.held(id, self.direction).is_some());
+        held("mark-dropped") || held("joined-segments") || held("segment-size")
+    }
+
     /// CPU share of the busiest stream thread of this direction at one end.
     pub(crate) fn busiest_thread(&self, role: Role) -> f64 {
         let Some(end) = self.end(role) else { return 0.0 };
@@ -175,3 +193,7 @@ const TIMESTAMPS: u32 = 12;
 const ETHERNET: u32 = 18;
 /// A share of loss that was measured twice differs by less.
 const ABOUT: f64 = 2.5;
+/// Fewer retransmits may be the end of a slow start.
+const A_FEW: u64 = 20;
+/// One retransmit in so many segments.
+const CRIPPLED: u64 = 10;

@@ -3,7 +3,7 @@
 use super::measured::{MeasuredDirection, measured_directions};
 use super::ramp_up::progress;
 use super::text::count;
-use super::{Finding, Severity, crippled, loss};
+use super::{Finding, Severity, fragments, receiver};
 use model::plan::Transport;
 use model::run::Run;
 use model::sample::{Role, Silence, TcpCounters};
@@ -18,7 +18,7 @@ pub(super) fn outage(run: &Run) -> Vec<Finding> {
 /// The time in which a direction was down.
 pub(super) fn down(one_way: &MeasuredDirection<'_>) -> Option<Silence> {
     // Packets that vanish by their size are lost for as long as they are sent: the path was not down.
-    if loss::lost_by_size(one_way) || is_explained(one_way) {
+    if lost_by_size(one_way) || is_explained(one_way) {
         return None;
     }
     let silence = longest(one_way).or_else(|| standstill(one_way))?;
@@ -33,7 +33,30 @@ fn is_neighbour_gone(run: &Run) -> bool {
 
 /// Another finding names why nothing came: the program did not read, or marked packets are dropped.
 fn is_explained(one_way: &MeasuredDirection<'_>) -> bool {
-    crippled::is_receiver_stalled(one_way) || crippled::is_dropped_by_kind(one_way)
+    is_receiver_stalled(one_way) || one_way.is_dropped_by_kind()
+}
+
+/// Packets are lost for their size or their kind, which another finding names.
+pub(super) fn lost_by_size(one_way: &MeasuredDirection<'_>) -> bool {
+    let cut = one_way.figures.wire.frames_per_packet.is_some_and(|frames| frames > 1);
+    (cut && fragments::dropped(one_way.run, one_way.direction).is_some())
+        || one_way.is_lost_by_size()
+        || one_way.is_dropped_by_kind()
+        || receiver::is_reassembly_failing(one_way)
+}
+
+/// Nothing moved any more, and the peer's window is closed: what it has, its program does not read.
+pub(super) fn is_receiver_stalled(one_way: &MeasuredDirection<'_>) -> bool {
+    if !is_silent_to_the_end(one_way) {
+        return false;
+    }
+    let closed = |tcp: &TcpCounters| {
+        // A window of less than a segment is closed to a sender that has more (RFC 9293 section 3.8.6.2.1).
+        let is_closed = tcp.send_window.0 < u64::from(tcp.send_mss.max(1));
+        tcp.max_send_window.0 > 0 && is_closed && tcp.receive_window_limited.0 > 0
+    };
+    let mut rows = one_way.tcp_rows().peekable();
+    rows.peek().is_some() && rows.all(closed)
 }
 
 /// Nothing came any more from some moment on.
@@ -121,7 +144,7 @@ fn least(one_way: &MeasuredDirection<'_>, missing: Option<u64>) -> Nanos {
         None => {
             let longest = one_way.tcp_rows().map(|tcp| tcp.max_rtt).max().unwrap_or_default();
             // Each loss of a connection that loses most of what it sends costs a timeout, and the next one twice that.
-            let least = if crippled::is_crippled(one_way) { LONG } else { LEAST_TCP };
+            let least = if one_way.is_crippled() { LONG } else { LEAST_TCP };
             least + longest.saturating_mul(HOLES)
         }
     }

@@ -1,10 +1,10 @@
 //! Limits of the rate other than a CPU: the TCP window, or the link itself.
 
 use super::cpu::saturated;
-use super::crippled;
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{capital, percent};
 use super::{Finding, Severity};
+use super::{crippled, outage};
 use model::frames::FrameRow;
 use model::limit::LimitKind;
 use model::plan::Direction;
@@ -34,7 +34,7 @@ pub(super) fn window_limited(one_way: &MeasuredDirection<'_>) -> Option<Finding>
         return None;
     }
     // `window-scaling-removed` and `receiver-stalled` say why it is small.
-    if crippled::is_unscaled(one_way) || crippled::is_receiver_stalled(one_way) {
+    if crippled::is_unscaled(one_way) || outage::is_receiver_stalled(one_way) {
         return None;
     }
     let measured = by_kernel(one_way);

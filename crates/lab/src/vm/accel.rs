@@ -5,23 +5,11 @@
 //! until the host itself boots.
 
 use super::kernel::Kernel;
-use super::qemu;
+use super::{Accelerator, qemu};
 use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// The machine's access to CPUs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Accelerator {
-    /// By the host's CPUs.
-    Kvm,
-    /// In software, and why: tens of times slower, so that rates say nothing about the hardware.
-    Emulation {
-        /// Why not by the host's CPUs.
-        because: String,
-    },
-}
 
 impl Accelerator {
     /// Tries KVM with this kernel, unless that was tried since the host booted.

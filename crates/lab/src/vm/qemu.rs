@@ -1,10 +1,9 @@
 //! The emulator: found, started with one machine's description, watched and ended.
 
-use super::accel::Accelerator;
 use super::frame::PORT;
 use super::kernel::Kernel;
 use super::program;
-use super::{Nic, VmSpec};
+use super::{Accelerator, Nic, VmSpec};
 use crate::vm_error::{During, VmError};
 use std::collections::VecDeque;
 use std::fs::File;

@@ -1,35 +1,9 @@
 //! The trials that a benchmark will run, and how long they take: shown before the first frame is sent.
 
-use super::{SERVICE_PIECE, SearchMethod, Setup, Stream, Times};
+use super::{SERVICE_PIECE, SearchMethod, Setup, Stream, Test, Times};
 use crate::search::{BackToBackConfig, Load};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
-use std::fmt::{Display, Formatter};
-
-/// A test; where no other source is named, of RFC 2544 section 26.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Test {
-    /// Section 26.1.
-    Throughput,
-    /// Section 26.2.
-    Latency,
-    /// Section 26.3.
-    FrameLoss,
-    /// Section 26.4 and RFC 9004.
-    BackToBack,
-    /// Section 26.5.
-    Recovery,
-    /// Section 26.6 and RFC 6201.
-    Reset,
-    /// The most load (RFC 2889 section 5.1, CSIT's MRR).
-    Mrr,
-    /// Packet delay variation (RFC 8219 section 7.3).
-    DelayVariation,
-    /// Activation of a service (ITU-T Y.1564).
-    Service,
-}
 
 /// The trials of one test with one stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +68,7 @@ impl Setup {
             self.tests_of(index).into_iter().map(move |test| self.row(test, stream))
         });
         let flooded = self.streams.iter().enumerate().filter(|(index, _)| !self.tests_of(*index).is_empty());
-        let floods = flooded.fold(Nanos::ZERO, |sum, (_, stream)| sum + self.flood_time(stream));
+        let floods = flooded.map(|(_, stream)| self.flood_time(stream)).sum();
         TrialPlan { rows: rows.collect(), floods }
     }
 
@@ -188,21 +162,5 @@ impl Setup {
 
     fn service_steps(&self) -> u32 {
         self.service.as_ref().map_or(0, |profile| u32::try_from(profile.steps().len()).unwrap_or(u32::MAX))
-    }
-}
-
-impl Display for Test {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Test::Throughput => "throughput",
-            Test::Latency => "latency",
-            Test::FrameLoss => "frame loss",
-            Test::BackToBack => "back-to-back frames",
-            Test::Recovery => "system recovery",
-            Test::Reset => "reset",
-            Test::Mrr => "rate at the most load",
-            Test::DelayVariation => "delay variation",
-            Test::Service => "service activation",
-        })
     }
 }

@@ -119,11 +119,10 @@ impl Suite {
     /// Longest duration of the remainder, with its pauses; trials that are discarded and repeated come on top.
     pub fn left(&self) -> Nanos {
         let Some(running) = &self.running else { return Nanos::ZERO };
-        let all = |rows: &[PlanRow]| rows.iter().fold(Nanos::ZERO, |sum, row| sum + row.most);
+        let all = |rows: &[PlanRow]| rows.iter().map(|row| row.most).sum::<Nanos>();
         let later = self.done.len() + 1..self.setup.streams.len();
-        let later = later.fold(Nanos::ZERO, |sum, index| {
-            sum + self.setup.flood_time(&self.setup.streams[index]) + all(&self.rows_of(index))
-        });
+        let whole = |index| self.setup.flood_time(&self.setup.streams[index]) + all(&self.rows_of(index));
+        let later: Nanos = later.map(whole).sum();
         later
             + match running.job {
                 None => self.setup.flood_time(&running.row.stream) + all(&running.tests),

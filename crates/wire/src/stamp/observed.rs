@@ -1,6 +1,6 @@
 //! A reflector's observations of a packet, written into the extensions by which its sender requests them (RFC 8972).
 
-use super::tlv::{Tlv, Tlvs};
+use super::tlv::{PORTS_LEN, Tlv, Tlvs};
 use crate::echo::Arrival;
 use std::net::IpAddr;
 
@@ -14,16 +14,6 @@ pub(super) struct Observation {
 }
 
 impl Observation {
-    /// Can the value of an extension of this type have this length?
-    pub(super) const fn fits(kind: u8, length: usize) -> bool {
-        match kind {
-            Tlv::LOCATION => length >= PORTS_LEN,
-            Tlv::CLASS_OF_SERVICE => length == 4,
-            Tlv::DIRECT_MEASUREMENT => length == 12,
-            _ => true,
-        }
-    }
-
     /// Answers an extension in place. `false`: the extension is not understood, or the requested fact is not known.
     pub(super) fn answer(&self, kind: u8, value: &mut [u8]) -> bool {
         match kind {
@@ -107,8 +97,6 @@ fn write_address(address: IpAddr, value: &mut [u8]) -> u8 {
 
 /// DSCP in the byte of the traffic class; the rest is ECN (RFC 3168).
 const DSCP: u8 = 0xfc;
-/// The two ports of a location.
-const PORTS_LEN: usize = 4;
 /// The value of a part of a location that is an address, of either family.
 const ADDRESS_LEN: usize = 16;
 /// Parts of a location (section 5.4) that request an address: the type of IPv4 is the next, that of IPv6 the one after it.

@@ -4,8 +4,8 @@ use super::auth::Key;
 use super::clock::{Clock, ErrorEstimate, Format, Timestamp};
 use super::observed::Observation;
 use super::packet::{Mode, ReflectorPacket, SenderPacket, is_reflected};
+use super::reflected;
 use super::sessions::Sessions;
-use super::tlv;
 use crate::echo::{Arrival, Reflect, Stray};
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -151,7 +151,7 @@ impl Reflect for Reflector {
         let key = self.options.key.as_ref();
         let count = self.options.stateful.then(|| answer.sequence.wrapping_add(1));
         let observation = Observation { arrival, count };
-        self.class = tlv::reflect(tlvs, request.sequence, answer.sequence, key, &observation);
+        self.class = reflected::reflect(tlvs, request.sequence, answer.sequence, key, &observation);
         if let Some(key) = key {
             key.sign(packet);
         }

@@ -1,7 +1,7 @@
 //! Why a host cannot be reached: what the kernel knows of the first hop toward it.
 
 use super::families::{contact, is_unanswered, named, neighbour};
-use super::{HopToward, duplicate, settings};
+use super::{HopToward, Reason, duplicate, settings};
 use linux::error::Rejection;
 use linux::netlink::Network;
 use model::plan::{LocalOptions, Target};
@@ -10,15 +10,6 @@ use model::reach::{AddressSource, what_to_check};
 use model::units::Nanos;
 use std::io::ErrorKind;
 use std::net::IpAddr;
-
-/// A reason, to stand behind what happened, and advice that fits it better than the general one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reason {
-    /// `the router 10.0.0.1 on eth0 does not answer ARP (FAILED)`.
-    pub(crate) what: String,
-    /// Advice, where it is known.
-    pub(crate) advice: Option<String>,
-}
 
 /// This host's reason for a failed attempt to connect; none for loopback and tunnels.
 pub(crate) fn reason(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
@@ -32,13 +23,6 @@ pub(crate) fn reason(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
         }
         _ => None,
     }
-}
-
-/// The rejection, unless this host's own kernel sent it, as it does to itself where a neighbour does not answer.
-pub(crate) fn of_another(rejection: Option<Rejection>) -> Option<Rejection> {
-    let own = Network::open().and_then(|mut network| network.addresses()).unwrap_or_default();
-    let is_own = |from: IpAddr| own.iter().any(|one| one.address == from.to_canonical());
-    rejection.filter(|rejection| !rejection.from.is_some_and(is_own))
 }
 
 /// The host that rejects a connection to a port, from the ICMP message that ended it.

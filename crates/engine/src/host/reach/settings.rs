@@ -1,8 +1,7 @@
 //! Settings of this host that explain why another cannot be reached, read where the kernel keeps them, with the command that changes
 //! each.
 
-use super::HopToward;
-use super::reason::Reason;
+use super::{HopToward, Reason};
 use linux::counters::Counters;
 use linux::netlink::Network;
 use linux::socket::{TcpOptions, tcp_connect};

@@ -44,7 +44,7 @@ impl Bench {
     /// for an interface or CPU that is not there, or a network that carries other traffic; `Kind::Unreachable` for a host
     /// that cannot be reached.
     pub fn open(options: &BenchOptions, stop: &Stop) -> Result<Bench> {
-        let places = options.cpus.on_this_host(&options.device, options.both_directions)?;
+        let places = options.cpus.on_this_host(options.device.topology(), options.both_directions)?;
         let (testbed, connected) = match &options.device {
             Device::Ports(specs) => (None, connect::ports(specs, options, &places, stop)?),
             Device::Lab(topology) => {

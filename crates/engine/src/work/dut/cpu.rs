@@ -3,8 +3,8 @@
 //! A generator keeps its CPU busy between frames too. Other work on that CPU, be it another generator or the device's own,
 //! slows it down: each therefore gets a CPU of its own as far as there are enough.
 
-use super::bench::Device;
 use crate::error::{Failure, Result};
+use lab::topology::{Node, Topology};
 use linux::cpu::affinity;
 
 /// CPUs, as the user asks for them.
@@ -30,18 +30,12 @@ impl Cpus {
     ///
     /// # Errors
     /// Those of [`Cpus::places`].
-    pub(crate) fn on_this_host(&self, device: &Device, both_directions: bool) -> Result<Places> {
+    pub(crate) fn on_this_host(&self, lab: Option<&Topology>, both_directions: bool) -> Result<Places> {
         let available: Vec<u32> = affinity()?.into_iter().filter_map(|cpu| u32::try_from(cpu).ok()).collect();
-        let named = match device {
-            Device::Ports(_) => None,
-            Device::Lab(topology) => {
-                let device = topology
-                    .nodes
-                    .iter()
-                    .find(|node| Some(&node.name) == topology.device_under_test.as_ref());
-                device.and_then(|node| node.cpus.first().copied())
-            }
-        };
+        let named = lab.and_then(|topology| {
+            let is_device = |node: &&Node| Some(&node.name) == topology.device_under_test.as_ref();
+            topology.nodes.iter().find(is_device)?.cpus.first().copied()
+        });
         let cpus = Cpus { device: self.device.or(named), ..self.clone() };
         Ok(cpus.places(&available, both_directions)?)
     }

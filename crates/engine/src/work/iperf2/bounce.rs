@@ -1,6 +1,6 @@
 //! Round trips at the server: every request of a connection is answered, and counted.
 
-use super::server::{Server, TestPlace};
+use super::shared::{Server, TestPlace};
 use crate::error::Result;
 use crate::host;
 use crate::work::echo::server::reflect_on;

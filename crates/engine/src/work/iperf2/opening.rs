@@ -2,7 +2,7 @@
 
 use super::active_flow::{ActiveFlow, Known};
 use super::bounce;
-use super::server::Server;
+use super::shared::Server;
 use crate::error::Result;
 use crate::error::is_pause;
 use crate::session::budget::Held;

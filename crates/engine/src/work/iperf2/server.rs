@@ -2,17 +2,17 @@
 //! each client.
 
 use super::active_flow::{ActiveFlow, Known};
-use super::source::{ClientRequest, Gathering, Source};
+use super::shared::{Server, TestPlace};
+use super::source::{ClientRequest, Source};
 use super::udp_listener::{NewFlow, UdpListener};
 use super::worker::{self, Setting};
 use super::{Config, clock, opening};
-use crate::error::{Context, Result, refused};
+use crate::error::{Context, Result};
 use crate::host;
 use crate::host::interrupt::Interrupt;
-use crate::session::budget::{self, Budget, Full, Held, Limits, client_of};
+use crate::session::budget::{self, Budget, Held, Limits};
 use crate::session::closing::Tcp;
-use crate::session::listener::{Accepted, DatagramPort, Listener, Quota, Service, SessionThreads};
-use crate::session::notes::Notes;
+use crate::session::listener::{Accepted, DatagramPort, Listener, Service, SessionThreads};
 use crate::session::protocol::{Name, Protocol};
 use crate::session::registry::{FlowRegistry, Pending};
 use crate::work::observer;
@@ -74,23 +74,6 @@ struct Port(Arc<Server>);
 struct UdpPort {
     server: Arc<Server>,
     listener: UdpListener,
-}
-
-/// A server at work.
-pub(super) struct Server {
-    pub(super) config: Config,
-    pub(super) interrupt: Interrupt,
-    /// Budgets of TCP connections, and of UDP flows. The source address of a UDP flow can be forged: the flows share no budget
-    /// with the connections.
-    connections: Arc<Budget>,
-    flows: Arc<Budget>,
-    /// Clients whose flows are still coming.
-    clients: Arc<Gathering>,
-    tcp_tests: Arc<Budget>,
-    udp_tests: Arc<Budget>,
-    notes: Arc<Notes>,
-    /// Sessions that may still begin.
-    quota: Quota,
 }
 
 impl Service for Port {
@@ -292,33 +275,6 @@ fn test(flow: &ActiveFlow, request: Option<&Request>) -> TestSpec {
     let test = request.test();
     let directions = if request.traffic == Traffic::Dual { Directions::Both } else { test.directions };
     TestSpec { streams: request.streams.max(1), directions, ..test }
-}
-
-/// One of the tests that may run at the same time; given back on drop.
-pub(super) struct TestPlace<'a> {
-    server: &'a Server,
-    held: Held,
-}
-
-impl TestPlace<'_> {
-    /// Those of UDP are counted by themselves, since their clients may not be there.
-    ///
-    /// # Errors
-    /// There is none.
-    pub(super) fn take(server: &Server, source: IpAddr, transport: Transport) -> Result<TestPlace<'_>> {
-        let tests = if transport == Transport::Udp { &server.udp_tests } else { &server.tcp_tests };
-        let held = tests.admit(source, client_of(source, false), mono_now()).map_err(|full| match full {
-            Full::Total => refused("turned away: as many tests run as this server allows (--max-tests)"),
-            Full::Source => refused("turned away: one address may have a quarter of the tests (--max-tests)"),
-        })?;
-        Ok(TestPlace { server, held })
-    }
-}
-
-impl Drop for TestPlace<'_> {
-    fn drop(&mut self) {
-        self.server.quota.less();
-    }
 }
 
 const UNPROVED: &str = "refused: it asks for data over UDP, and nothing proves that it is at this address \

@@ -3,15 +3,15 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `conductor`, `phase` | the load: its phases, their sessions and probes |
+//! | `load_plan`, `phase` | the load: its plan; its phases, their sessions and probes |
 //! | `flowing` | what a session of the load carried when |
 //! | `foreign`, `rpm` | probes over connections of their own; the figure of a phase |
 //! | `current_phase`, `phase_series` | which phase runs; the round trips moment by moment |
 
-mod conductor;
 mod current_phase;
 mod flowing;
 mod foreign;
+mod load_plan;
 mod phase;
 mod phase_series;
 mod rpm;
@@ -23,12 +23,12 @@ use super::flow::EgressFlow;
 use super::housekeeping::{Housekeeping, MOST_TIMEOUT};
 use super::schedule;
 use crate::work::echo::wait::Waiter;
-use conductor::{LoadPlan, Played};
 pub(crate) use current_phase::CurrentPhase;
 use current_phase::Now;
 use flowing::goodput;
 use linux::clock::mono_now;
 use linux::cpu::unpin_current_thread;
+use load_plan::{LoadPlan, Played};
 use model::event::{Event, Warning};
 use model::latency::{LatencyPlan, LoadPhase, LoadPoint, LoadResult};
 use model::plan::{Direction, Directions, End};
@@ -105,7 +105,7 @@ fn beside_load<E: Exchange>(
             let _over = over;
             // This thread was started where the measuring thread may be pinned.
             unpin_current_thread().ok();
-            conductor::play(load_plan)
+            phase::play(load_plan)
         };
         let conductor = std::thread::Builder::new().name("conductor".into()).spawn_scoped(scope, play);
         schedule::run(flows, &[], waiter, housekeeping);

@@ -1,5 +1,6 @@
 //! A whole latency run: opens the paths, measures the baseline, runs the mode, reports the result.
 
+use super::LatencyJob;
 use super::control::Control;
 use super::flow::EgressFlow;
 use super::housekeeping::Housekeeping;
@@ -10,9 +11,6 @@ use super::tally::{Gather, Tally};
 use super::{floor, loaded, ping_pong, result, wire_times};
 use crate::error::{Failure, Result, sentence};
 use crate::host;
-use crate::host::interrupt::Interrupt;
-use crate::session::connect::Security;
-use crate::session::foreign_tls::ForeignTls;
 use crate::work::echo::wait::Waiter;
 use linux::clock::{mono_now, set_timer_slack, wall_now};
 use linux::cpu::pin_current_thread;
@@ -22,40 +20,11 @@ use model::latency::{
     EgressEnds, EgressPath, EgressResult, LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted,
     WaitMode, WireTimes,
 };
-use model::playback::Item;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos, PacketRate};
 use wire::echo::Exchange;
 use wire::native::LatencyObservation;
 use wire::{iperf2, sockperf, stamp};
-
-/// The inputs of a run.
-pub struct LatencyJob<'a> {
-    /// The plan of the measurement.
-    pub plan: &'a LatencyPlan,
-    /// How the ends know each other.
-    pub security: &'a Security,
-    /// SockPerf's connections are encrypted so (`--tls`).
-    pub tls: Option<&'a ForeignTls>,
-    /// The key of STAMP's authenticated mode.
-    pub key: Option<&'a stamp::Key>,
-    /// The messages of a playback.
-    pub playback: &'a [Item],
-    /// Where every round trip is written.
-    pub raw: Option<RawFile>,
-    /// Asks it to stop.
-    pub interrupt: &'a Interrupt,
-}
-
-impl LatencyJob<'_> {
-    /// Bytes of the largest message.
-    pub fn largest(&self) -> u32 {
-        if self.plan.mode == LatencyMode::Playback {
-            return self.playback.iter().map(|item| item.size).max().unwrap_or(0);
-        }
-        self.plan.sizes.map_or(self.plan.size, |sizes| sizes.most.max(self.plan.size))
-    }
-}
 
 /// Runs it. Events go to `sink` as they happen; a path that cannot be opened beside others that can is reported and left
 /// out.

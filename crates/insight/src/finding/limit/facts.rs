@@ -2,6 +2,7 @@
 //! which words, and with which command it is repaired. `docs/methods/limit.md` has the same table.
 
 use super::signs::Signs;
+use super::{End, limit, path};
 use crate::finding::percent;
 use crate::fix;
 use model::limit::{Confidence, FactName, HostFact, Limit, LimitKind};
@@ -26,17 +27,6 @@ pub struct FactRow {
     sentence: fn(&HostFact, &str) -> String,
     /// The command that repairs it, or what to buy.
     fix: fn(&HostFact) -> String,
-}
-
-/// Which end of a direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The sending end.
-    Sender,
-    /// The receiving end.
-    Receiver,
-    /// Both.
-    Either,
 }
 
 /// When a fact counts.
@@ -430,7 +420,7 @@ pub(super) fn named(signs: &Signs<'_>) -> Option<Limit> {
         Some((row, fact, end))
     })?;
     let kind = row.names?;
-    let path = super::path::any(signs);
+    let path = path::any(signs);
     let of_path =
         path.as_ref().and_then(|limit| limit.rate).or_else(|| Some(BitRate(signs.hot?.rate as u64)));
     let of_queue = signs.facts(End::Sender).find(|fact| fact.name == FactName::QueueRate);
@@ -441,7 +431,7 @@ pub(super) fn named(signs: &Signs<'_>) -> Option<Limit> {
         packets: path.as_ref().and_then(|limit| limit.packets),
         cause: Some((row.sentence)(fact, end)),
         fix: Some((row.fix)(fact)),
-        ..super::rows::limit(kind, Confidence::Medium)
+        ..limit(kind, Confidence::Medium)
     })
 }
 

@@ -1,8 +1,7 @@
 //! The rows about a path that takes no more: what kind of limit a load above it met.
 
-use super::routers;
-use super::rows::{BINDING, limit};
-use super::signs::{Hot, MILLI, STALLED, Signs, variation};
+use super::signs::{BINDING, Hot, MILLI, STALLED, Signs, variation};
+use super::{limit, routers};
 use model::limit::{Confidence, FLOOD, Limit, LimitKind, LimitPlace, LoadStep, Purpose};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 

@@ -1,9 +1,8 @@
 //! The rows of the decision table, in their order: what the hosts do first, then the reasons of a TCP that gets less than the path
 //! gives, then the path under a load that it does not take.
 
-use super::facts::{self, End};
-use super::path;
-use super::signs::{MILLI, STALLED, STEADY, Signs};
+use super::signs::{BINDING, MILLI, STALLED, STEADY, Signs};
+use super::{End, facts, limit, path};
 use model::limit::{Confidence, Limit, LimitKind, LoadProbing, LoadStep, Purpose};
 use model::units::{BitRate, Bytes};
 
@@ -43,10 +42,6 @@ pub(super) const ROWS: &[LimitRow] = &[
     path::shaper,
     path::policer,
 ];
-
-pub(super) fn limit(kind: LimitKind, confidence: Confidence) -> Limit {
-    Limit { kind, confidence, ..Limit::default() }
-}
 
 fn application(signs: &Signs<'_>) -> Option<Limit> {
     let requested = signs.evidence.asked?;
@@ -373,8 +368,6 @@ const REORDERED: f64 = 0.003;
 const ASKED: f64 = 0.97;
 /// The share of a load's losses that a host's kernel counted.
 const MOST_DROPS: f64 = 0.3;
-/// TCP got so much of what the path takes: the path is what binds.
-pub(super) const BINDING: f64 = 0.85;
 /// The share of the time that TCP was busy.
 const MOSTLY: f64 = 0.5;
 /// A share of the last interval.

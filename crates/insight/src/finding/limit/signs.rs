@@ -1,6 +1,6 @@
 //! The signs that the rows of the decision table look for in the evidence, each calculated once.
 
-use super::facts::End;
+use super::End;
 use model::limit::{Confidence, Evidence, HostFact, LoadProbing, LoadStep, Purpose, TcpSigns};
 use model::units::Nanos;
 
@@ -354,6 +354,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
+/// TCP got so much of what the path takes: the path is what binds.
+pub(super) const BINDING: f64 = 0.85;
 /// One millisecond, nanoseconds.
 pub(super) const MILLI: f64 = 1e6;
 /// A queue that is shorter is not distinguished from the delays of hosts, nanoseconds.

@@ -2,7 +2,7 @@
 
 use super::super::measured::{MeasuredDirection, measured_directions};
 use super::super::text::percent;
-use super::super::{Finding, Severity, crippled};
+use super::super::{Finding, Severity};
 use super::{Side, each_egress};
 use model::path::{TcpDirection, usual_least};
 use model::plan::Direction;
@@ -71,7 +71,7 @@ fn tiny(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let believed = rows().map(|tcp| tcp.path_mtu).min()?;
     // Linux keeps segments to half of a small window, and halves them where a connection stalls (`tcp_mtu_probing`).
     let by_window = rows().any(|tcp| tcp.max_send_window.0 < u64::from(tcp.send_mss).saturating_mul(4));
-    let moves = one_way.figures.received.bytes.0 > 0 && !crippled::is_crippled(one_way);
+    let moves = one_way.figures.received.bytes.0 > 0 && !one_way.is_crippled();
     if packet >= least || believed < least || by_window || !moves {
         return None;
     }

@@ -24,7 +24,7 @@ pub(super) fn alone(
     stop: &Stop,
 ) -> Result<Alone> {
     let cable = shipped::find("direct").map_err(|error| fault(error.to_string()))?;
-    let places = options.cpus.on_this_host(&options.device, options.both_directions)?;
+    let places = options.cpus.on_this_host(options.device.topology(), options.both_directions)?;
     let options = BenchOptions {
         device: Device::Lab(Box::new(cable.clone())),
         sides: [SideOptions::default(), SideOptions::default()],

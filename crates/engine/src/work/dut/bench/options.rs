@@ -73,9 +73,14 @@ impl Device {
 
     /// A description in one line, where one is known.
     pub fn title(&self) -> Option<String> {
+        self.topology().map(|topology| topology.title.clone())
+    }
+
+    /// Its topology, where it is a lab's.
+    pub(crate) fn topology(&self) -> Option<&Topology> {
         match self {
             Device::Ports(_) => None,
-            Device::Lab(topology) => Some(topology.title.clone()),
+            Device::Lab(topology) => Some(topology),
         }
     }
 }

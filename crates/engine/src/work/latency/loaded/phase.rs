@@ -1,10 +1,10 @@
-//! One phase of the load at work: its sessions in threads of their own, connections added until the path is full, and
+//! The phases of the load, one after the other: its sessions in threads of their own, connections added until the path is full, and
 //! probes beside them.
 
-use super::conductor::{LoadPlan, Played};
 use super::current_phase::Now;
 use super::flowing::{Flowing, goodput};
 use super::foreign::{Asker, pause};
+use super::load_plan::{LoadPlan, Played};
 use super::rpm::Rpm;
 use crate::error::{Result, sentence};
 use crate::host::interrupt::Interrupt;
@@ -20,6 +20,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope};
+
+/// Runs the phases. A failure is reported with what was measured.
+pub(super) fn play(load_plan: &LoadPlan<'_>) -> (Vec<Played>, Vec<Warning>) {
+    let (mut played, mut warnings) = (Vec::new(), Vec::<Warning>::new());
+    for (number, load) in load_plan.load.phases.iter().enumerate() {
+        if load_plan.is_over() {
+            break;
+        }
+        let mut phase = Phase::new(load_plan, *load, number + 1);
+        std::thread::scope(|scope| phase.run(scope));
+        let (done, broke) = phase.conclude();
+        played.extend(done);
+        for warning in broke {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+    }
+    (played, warnings)
+}
 
 /// A phase at work.
 pub(super) struct Phase<'a> {

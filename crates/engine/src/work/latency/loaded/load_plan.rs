@@ -1,11 +1,9 @@
-//! Drives the load: the phases one after the other, their sessions, what is asked of the path meanwhile.
+//! The plan of a load, and what a phase of it gave.
 
 use super::current_phase::CurrentPhase;
 use super::flowing::Flowing;
-use super::phase::Phase;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
-use model::event::Warning;
 use model::latency::{EgressPath, LatencyPlan, Load};
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport};
 use model::stats::responsiveness::Responsiveness;
@@ -13,7 +11,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The conductor's inputs.
+/// The inputs of the load.
 #[derive(Debug)]
 pub(super) struct LoadPlan<'a> {
     pub(super) plan: &'a LatencyPlan,
@@ -37,26 +35,6 @@ pub(super) struct Played {
     pub(super) counted: Option<(MonoTime, MonoTime)>,
     pub(super) sessions: Vec<Flowing>,
     pub(super) responsiveness: Option<Responsiveness>,
-}
-
-/// Runs the phases. A failure is reported with what was measured.
-pub(super) fn play(load_plan: &LoadPlan<'_>) -> (Vec<Played>, Vec<Warning>) {
-    let (mut played, mut warnings) = (Vec::new(), Vec::<Warning>::new());
-    for (number, load) in load_plan.load.phases.iter().enumerate() {
-        if load_plan.is_over() {
-            break;
-        }
-        let mut phase = Phase::new(load_plan, *load, number + 1);
-        std::thread::scope(|scope| phase.run(scope));
-        let (done, broke) = phase.conclude();
-        played.extend(done);
-        for warning in broke {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
-    }
-    (played, warnings)
 }
 
 impl LoadPlan<'_> {
