@@ -25,8 +25,8 @@ pub fn outline(plan: &Plan) -> Outline {
     let rows: Vec<OutlineRow> = cells.iter().map(row).collect();
     let runs: Vec<&OutlineRow> = rows.iter().filter(|row| row.refused.is_none()).collect();
     let often = u64::from(plan.repetitions);
-    let time = runs.iter().filter_map(|row| row.time).fold(Nanos::ZERO, Nanos::saturating_add);
-    let bytes = runs.iter().filter_map(|row| row.bytes).fold(Bytes::ZERO, Bytes::saturating_add);
+    let time: Nanos = runs.iter().filter_map(|row| row.time).sum();
+    let bytes = runs.iter().filter_map(|row| row.bytes).sum::<Bytes>();
     Outline {
         schema: OUTLINE_SCHEMA.into(),
         name: plan.name.clone(),

@@ -144,7 +144,7 @@ pub fn judge(started: &Started, expected: usize, outcomes: &[Outcome]) -> GroupR
     errors.sort_unstable();
     GroupReport {
         start_skew: last.zip(first).map_or(Nanos::ZERO, |(last, first)| last - first),
-        skew_error: errors.iter().rev().take(2).fold(Nanos::ZERO, |sum, error| sum + *error),
+        skew_error: errors.iter().rev().take(2).copied().sum(),
         overlap,
         overlap_share,
         void: why_void(expected, outcomes, overlap_share),

@@ -134,7 +134,7 @@ impl MeshPlan {
 
     /// How long it takes: the rounds, in each the agent with the most to do; or what runs beside them, where that takes longer.
     pub fn duration(&self) -> Nanos {
-        let rounds = self.rounds.iter().map(|round| span_of(round)).fold(Nanos::ZERO, Nanos::saturating_add);
+        let rounds: Nanos = self.rounds.iter().map(|round| span_of(round)).sum();
         let beside = Nanos(span_of(&self.background).0 / BESIDE as u64);
         let longest = self.background.iter().map(|run| run.job.span).max().unwrap_or(Nanos::ZERO);
         rounds.max(beside).max(longest)

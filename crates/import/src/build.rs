@@ -400,7 +400,7 @@ pub(super) fn total(
         })
     });
     // Rows that were left out of a long log are no time in which nothing was moved.
-    let covered = rows().fold(Nanos::ZERO, |sum, (sample, _)| sum + sample.end.saturating_sub(sample.start));
+    let covered: Nanos = rows().map(|(sample, _)| sample.end.saturating_sub(sample.start)).sum();
     let whole = end.saturating_sub(start);
     let elapsed = if covered < whole.saturating_sub(Nanos(whole.0 / 20)) { covered } else { whole };
     Some(StreamResult { stream, direction, role: first.role, elapsed, bytes, total_bytes: bytes, tcp, udp })

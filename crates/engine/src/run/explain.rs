@@ -168,7 +168,7 @@ pub(super) fn explain(subject: &Subject, options: &Options, run: Run, sink: &mut
                 continue;
             }
             let tried = explanation.hypotheses.iter().filter(|one| one.direction == direction);
-            let spent = tried.fold(Nanos::ZERO, |sum, one| sum + one.elapsed);
+            let spent: Nanos = tried.map(|one| one.elapsed).sum();
             let hypothesis = case.decide(row, direction, budget.saturating_sub(spent), sink);
             case.take(&hypothesis);
             explanation.elapsed += hypothesis.elapsed;

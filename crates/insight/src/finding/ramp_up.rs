@@ -72,10 +72,7 @@ impl Growth {
             return None;
         }
         let part = |steps: &[(Nanos, Nanos, Bytes)]| {
-            let time: Nanos = steps
-                .iter()
-                .map(|(start, end, _)| end.saturating_sub(*start))
-                .fold(Nanos::ZERO, |a, b| a + b);
+            let time: Nanos = steps.iter().map(|(start, end, _)| end.saturating_sub(*start)).sum();
             (BitRate::from_bytes(steps.iter().map(|one| one.2).sum(), time), time)
         };
         let (end, last) = part(&steps[steps.len() - quarter..]);

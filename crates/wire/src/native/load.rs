@@ -96,7 +96,7 @@ impl LoadBudget {
             }
             step.gap = step.gap.max(SHORTEST_GAP);
         }
-        let time = steps.iter().map(|step| step.time).fold(Nanos::ZERO, |sum, time| sum + time);
+        let time: Nanos = steps.iter().map(|step| step.time).sum();
         self.time = self
             .time
             .0

@@ -46,8 +46,7 @@ pub(crate) fn run<E: Exchange>(
             }
         }
         rounds += 1;
-        let usual =
-            flows.iter().map(|flow| flow.tally.round_trips().1).fold(Nanos::ZERO, |sum, one| sum + one);
+        let usual = flows.iter().map(|flow| flow.tally.round_trips().1).sum::<Nanos>();
         if let Some((due, unsent)) = rhythm.next(mono_now(), answered, usual) {
             flows.iter_mut().for_each(|flow| flow.tally.unsent(unsent * u64::from(burst)));
             pause(due, rounds * u64::from(burst), housekeeping, flows, waiter);

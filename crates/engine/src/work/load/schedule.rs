@@ -137,7 +137,7 @@ impl Phase<'_> {
     fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepOutcome>> {
         let began = self.path.now();
         let outcome = self.path.run(steps)?;
-        let planned = steps.iter().map(|step| step.time).fold(Nanos::ZERO, |sum, time| sum + time);
+        let planned: Nanos = steps.iter().map(|step| step.time).sum();
         self.answer = self.path.now().saturating_since(began).saturating_sub(planned);
         Ok(outcome)
     }

@@ -219,7 +219,7 @@ impl LoadPath for LoadDirection<'_> {
 
     fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepOutcome>> {
         let Some(last) = steps.last() else { return Ok(Vec::new()) };
-        let time = steps.iter().map(|step| step.time).fold(Nanos::ZERO, |sum, time| sum + time);
+        let time: Nanos = steps.iter().map(|step| step.time).sum();
         let session = &mut *self.session;
         session.send(self.direction, steps.to_vec())?;
         // A request that is sent now follows the load to the far end, or gets there when it has been sent.

@@ -60,7 +60,7 @@ fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
         ),
         false => format!("No reply came {name} any more from {at} into the run on, for {length} to its end"),
     };
-    let all: Nanos = outages.iter().map(|one| one.length).fold(Nanos::ZERO, |sum, one| sum + one);
+    let all: Nanos = outages.iter().map(|one| one.length).sum();
     let more = match outages.len() {
         1 => String::new(),
         number => format!("; with others, {number} such times of {all} in all"),

@@ -126,9 +126,8 @@ fn load_of(run: &Run, direction: Direction) -> Option<LoadProbing> {
 fn late_rate(run: &Run, direction: Direction) -> Option<BitRate> {
     let steps = progress(run, direction);
     let late = &steps[steps.len() / 2..];
-    let time = |steps: &[(Nanos, Nanos, Bytes)]| {
-        let each = steps.iter().map(|(start, end, _)| end.saturating_sub(*start));
-        each.fold(Nanos::ZERO, |sum, time| sum + time)
+    let time = |steps: &[(Nanos, Nanos, Bytes)]| -> Nanos {
+        steps.iter().map(|(start, end, _)| end.saturating_sub(*start)).sum()
     };
     let (part, whole) = (time(late), time(&steps));
     let is_half = part.0 as f64 >= whole.0 as f64 * 0.4;

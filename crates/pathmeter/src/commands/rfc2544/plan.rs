@@ -24,7 +24,7 @@ pub(super) fn text(plan: &DevicePlan, style: &Style) -> String {
         let rows: Vec<&PlanRow> = trials.rows.iter().filter(|row| row.test == *test).collect();
         let Some(first) = rows.first() else { continue };
         let count = rows.iter().map(|row| row.trials).max().unwrap_or_default();
-        let most = rows.iter().fold(Nanos::ZERO, |sum, row| sum + row.most);
+        let most: Nanos = rows.iter().map(|row| row.most).sum();
         let only = if rows.len() < names.len() { format!(" ({} only)", first.stream) } else { String::new() };
         let each = format!("{count} × {}", first.trial);
         let _ = writeln!(text, "  {:<22} {each:<16} at most {}{only}", test.to_string(), about(most));

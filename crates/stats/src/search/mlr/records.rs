@@ -86,7 +86,7 @@ impl Records {
             .map(|record| (record.result.loss_ratio(), record.effective))
             .collect();
         trials.sort_by(|single, other| single.0.total_cmp(&other.0));
-        let all: Nanos = trials.iter().fold(Nanos::ZERO, |sum, trial| sum + trial.1);
+        let all: Nanos = trials.iter().map(|trial| trial.1).sum();
         let mut remaining = all.max(target.duration_sum).0 as f64 * (1.0 - target.exceed_ratio);
         for (loss, duration) in trials {
             remaining -= duration.0 as f64;
