@@ -10,6 +10,7 @@ use model::run::Run;
 use model::sample::{IntervalSample, Role, Side, Silence, StreamResult, StreamSample, TcpCounters};
 use model::units::{BitRate, Bytes, Nanos};
 use pathmeter_insight::finding::{RULES, rule_ids};
+use pathmeter_insight::limit::evidence_of;
 use pathmeter_insight::{device, run_of_events, run_of_tests};
 use std::collections::BTreeSet;
 
@@ -329,6 +330,39 @@ fn reordered_tcp(retransmits: u64, spurious: u64) -> Fixture {
             ..s.tcp_counters().clone()
         };
     })
+}
+
+/// What a receiver reports as duplicates was not lost, also behind slow start.
+#[test]
+fn late_losses_leave_out_what_had_arrived() {
+    let late_lost = |spurious| {
+        let row = |segments| StreamSample {
+            stream: 0,
+            direction: Direction::Up,
+            role: Role::Sender,
+            bytes: Bytes(10_000_000),
+            tcp: Some(TcpCounters {
+                data_segments: segments,
+                retransmits: 70,
+                spurious_retransmits: spurious,
+                ..TcpCounters::default()
+            }),
+            udp: None,
+        };
+        let sample = |second| IntervalSample {
+            side: Side::Local,
+            start: Nanos::from_secs(second),
+            end: Nanos::from_secs(second + 1),
+            omitted: false,
+            streams: vec![row(7_000 + second)],
+        };
+        let run = (0..4).map(sample).fold(reordered_tcp(280, 0), Fixture::interval).run();
+        let signs = evidence_of(&run, Direction::Up).and_then(|evidence| evidence.tcp);
+        signs.map(|signs| (signs.late_segments, signs.late_lost))
+    };
+    assert_eq!(late_lost(Some(30)), Some((14_005, 80)));
+    assert_eq!(late_lost(Some(70)), Some((14_005, 0)));
+    assert_eq!(late_lost(None), Some((14_005, 140)), "a kernel that does not count them");
 }
 
 fn silent_tcp(milliseconds: u64, ended: bool) -> Fixture {

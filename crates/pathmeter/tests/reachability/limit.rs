@@ -48,6 +48,21 @@ fn a_shaper_in_a_router_is_named_and_leaves_the_verdict_ok() {
     assert_eq!(run["verdict"]["status"], "ok", "{:#}", run["findings"]);
 }
 
+/// A server of an older version has no reports over the flows of the load; here a router drops them.
+#[test]
+fn a_far_end_that_reports_over_its_connection_alone_names_the_limit_too() {
+    let Some(lab) = Lab::new("a_far_end_that_reports_over_its_connection") else { return };
+    lab.plain_links();
+    lab.sh(Node::R1, "tc qdisc replace dev far root tbf rate 20mbit burst 20kb limit 100kb");
+    // `PMTRPRB` and the kind of a report, behind the header of UDP.
+    lab.forward(Node::R1, "meta l4proto udp @th,64,64 0x504d545250524206 counter drop");
+    let _server = lab.serve(Node::S, Who::Root, &[]);
+    let run = limit_of(&lab, "shaper");
+    near(&run["summary"]["up"]["limit"]["rate_bps"], 20e6, 0.03);
+    let dropped = lab.sh(Node::R1, "nft list chain inet lab passing");
+    assert!(!dropped.contains("counter packets 0"), "{dropped}");
+}
+
 #[test]
 fn a_limit_of_packets_is_named_with_a_warning() {
     let Some(lab) = Lab::new("a_limit_of_packets") else { return };

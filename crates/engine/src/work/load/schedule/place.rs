@@ -5,7 +5,7 @@
 use super::{LONGEST_STEP, Phase};
 use crate::error::Result;
 use crate::work::load::StepOutcome;
-use model::limit::{FLOOD, LimitPlace, Purpose, StepRequest};
+use model::limit::{FLOOD, LimitPlace, LoadStep, Purpose, StepRequest};
 use model::plan::Direction;
 use model::units::Nanos;
 use std::iter;
@@ -138,15 +138,19 @@ impl Pace {
 
     /// By the last step: what the sparse datagrams saw.
     fn reach(self, phase: &Phase<'_>) -> Reach {
-        let (rate, time) = (self.rate, self.time);
         let steps = phase.reading.steps();
-        let Some(last) = steps.last() else { return Reach::Unclear };
+        // The hot steps may have lost more: a policer's bucket for each flow, or a sender that was faster then.
+        let whole = steps.iter().rev().find(|step| step.links == Some(WHOLE)).map_or(0.0, |step| step.loss);
+        steps.last().map_or(Reach::Unclear, |last| self.reach_of(last, whole, phase.reading.queue()))
+    }
+
+    /// By one step, where a load that goes to the end loses such a share, and waits in such a queue.
+    fn reach_of(self, last: &LoadStep, whole: f64, queue: Nanos) -> Reach {
+        let (rate, time) = (self.rate, self.time);
         // A sender that was held back, by this host or by a queue of it, never loaded the limit.
         if (last.sent.0 as f64) < LOADED * rate {
             return Reach::Unclear;
         }
-        // The hot steps may have lost more: a policer's bucket for each flow, or a sender that was faster then.
-        let whole = steps.iter().rev().find(|step| step.links == Some(WHOLE)).map_or(0.0, |step| step.loss);
         let share = last
             .sparse_loss
             .filter(|_| whole > SURE_LOSS && last.sparse >= SPARSE as u64 / 2)
@@ -154,7 +158,7 @@ impl Pace {
         let by_loss = share.map_or(Reach::Unclear, reach_of_share);
         // A queue that is not filled any more drains while a part of its rate still comes.
         let comes = FLOOD / f64::from(self.sparse);
-        let first = last.growth_first.0.max(phase.reading.queue().0 / 2) as f64;
+        let first = last.growth_first.0.max(queue.0 / 2) as f64;
         let drains = (time.0 as f64 * (1.0 - LATE / 2.0) * (1.0 - comes)).min(first * 0.9);
         let by_drift = match last.drift {
             Some(drift) if drains > SURE_DRAIN => reach_of_share(1.0 + drift as f64 / drains),
@@ -252,6 +256,7 @@ const UNSURE: RangeInclusive<f64> = 0.15..=0.85;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::units::{BitRate, Bytes};
 
     #[test]
     fn the_link_is_behind_the_last_hop_that_was_not_reached() {
@@ -266,6 +271,57 @@ mod tests {
         assert_eq!(up(&[(255, unclear), (3, yes)]), None);
         let down = place(&[(255, yes), (3, yes), (2, no), (1, no)], 4, Direction::Down);
         assert_eq!(down.and_then(LimitPlace::link), Some(2));
+    }
+
+    #[test]
+    fn sparse_datagrams_show_by_losses_and_by_delays_whether_the_load_reached_the_limit() {
+        let pace = Pace { rate: 10e6, sparse: 5, time: Nanos::from_millis(200) };
+        let queue = Nanos::from_millis(60);
+        let reach = |sparse_loss, drift: Option<i64>| {
+            let drift = drift.map(|milliseconds| milliseconds * 1_000_000);
+            pace.reach_of(&LoadStep { sparse_loss, drift, ..scoped(21_000_000) }, 0.5, queue)
+        };
+        assert_eq!(reach(Some(0.5), Some(0)), Reach::Yes);
+        assert_eq!(reach(Some(0.0), Some(-50)), Reach::No);
+        assert_eq!(reach(None, Some(-50)), Reach::No, "a queue that drains");
+        assert_eq!(reach(Some(0.0), Some(-2)), Reach::No, "a queue that was empty already");
+        assert_eq!(reach(Some(0.15), Some(-2)), Reach::Unclear, "the delays of a full queue");
+        // The sparse ones have a queue of their own, which fills beside that of the load.
+        assert_eq!(reach(Some(0.0), Some(20)), Reach::Unclear);
+        assert_eq!(
+            pace.reach_of(&scoped(12_000_000), 0.5, queue),
+            Reach::Unclear,
+            "a sender that was held back"
+        );
+    }
+
+    /// A step with 40 sparse datagrams.
+    fn scoped(sent: u64) -> LoadStep {
+        let queue = Nanos::from_millis(60);
+        LoadStep {
+            purpose: Purpose::Scoped,
+            size: 1472,
+            sent: BitRate(sent),
+            delivered: BitRate(sent / 2),
+            datagrams: 200,
+            loss: 0.5,
+            growth: queue,
+            growth_p10: queue,
+            growth_first: queue,
+            spread: Nanos::ZERO,
+            growth_p98: queue,
+            growth_max: queue,
+            growth_at_loss: None,
+            other_growth: None,
+            drift: None,
+            sparse_loss: Some(0.5),
+            sparse: 40,
+            ahead: Bytes(0),
+            marked: 0.0,
+            reordered: 0.0,
+            stalled: 0.0,
+            links: Some(2),
+        }
     }
 
     #[test]
