@@ -56,7 +56,28 @@ pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
         && scatter > 0.012
         && signs.rate < 0.95 * hot.rate
         && least.is_some_and(|least| least < SCATTER * most);
-    (part || more || shakes || is_shared_out(signs, &hot)).then(|| shared(signs, &hot))
+    let takes_turns = variation(&rates) > VARIES
+        && rates.len() >= 4
+        && !is_alike_but_one(&rates)
+        && is_link_steady(signs, &hot);
+    (part || more || shakes || takes_turns || is_shared_out(signs, &hot)).then(|| shared(signs, &hot))
+}
+
+/// A full queue is as long in every load, whatever part of the load arrives: the link drains it at the same rate, and others get the
+/// rest. Where the rate of the link changes, so does the time that its queue takes.
+fn is_link_steady(signs: &Signs<'_>, hot: &Hot) -> bool {
+    let Some(load) = signs.load().filter(|_| hot.is_queued()) else { return false };
+    let is_full = |step: &&LoadStep| {
+        matches!(step.purpose, Purpose::Hot | Purpose::Lower | Purpose::Higher)
+            && step.stalled < STALLED
+            && step.delivered.0 > 0
+    };
+    let full = || load.steps.iter().filter(is_full);
+    let longest = || full().map(|step| step.growth_p98.0 as f64);
+    let (least, most) = (longest().fold(f64::INFINITY, f64::min), longest().fold(0.0, f64::max));
+    full().count() >= 4
+        && full().all(|step| step.loss > 0.1)
+        && most - least < (0.05 * most).max(0.5 * hot.packet)
 }
 
 /// TCP's round trip grew by a good part of the queue that the load fills: it has met the limit.
@@ -129,10 +150,11 @@ pub(super) fn variable(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
     let rates = saturated_rates(signs, &hot);
     let steady = signs.tcp().and_then(|tcp| tcp.variation).is_some_and(|variation| variation <= 0.04);
-    let varies = variation(&rates) > 0.08
+    let varies = variation(&rates) > VARIES
         && rates.len() >= 4
         && !is_alike_but_one(&rates)
-        && !is_shared_out(signs, &hot);
+        && !is_shared_out(signs, &hot)
+        && !is_link_steady(signs, &hot);
     if !varies || steady {
         return None;
     }
@@ -281,7 +303,13 @@ pub(super) fn controlled(signs: &Signs<'_>) -> Option<Limit> {
     let kept_short = is_loss_based
         && signs.rate >= BINDING * hot.rate
         && hot.queue > 30.0 * MILLI
-        && signs.rtt_growth().is_some_and(|growth| growth < 0.3 * hot.queue)
+        // Such a queue waits for 5 to 20 ms (CoDel, PIE), or for a few packets of a slow link; TCP that loses packets at random may fill
+        // a part of a plain one.
+        && signs
+            .rtt_growth()
+            .is_some_and(|growth| growth < (0.3 * hot.queue).min(KEPT.max(10.0 * hot.packet)))
+        // Flows that lose this much wait for their timers: few of them have met the queue.
+        && signs.lost() < TIMERS
         && !may_be_random(signs, &hot);
     // Steps that a busy host disturbed show such signs at a plain queue, too.
     let is_sure = signs.confidence() >= Confidence::Medium;
@@ -339,14 +367,45 @@ pub(super) fn queue_of_another(signs: &Signs<'_>) -> Option<Limit> {
         let [least, most] = [step.growth_p10, step.growth_p98].map(|growth| growth.0 as f64);
         most - least < 1.5 * hot.packet && least > 5.0 * hot.packet
     });
-    if !is_full && is_shorter(Purpose::Lower, 0.1, 0.85) || is_shorter(Purpose::Edge, EDGE_LOSS, 0.6) {
+    if is_shorter(Purpose::Edge, EDGE_LOSS, 0.6) {
         return Some(beside_a_queue(signs, &hot));
     }
-    // Small frames at a third of the rate wait in queues of others alone; a short queue of its own has drained then.
-    let small = signs.step(Purpose::Small).filter(|_| hot.queue < DRAINED);
+    if !is_full && is_shorter(Purpose::Lower, 0.1, 0.85) {
+        // A queue that others keep may be shorter by chance.
+        let confidence = if waits_below(signs, &hot) { Confidence::Low } else { Confidence::Medium };
+        return Some(Limit { confidence, ..beside_a_queue(signs, &hot) });
+    }
+    let small = drained(signs, &hot);
     let before = small.map_or(0.0, |small| small.growth.0 as f64).max(hot.standing);
-    (hot.loss > 0.05 && hot.queue - before < STANDING * hot.queue)
+    let is_mostly_there = hot.queue - before < STANDING * hot.queue;
+    (hot.loss > 0.05 && (is_mostly_there || waits_below(signs, &hot) && is_beyond_the_limit(signs, &hot)))
         .then(|| policed(signs, &hot, Confidence::Medium))
+}
+
+/// The step with small frames, at a third of the rate, once a queue of the limit's own has drained: what waits then waits for others.
+fn drained<'a>(signs: &Signs<'a>, hot: &Hot) -> Option<&'a LoadStep> {
+    let small = signs.step(Purpose::Small)?;
+    let frames = SmallFrames::new(signs, hot, small);
+    let before_the_end = small.datagrams as f64 / frames.sent.max(1.0) * (1.0 - LATE) * 1e9;
+    let is_drained = hot.queue < before_the_end * (1.0 - small.sent.0 as f64 / hot.rate).max(0.0);
+    is_drained.then_some(small)
+}
+
+/// Every packet of a load waits, which is lower than the rate and of which nothing is lost: others keep a queue on the path.
+fn waits_below(signs: &Signs<'_>, hot: &Hot) -> bool {
+    let ladder = signs.load().into_iter().flat_map(|load| load.for_purpose(Purpose::Ladder));
+    let lower = ladder.filter(|step| (step.sent.0 as f64) < BELOW * hot.rate && step.stalled < STALLED);
+    lower.chain(drained(signs, hot)).any(|step| step.loss < 0.01 && step.growth_p10.0 as f64 > hot.visible)
+}
+
+/// Little above the rate the delay varies by less than the time of a packet. In a full queue of the limit it varies by that: a packet
+/// that is let in comes somewhere between two that leave. What a policer lets pass comes to the queue of others at an even rate.
+fn is_beyond_the_limit(signs: &Signs<'_>, hot: &Hot) -> bool {
+    let edge = signs.step(Purpose::Edge).filter(|edge| edge.loss > EDGE_LOSS && hot.packet > COARSE);
+    edge.is_some_and(|edge| {
+        let varies = edge.growth_p98.0.saturating_sub(edge.growth_p10.0) as f64;
+        edge.growth_p10.0 as f64 > hot.visible && varies < EVEN * hot.packet
+    })
 }
 
 /// A policer, whose place the load does not show: at twice the rate it is lost at the other queue already.
@@ -357,7 +416,10 @@ fn beside_a_queue(signs: &Signs<'_>, hot: &Hot) -> Limit {
 /// A queue that is full: a shaper, or a slow link.
 pub(super) fn shaper(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot.filter(Hot::is_queued)?;
-    Some(with_queue(LimitKind::Shaper, signs, &hot, sure(signs, &hot)))
+    // Where others keep a queue as well, a policer before it would look alike.
+    let is_sure = hot.loss < 0.05 || !waits_below(signs, &hot) || signs.step(Purpose::Edge).is_some();
+    let confidence = if is_sure { sure(signs, &hot) } else { Confidence::Low };
+    Some(with_queue(LimitKind::Shaper, signs, &hot, confidence))
 }
 
 /// Packets are dropped at any delay.
@@ -452,8 +514,20 @@ const NOT_MET: f64 = 0.7;
 const MOST_OF_PATH: f64 = 0.9;
 /// A load adds at least this share to a queue that is its own.
 const STANDING: f64 = 0.5;
-/// A queue that drains in the first part of a step, nanoseconds.
-const DRAINED: f64 = 40.0 * MILLI;
+/// The rates of loads above the limit vary by more than the shares of chance.
+const VARIES: f64 = 0.08;
+/// The longest queue that management keeps, nanoseconds.
+const KEPT: f64 = 50.0 * MILLI;
+/// The share lost at which TCP repairs by its timers.
+const TIMERS: f64 = 0.15;
+/// The part of a step behind which its late datagrams are.
+const LATE: f64 = 0.6;
+/// A load below this share of the rate fills no queue of the limit.
+const BELOW: f64 = 0.85;
+/// The time of a packet from which on the delays of hosts do not hide it, nanoseconds.
+const COARSE: f64 = 1.5 * MILLI;
+/// The part of it that delays vary by in a full queue: 0.8 and more.
+const EVEN: f64 = 0.7;
 /// A step delivers what the path gives: within this share.
 const SAME: f64 = 0.05;
 /// Shares of others shake a little from step to step.

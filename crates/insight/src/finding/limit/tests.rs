@@ -98,6 +98,13 @@ fn steps(evidence: &mut Evidence) -> &mut Vec<LoadStep> {
     &mut evidence.load.as_mut().expect("a load").steps
 }
 
+/// The full queue of a link whose rate changes takes now more time and now less.
+pub(super) fn unsteady(evidence: &mut Evidence) {
+    for (index, step) in steps(evidence).iter_mut().enumerate() {
+        step.growth_p98 = Nanos(step.growth.0 * (10 + index as u64 % 3) / 10);
+    }
+}
+
 #[test]
 fn what_was_asked_for_and_a_full_link_come_first() {
     let limited = Evidence { asked: Some(BitRate(39 * MBIT)), ..capped(Nanos::from_millis(50)) };
@@ -180,6 +187,8 @@ fn a_rate_that_changes_is_no_shapers() {
     for (step, rate) in steps(&mut evidence).iter_mut().skip(1).zip([30, 55, 38, 60, 44]) {
         step.delivered = BitRate(rate * MBIT);
     }
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Competing, "its queue is as long whatever arrives");
+    unsteady(&mut evidence);
     assert_eq!(limit_of(&evidence).kind, LimitKind::VariableRate);
 }
 
@@ -294,6 +303,7 @@ fn a_rate_that_is_the_same_in_all_steps_but_one_does_not_vary() {
     purpose(&mut evidence, Purpose::Higher).delivered = BitRate(30 * MBIT);
     assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper);
     purpose(&mut evidence, Purpose::Lower).delivered = BitRate(36 * MBIT);
+    unsteady(&mut evidence);
     assert_eq!(limit_of(&evidence).kind, LimitKind::VariableRate);
 }
 
@@ -561,6 +571,7 @@ fn a_cpu_that_forwards_no_more_is_no_rate_that_varies() {
     // Small frames pass: it is the rate in bits that varies.
     let small = purpose(&mut evidence, Purpose::Small);
     (small.delivered, small.loss) = (BitRate(368 * MBIT), 0.0);
+    unsteady(&mut evidence);
     assert_eq!(limit_of(&evidence).kind, LimitKind::VariableRate);
 }
 
@@ -582,6 +593,7 @@ fn a_rate_that_jumps_is_not_shared_out_though_its_steps_are_in_order() {
         step(Purpose::Higher, 84, 43, waits),
         step(Purpose::FourFlows, 58, 21, waits),
     ]);
+    unsteady(&mut evidence);
     assert_eq!(limit_of(&evidence).kind, LimitKind::VariableRate);
     purpose(&mut evidence, Purpose::FourFlows).delivered = BitRate(38 * MBIT);
     assert_eq!(limit_of(&evidence).kind, LimitKind::Competing);
@@ -596,6 +608,7 @@ fn a_load_far_above_tcp_whose_rate_varies_is_not_what_tcp_met() {
         let waits = Nanos::from_millis(9);
         let hot = [900, 280, 560, 700].map(|rate| step(Purpose::Hot, 1400, rate, waits));
         steps(&mut evidence).splice(2..2, hot);
+        unsteady(&mut evidence);
         evidence
     };
     let mut evidence = varied();

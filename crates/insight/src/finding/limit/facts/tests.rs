@@ -1,7 +1,7 @@
 //! Each fact at its threshold, alone and beneath a kind. The figures are made by hand; the counters' names are those of the drivers.
 
 use super::super::limit_of;
-use super::super::tests::{capped, clean, step, tcp};
+use super::super::tests::{capped, clean, step, tcp, unsteady};
 use super::*;
 use model::limit::{Evidence, Purpose};
 use model::units::Nanos;
@@ -252,6 +252,7 @@ fn a_variable_rate_is_wifis_where_the_interface_reports_so() {
     for (one, rate) in steps.iter_mut().skip(1).zip([30, 55, 38, 60, 44]) {
         *one = step(one.purpose, 90, rate, Nanos::from_millis(50));
     }
+    unsteady(&mut evidence);
     assert_eq!(limit_of(&evidence).kind, LimitKind::VariableRate);
     let facts = [
         fact(FactName::WifiSignal, "wlan0", -71.0, None),
