@@ -25,10 +25,15 @@ pub(super) fn any(signs: &Signs<'_>) -> Option<Limit> {
 /// Others send over the same queue: it is not empty without the load.
 pub(super) fn standing(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
-    let waits = hot.standing > (2.0 * MILLI).max(hot.packet).max(hot.visible / 2.0);
+    let waits = is_kept_by_others(&hot);
     // A large part of the queue that a load fills is there without it: others come near to filling it.
     let part = if hot.standing > 0.3 * hot.queue { MOST_OF_PATH } else { 0.8 };
     (waits && signs.rate < part * hot.rate).then(|| shared(signs, &hot))
+}
+
+/// The path waits without the load.
+fn is_kept_by_others(hot: &Hot) -> bool {
+    hot.standing > (2.0 * MILLI).max(hot.packet).max(hot.visible / 2.0)
 }
 
 /// Others send over the same queue: it gives more to who asks for more, or TCP fills it and gets a part of it.
@@ -56,11 +61,14 @@ pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
         && scatter > 0.012
         && signs.rate < 0.95 * hot.rate
         && least.is_some_and(|least| least < SCATTER * most);
+    let recedes =
+        rates.len() >= 3 && scatter > 0.012 && is_full_queue(signs, &hot) && is_kept_by_others(&hot);
     let takes_turns = variation(&rates) > VARIES
         && rates.len() >= 4
         && !is_alike_but_one(&rates)
         && is_link_steady(signs, &hot);
-    (part || more || shakes || takes_turns || is_shared_out(signs, &hot)).then(|| shared(signs, &hot))
+    (part || more || shakes || recedes || takes_turns || is_shared_out(signs, &hot))
+        .then(|| shared(signs, &hot))
 }
 
 /// A full queue is as long in every load, whatever part of the load arrives: the link drains it at the same rate, and others get the
@@ -126,16 +134,23 @@ pub(super) fn treated_differently(signs: &Signs<'_>) -> Option<Limit> {
     })
 }
 
-/// TCP got far less than the path gives, and neither lost packets nor filled a queue: it did not meet this limit.
+/// TCP got far less than the path gives, and neither lost packets nor filled a queue, or less than a third of what passed: it did not
+/// meet this limit.
 pub(super) fn not_met(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
-    (signs.rate < NOT_MET * hot.rate && !is_touched(signs, &hot)).then(|| Limit {
+    let is_untouched = signs.rate < NOT_MET * hot.rate && !is_touched(signs, &hot);
+    // A queue that TCP's window fills after a loss, too, keeps TCP near its rate; a policer or a shorter queue may hold it far below.
+    let is_long =
+        signs.tcp().is_some_and(|tcp| tcp.idle_rtt.is_some_and(|idle| hot.queue > idle.0 as f64 / 2.0));
+    let is_far_above = is_long && signs.passed >= FAR_ABOVE * signs.rate && hot.is_queued();
+    let (gives, got) = (BitRate(hot.rate as u64), BitRate(signs.rate as u64));
+    let why = match is_untouched {
+        true => format!("not the path: it gives {gives}, and TCP got {got} without a loss or a queue"),
+        false => format!("the path gives {gives}, several times the {got} that TCP got"),
+    };
+    (is_untouched || is_far_above).then(|| Limit {
         also: any(signs).map(Box::new),
-        ruled_out: vec![format!(
-            "not the path: it gives {}, and TCP got {} without a loss or a queue",
-            BitRate(hot.rate as u64),
-            BitRate(signs.rate as u64)
-        )],
+        ruled_out: vec![why],
         ..Limit::default()
     })
 }
@@ -233,8 +248,18 @@ pub(super) fn forwarder(signs: &Signs<'_>) -> Option<Limit> {
     let frames = SmallFrames::new(signs, &hot, small);
     let is_alike = (0.7..=MOST_OF_SMALL).contains(&(frames.delivered / frames.full));
     let is_capped = small.loss > 0.2 && (small.sent.0 as f64) < 0.6 * hot.rate;
+    let confidence = signs.confidence().min(Confidence::Medium);
     (frames.full >= OF_A_CPU && is_alike && is_capped)
-        .then(|| of_packets(signs, &hot, frames.full, signs.confidence().min(Confidence::Medium)))
+        .then(|| of_packets(signs, &hot, frames.full, confidence))
+}
+
+/// CPUs that forward no more at several times TCP's rate have not held it back: that is the next limit.
+pub(super) fn cpus_far_above(signs: &Signs<'_>) -> Option<Limit> {
+    let is_far_above = signs.tcp().is_some() && signs.passed >= FAR_ABOVE * signs.rate;
+    let named = forwarder(signs).or_else(|| packet_rate(signs)).filter(|_| is_far_above)?;
+    let is_of_cpus = named.packets.is_some_and(|packets| packets.0 as f64 >= OF_A_CPU);
+    let why = "the path forwards no more packets at a load that is several times what the test got";
+    is_of_cpus.then(|| Limit { also: Some(Box::new(named)), ruled_out: vec![why.into()], ..Limit::default() })
 }
 
 /// Frames per second of the step with small ones, and of full ones on the saturated path.

@@ -30,6 +30,7 @@ pub(super) const ROWS: &[LimitRow] = &[
     ack_path,
     dropped_load,
     path::short_queue,
+    path::cpus_far_above,
     path::forwarder,
     path::variable,
     path::competing,
@@ -194,11 +195,11 @@ fn ack_path(signs: &Signs<'_>) -> Option<Limit> {
     let own = signs
         .hot
         .is_some_and(|hot| hot.is_queued() && hot.queue > growth / 2.0 && signs.rate >= NEAR * hot.rate);
-    let is_it = !own
-        && signs.passes()
-        && signs.is_below()
-        && largest < growth / 4.0
-        && signs.lost_late() < most_lost(signs, 0.002);
+    // Where the data's own queue is shorter by far when it is full, no loss makes the round trip grow so.
+    let is_elsewhere = signs.hot.is_some_and(|hot| hot.queue < growth / 4.0);
+    let most = if is_elsewhere { LOSING } else { most_lost(signs, 0.002) };
+    let is_it =
+        !own && signs.passes() && signs.is_below() && largest < growth / 4.0 && signs.lost_late() < most;
     is_it.then(|| Limit {
         queue: Some(model::units::Nanos(growth as u64)),
         ..limit(LimitKind::AckPath, Confidence::Medium)
@@ -239,7 +240,9 @@ fn loss(signs: &Signs<'_>) -> Option<Limit> {
         SOME.. if confirmed => Confidence::Medium,
         _ => Confidence::Low,
     };
-    let too_few = expected < MANY && signs.hot.is_none() && !is_shared;
+    // Packets that overtake each other are taken for lost, and a load that lost none shows that few were.
+    let overtaken = lost < 0.5 && reordering(signs).is_some();
+    let too_few = expected < MANY && signs.hot.is_none() && !is_shared && !overtaken;
     let is_it = signs.passes() && signs.is_below() && fits && (confirmed && expected >= SOME || too_few);
     // TCP that losses hold down sends few segments; what the load lost counts with them.
     let pooled = match tcp.late_lost {

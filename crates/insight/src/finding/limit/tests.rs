@@ -550,6 +550,13 @@ fn packets_that_overtake_each_other_are_named_where_tcp_saw_them() {
     (signs.lost, signs.late_segments, signs.late_lost) = (60, 9_000, 0);
     steps(&mut evidence).iter_mut().for_each(|step| step.datagrams = 20_000);
     assert_eq!(limit_of(&evidence).kind, LimitKind::Reordering, "slow start lost them");
+    let signs = tcp(&mut evidence);
+    (signs.lost, signs.late_segments, signs.late_lost) = (4, 36_000, 4);
+    steps(&mut evidence).iter_mut().for_each(|step| step.datagrams = 12_000);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Reordering, "taken for lost");
+    steps(&mut evidence)[1].loss = 1.0 / 12_000.0;
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Loss, "the load lost one, too");
+    steps(&mut evidence)[1].loss = 0.0;
     tcp(&mut evidence).reordering = 3;
     assert_ne!(limit_of(&evidence).kind, LimitKind::Reordering, "TCP saw none");
     tcp(&mut evidence).reordering = 300;
