@@ -878,3 +878,31 @@ fn a_queue_has_the_place_where_round_trips_grow_and_a_policer_has_not() {
     policer.load.as_mut().expect("a load").router_growth = vec![grown(0), grown(48), grown(51)];
     assert_eq!((limit_of(&policer).kind, limit_of(&policer).place), (LimitKind::Policer, None));
 }
+
+#[test]
+fn cpus_that_forward_no_more_far_above_tcp_are_the_next_limit() {
+    let mut evidence = clean();
+    tcp(&mut evidence).lost = 100;
+    let waits = Nanos::from_millis(9);
+    let hot = [1_000, 1_010, 990].map(|rate| step(Purpose::Hot, 2_100, rate, waits));
+    steps(&mut evidence).splice(2..2, hot);
+    steps(&mut evidence).push(LoadStep { size: 214, ..step(Purpose::Small, 340, 170, waits) });
+    let found = limit_of(&evidence);
+    let also = found.also.map(|also| also.kind);
+    assert_eq!((found.kind, also), (LimitKind::NotKnown, Some(LimitKind::PacketRate)));
+    evidence.rate = BitRate(100 * MBIT);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::PacketRate, "not a third of what passed");
+}
+
+#[test]
+fn a_path_that_waits_without_the_load_and_gives_it_more_and_more_is_shared() {
+    let mut evidence = capped(Nanos::from_millis(100));
+    evidence.rate = BitRate(41 * MBIT);
+    tcp(&mut evidence).loaded_rtt = Some(Nanos::from_millis(118));
+    for (step, rate) in steps(&mut evidence).iter_mut().skip(1).zip([41, 42, 43, 43, 44]) {
+        step.delivered = BitRate(rate * MBIT);
+    }
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper);
+    purpose(&mut evidence, Purpose::Idle).growth = Nanos::from_millis(10);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Competing);
+}
