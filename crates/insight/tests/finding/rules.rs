@@ -332,7 +332,7 @@ fn reordered_tcp(retransmits: u64, spurious: u64) -> Fixture {
     })
 }
 
-/// What a receiver reports as duplicates was not lost, also behind slow start.
+/// Segments that a receiver reports as duplicates were not lost, also behind slow start.
 #[test]
 fn late_losses_leave_out_what_had_arrived() {
     let late_lost = |spurious| {

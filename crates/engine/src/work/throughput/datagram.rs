@@ -374,7 +374,7 @@ mod tests {
                 sender.send(&datagram).unwrap();
             }
         };
-        // The kernel begins to note times a moment after it is told to.
+        // The kernel notes times from a moment after the option is set on.
         std::thread::sleep(std::time::Duration::from_millis(20));
         send(1..=20);
         std::thread::sleep(std::time::Duration::from_millis(20));
