@@ -61,8 +61,11 @@ pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
         && scatter > 0.012
         && signs.rate < 0.95 * hot.rate
         && least.is_some_and(|least| least < SCATTER * most);
-    let recedes =
-        rates.len() >= 3 && scatter > 0.012 && is_full_queue(signs, &hot) && is_kept_by_others(&hot);
+    let is_less = least.is_some_and(|least| least < RECEDED * most);
+    let recedes = rates.len() >= 3
+        && (scatter > 0.012 || is_less)
+        && is_full_queue(signs, &hot)
+        && is_kept_by_others(&hot);
     let takes_turns = variation(&rates) > VARIES
         && rates.len() >= 4
         && !is_alike_but_one(&rates)
@@ -142,14 +145,16 @@ pub(super) fn not_met(signs: &Signs<'_>) -> Option<Limit> {
     // A queue that TCP's window fills after a loss, too, keeps TCP near its rate; a policer or a shorter queue may hold it far below.
     let is_long =
         signs.tcp().is_some_and(|tcp| tcp.idle_rtt.is_some_and(|idle| hot.queue > idle.0 as f64 / 2.0));
-    let is_far_above = is_long && signs.passed >= FAR_ABOVE * signs.rate && hot.is_queued();
+    let met = any(signs);
+    let is_policer = met.as_ref().is_some_and(|met| met.kind == LimitKind::Policer);
+    let is_far_above = is_long && signs.passed >= FAR_ABOVE * signs.rate && hot.is_queued() && !is_policer;
     let (gives, got) = (BitRate(hot.rate as u64), BitRate(signs.rate as u64));
     let why = match is_untouched {
         true => format!("not the path: it gives {gives}, and TCP got {got} without a loss or a queue"),
         false => format!("the path gives {gives}, several times the {got} that TCP got"),
     };
     (is_untouched || is_far_above).then(|| Limit {
-        also: any(signs).map(Box::new),
+        also: met.map(Box::new),
         ruled_out: vec![why],
         ..Limit::default()
     })
@@ -324,7 +329,10 @@ pub(super) fn controlled(signs: &Signs<'_>) -> Option<Limit> {
         let (at, most) = (step.growth_at_loss, step.growth_max);
         at.is_some_and(|at| (at.0 as f64) < 0.6 * most.0 as f64) && most.0 as f64 > 20.0 * MILLI
     });
-    let is_loss_based = signs.tcp().is_some_and(|tcp| tcp.is_loss_based && tcp.lost >= 2);
+    // Drops that keep it short go on behind slow start.
+    let is_loss_based = signs.tcp().is_some_and(|tcp| {
+        tcp.is_loss_based && tcp.lost >= 2 && (tcp.late_segments == 0 || tcp.late_lost > 0)
+    });
     let kept_short = is_loss_based
         && signs.rate >= BINDING * hot.rate
         && hot.queue > 30.0 * MILLI
@@ -369,7 +377,7 @@ fn aqm(signs: &Signs<'_>, hot: &Hot) -> Limit {
 pub(super) fn policer_beside_a_queue(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot.filter(Hot::is_queued)?;
     let is_dropped = |step: &LoadStep| {
-        let is_little_above = (step.sent.0 as f64) < 1.5 * hot.rate && step.stalled < STALLED;
+        let is_little_above = (step.sent.0 as f64) < 2.0 * hot.rate && step.stalled < STALLED;
         let is_capped = (step.delivered.0 as f64 / hot.rate - 1.0).abs() < SAME && step.loss > EDGE_LOSS;
         is_little_above && is_capped && (step.growth_p98.0 as f64) < hot.visible.min(hot.queue / 4.0)
     };
@@ -557,6 +565,8 @@ const EVEN: f64 = 0.7;
 const SAME: f64 = 0.05;
 /// Shares of others shake a little from step to step.
 const SCATTER: f64 = 0.97;
+/// The first load meets others that recede from it, where the path waits without a load.
+const RECEDED: f64 = 0.98;
 /// Half of what a load at 1.06 times the rate of a policer loses.
 const EDGE_LOSS: f64 = 0.03;
 /// Seconds without load before the cold step, at least.

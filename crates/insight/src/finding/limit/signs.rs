@@ -204,6 +204,7 @@ impl Hot {
         }
         let median = |of: fn(&LoadStep) -> f64| median(steps.iter().map(|step| of(step)));
         let rate = median(|step| step.delivered.0 as f64);
+        let queue = median(|step| step.growth.0 as f64);
         let rates: Vec<f64> = steps.iter().map(|step| step.delivered.0 as f64).collect();
         let packet = f64::from(frame) * 8e9 / rate.max(1.0);
         let idle = load.for_purpose(Purpose::Idle).find(|step| step.datagrams > 5);
@@ -213,7 +214,7 @@ impl Hot {
             is_steady,
             rate,
             variation: variation(&rates),
-            queue: median(|step| step.growth.0 as f64),
+            queue,
             queue_p98: median(|step| step.growth_p98.0 as f64),
             loss: median(|step| step.loss),
             packet,
@@ -222,7 +223,7 @@ impl Hot {
             standing: idle
                 .filter(|idle| !drains(idle))
                 .map_or(0.0, |idle| idle.growth.0 as f64)
-                .max(below(load, rate)),
+                .max(below(load, rate, queue)),
             queue_p10: median(|step| step.growth_p10.0 as f64),
             idle_spread: spread,
             datagrams: steps.iter().map(|step| step.datagrams).min().unwrap_or(0),
@@ -318,10 +319,17 @@ fn drains(idle: &LoadStep) -> bool {
 
 /// The delay of all but the fewest packets in both of two loads that are a small part of the rate: others fill the queue. They may have
 /// gone back before the path was idle.
-fn below(load: &LoadProbing, rate: f64) -> f64 {
-    let low = load.for_purpose(Purpose::Ladder).filter(|step| (step.sent.0 as f64) < SMALL_PART * rate);
-    let waits: Vec<f64> = low.map(|step| step.growth_p10.0 as f64).collect();
-    if waits.len() < 2 { 0.0 } else { waits.into_iter().fold(f64::INFINITY, f64::min) }
+fn below(load: &LoadProbing, rate: f64, queue: f64) -> f64 {
+    let low = |part: f64| {
+        load.for_purpose(Purpose::Ladder)
+            .filter(move |step| (step.sent.0 as f64) < part * rate && step.loss < 0.01)
+    };
+    let waits: Vec<f64> = low(SMALL_PART).map(|step| step.growth_p10.0 as f64).collect();
+    let least = if waits.len() < 2 { 0.0 } else { waits.into_iter().fold(f64::INFINITY, f64::min) };
+    // One load at half of the rate that finds the queue nearly full already shows as much.
+    let full =
+        low(HALF_FULL).map(|step| step.growth_p10.0 as f64).filter(|waits| *waits > NEARLY_FULL * queue);
+    full.fold(least, f64::max)
 }
 
 /// Steps that were delayed, and lost so much and delivered so alike all the same that the path was full.
@@ -334,6 +342,9 @@ fn still_full<'a>(all: &[&'a LoadStep]) -> Vec<&'a LoadStep> {
 
 /// A load of so little of the rate fills no queue.
 const SMALL_PART: f64 = 0.2;
+/// The same of a load that meets a queue which is full to this part.
+const HALF_FULL: f64 = 0.6;
+const NEARLY_FULL: f64 = 0.8;
 /// The share of a step that is lost by chance, where TCP lost so much of what it sent.
 fn by_chance(lost: f64) -> f64 {
     (3.0 * lost).clamp(LITTLE_LOST, MOST_BY_CHANCE)
