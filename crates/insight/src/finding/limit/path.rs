@@ -125,8 +125,10 @@ fn shared(signs: &Signs<'_>, hot: &Hot) -> Limit {
 
 /// The load is capped far below what TCP got without losses: another rule holds for it.
 pub(super) fn treated_differently(signs: &Signs<'_>) -> Option<Limit> {
-    let hot = signs.hot.filter(|_| signs.tcp().is_some())?;
-    (hot.rate < BINDING * signs.rate && signs.lost() < 0.02).then(|| Limit {
+    let hot = signs.hot?;
+    // A limit for each flow gives more to several streams than to the one flow of a hot step.
+    let has_more_flows = signs.tcp()?.streams > 1 && per_flow(signs, hot.rate) == Some(true);
+    (hot.rate < BINDING * signs.rate && signs.lost() < 0.02 && !has_more_flows).then(|| Limit {
         also: Some(Box::new(with_queue(LimitKind::Treatment, signs, &hot, Confidence::Medium))),
         ruled_out: vec![format!(
             "UDP is held to {}, and TCP got {}: they are treated differently",

@@ -906,3 +906,20 @@ fn a_path_that_waits_without_the_load_and_gives_it_more_and_more_is_shared() {
     purpose(&mut evidence, Purpose::Idle).growth = Nanos::from_millis(10);
     assert_eq!(limit_of(&evidence).kind, LimitKind::Competing);
 }
+
+#[test]
+fn a_limit_for_each_flow_gives_more_to_several_streams() {
+    let mut evidence = capped(Nanos::from_millis(50));
+    (evidence.rate, tcp(&mut evidence).streams) = (BitRate(200 * MBIT), 5);
+    assert_eq!(
+        limit_of(&evidence).kind,
+        LimitKind::NotKnown,
+        "four flows get no more: UDP is treated differently"
+    );
+    let four = purpose(&mut evidence, Purpose::FourFlows);
+    (four.delivered, four.loss, four.growth) = (BitRate(90 * MBIT), 0.0, Nanos::ZERO);
+    let found = limit_of(&evidence);
+    assert_eq!((found.kind, found.per_flow), (LimitKind::Shaper, Some(true)));
+    tcp(&mut evidence).streams = 1;
+    assert_eq!(limit_of(&evidence).kind, LimitKind::NotKnown);
+}
