@@ -421,8 +421,8 @@ pub(super) fn queue_of_another(signs: &Signs<'_>) -> Option<Limit> {
 fn drained<'a>(signs: &Signs<'a>, hot: &Hot) -> Option<&'a LoadStep> {
     let small = signs.step(Purpose::Small)?;
     let frames = SmallFrames::new(signs, hot, small);
-    let before_the_end = small.datagrams as f64 / frames.sent.max(1.0) * (1.0 - LATE) * 1e9;
-    let is_drained = hot.queue < before_the_end * (1.0 - small.sent.0 as f64 / hot.rate).max(0.0);
+    let before_the_late = small.datagrams as f64 / frames.sent.max(1.0) * (1.0 - LATE) * 1e9;
+    let is_drained = hot.queue < before_the_late * (1.0 - small.sent.0 as f64 / hot.rate).max(0.0);
     is_drained.then_some(small)
 }
 
@@ -555,7 +555,7 @@ const VARIES: f64 = 0.08;
 const KEPT: f64 = 50.0 * MILLI;
 /// The share lost at which TCP repairs by its timers.
 const TIMERS: f64 = 0.15;
-/// The part of a step behind which its late datagrams are.
+/// The last part of a step, in which its late datagrams come.
 const LATE: f64 = 0.6;
 /// A load below this share of the rate fills no queue of the limit.
 const BELOW: f64 = 0.85;
