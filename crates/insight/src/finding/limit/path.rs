@@ -108,9 +108,14 @@ fn is_full_queue(signs: &Signs<'_>, hot: &Hot) -> bool {
 /// The least that arrived of loads that were lower than the hot one, and capped all the same.
 fn least_of_less(signs: &Signs<'_>, hot: &Hot) -> Option<f64> {
     let load = signs.load()?;
+    // Nothing need be lost where every packet waits in a part of the queue, and the load arrives at less than its rate.
+    let waits = |step: &LoadStep| {
+        let is_slowed = (step.delivered.0 as f64) < 0.9 * step.sent.0 as f64;
+        is_slowed && step.growth_p10.0 as f64 > hot.visible.max(0.25 * hot.queue)
+    };
     let is_capped = |step: &&LoadStep| {
-        let less = (step.sent.0 as f64) < 0.85 * FLOOD * hot.rate && step.loss > 0.05;
-        less && step.datagrams >= 60 && step.stalled < 0.02
+        let less = (step.sent.0 as f64) < 0.85 * FLOOD * hot.rate && (step.loss > 0.05 || waits(step));
+        less && step.datagrams >= 60 && step.stalled < 0.025
     };
     let lower = load.for_purpose(Purpose::Lower).chain(load.for_purpose(Purpose::Ladder)).filter(is_capped);
     lower.map(|step| step.delivered.0 as f64).reduce(f64::min)
@@ -186,10 +191,21 @@ pub(super) fn variable(signs: &Signs<'_>) -> Option<Limit> {
         "the path took now more and now less of a load, while other work kept the hosts busy"
     } else if signs.passed >= FAR_ABOVE * signs.rate {
         "the path takes now more and now less of a load, but far more than the test got"
+    } else if loses_small_frames(signs, &hot) {
+        "the path takes now more and now less of a load, and loses small frames at a lower rate, as CPUs do"
     } else {
         return Some(named);
     };
     Some(Limit { also: Some(Box::new(named)), ruled_out: vec![why.into()], ..Limit::default() })
+}
+
+/// Small frames are lost at a rate of bits that full ones pass, and many packets pass for each second: CPUs forward them.
+fn loses_small_frames(signs: &Signs<'_>, hot: &Hot) -> bool {
+    signs.step(Purpose::Small).is_some_and(|small| {
+        let frames = SmallFrames::new(signs, hot, small);
+        let is_capped = small.loss > 0.2 && (small.sent.0 as f64) < 0.6 * hot.rate;
+        frames.full >= OF_A_CPU && is_capped && frames.delivered < MOST_OF_SMALL * frames.full
+    })
 }
 
 /// All rates but one are the same to a hundredth: a rate that changes is no two times the same.
@@ -253,11 +269,9 @@ pub(super) fn forwarder(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
     let small = signs.step(Purpose::Small)?;
     let frames = SmallFrames::new(signs, &hot, small);
-    let is_alike = (0.7..=MOST_OF_SMALL).contains(&(frames.delivered / frames.full));
-    let is_capped = small.loss > 0.2 && (small.sent.0 as f64) < 0.6 * hot.rate;
+    let is_alike = frames.delivered >= 0.7 * frames.full;
     let confidence = signs.confidence().min(Confidence::Medium);
-    (frames.full >= OF_A_CPU && is_alike && is_capped)
-        .then(|| of_packets(signs, &hot, frames.full, confidence))
+    (is_alike && loses_small_frames(signs, &hot)).then(|| of_packets(signs, &hot, frames.full, confidence))
 }
 
 /// CPUs that forward no more at several times TCP's rate have not held it back: that is the next limit.
@@ -328,7 +342,8 @@ pub(super) fn controlled(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot.filter(Hot::is_queued)?;
     let load = signs.load()?;
     let early = load.for_purpose(Purpose::Hot).filter(|step| step.loss > 0.05).any(|step| {
-        let (at, most) = (step.growth_at_loss, step.growth_max);
+        // Single packets that a host delays are no queue.
+        let (at, most) = (step.growth_at_loss, step.growth_p98);
         at.is_some_and(|at| (at.0 as f64) < 0.6 * most.0 as f64) && most.0 as f64 > 20.0 * MILLI
     });
     // Drops that keep it short go on behind slow start.
@@ -395,7 +410,11 @@ pub(super) fn queue_of_another(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot.filter(Hot::is_queued)?;
     let is_shorter = |purpose: Purpose, least_loss: f64, part: f64| {
         let step = signs.step(purpose).filter(|step| step.loss > least_loss);
-        step.is_some_and(|step| (step.growth.0 as f64) < part * hot.queue - hot.packet)
+        // Management of a queue goes on to drop for what waited before, and so takes far more of a load than a cap does.
+        let is_of_a_cap = |step: &LoadStep| {
+            step.loss < 1.0 - step.delivered.0 as f64 / (step.sent.0 as f64).max(1.0) + MANAGED
+        };
+        step.is_some_and(|step| (step.growth.0 as f64) < part * hot.queue - hot.packet && is_of_a_cap(step))
     };
     // A delay that is the same to a packet is a full queue: that of the limit, before which another is full at a higher load.
     let is_full = signs.step(Purpose::Lower).is_some_and(|step| {
@@ -404,6 +423,9 @@ pub(super) fn queue_of_another(signs: &Signs<'_>) -> Option<Limit> {
     });
     if is_shorter(Purpose::Edge, EDGE_LOSS, 0.6) {
         return Some(beside_a_queue(signs, &hot));
+    }
+    if hot.loss > 0.05 && is_all_of_others(signs, &hot) {
+        return Some(policed(signs, &hot, Confidence::Medium));
     }
     if !is_full && is_shorter(Purpose::Lower, 0.1, 0.85) {
         // A queue that others keep may be shorter by chance.
@@ -415,6 +437,42 @@ pub(super) fn queue_of_another(signs: &Signs<'_>) -> Option<Limit> {
     let is_mostly_there = hot.queue - before < STANDING * hot.queue;
     (hot.loss > 0.05 && (is_mostly_there || waits_below(signs, &hot) && is_beyond_the_limit(signs, &hot)))
         .then(|| policed(signs, &hot, Confidence::Medium))
+}
+
+/// A load that is not capped waits, where a queue of the limit is empty: out of a bucket, or as small frames at a part of the rate. The
+/// queue of others before the limit is as long as the load makes it, and where that explains how long capped loads wait, the limit
+/// has no queue.
+fn is_all_of_others(signs: &Signs<'_>, hot: &Hot) -> bool {
+    let steps =
+        || signs.load().into_iter().flat_map(|load| &load.steps).filter(|step| step.stalled < STALLED);
+    let point = |step: &LoadStep| (step.sent.0 as f64, step.growth.0 as f64);
+    let is_capped = |step: &&LoadStep| {
+        use Purpose::{Cold, Higher, Hot, Ladder, Lower};
+        matches!(step.purpose, Ladder | Lower | Hot | Higher | Cold) && step.sparse == 0 && step.loss > 0.1
+    };
+    let capped: Vec<(f64, f64)> = steps().filter(is_capped).map(point).collect();
+    let Some(line) = line(&capped) else { return false };
+    let is_passed = |step: &&LoadStep| {
+        let is_above = step.purpose == Purpose::Ladder && step.delivered.0 as f64 > PASSED * hot.rate;
+        is_above && step.loss < 0.01 && step.growth_p10.0 as f64 > hot.visible
+    };
+    let small =
+        drained(signs, hot).filter(|small| small.loss < 0.01 && small.growth_p10.0 as f64 > OF_OTHERS);
+    steps().filter(is_passed).chain(small).any(|step| {
+        let (sent, waited) = point(step);
+        line(sent) - waited < hot.packet.max(LITTLE * hot.queue)
+    })
+}
+
+/// The straight line that is nearest to some points (least squares), level where it would fall.
+fn line(points: &[(f64, f64)]) -> Option<impl Fn(f64) -> f64> {
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+    let common: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    let slope = if spread > 0.0 { (common / spread).max(0.0) } else { 0.0 };
+    (count > 0.0).then_some(move |at: f64| y + slope * (at - x))
 }
 
 /// The step with small frames, at a third of the rate, once a queue of the limit's own has drained: what waits then waits for others.
@@ -557,6 +615,14 @@ const KEPT: f64 = 50.0 * MILLI;
 const TIMERS: f64 = 0.15;
 /// The last part of a step, in which its late datagrams come.
 const LATE: f64 = 0.6;
+/// More than the rate arrives, by more than chance.
+const PASSED: f64 = 1.1;
+/// Small frames that all wait longer than this, wait for others, nanoseconds.
+const OF_OTHERS: f64 = 1.5 * MILLI;
+/// A part of the queue that is within the error of a line through a few loads.
+const LITTLE: f64 = 0.2;
+/// Lost beyond what a cap takes of a load.
+const MANAGED: f64 = 0.25;
 /// A load below this share of the rate fills no queue of the limit.
 const BELOW: f64 = 0.85;
 /// The time of a packet from which on the delays of hosts do not hide it, nanoseconds.

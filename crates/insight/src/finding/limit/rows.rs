@@ -16,7 +16,7 @@ pub(super) const ROWS: &[LimitRow] = &[
     mtu,
     |signs| quota(signs, LimitKind::SenderCpu, End::Sender),
     |signs| quota(signs, LimitKind::ReceiverCpu, End::Receiver),
-    facts::named,
+    fact_of_a_host,
     host_drop,
     |signs| cpu(signs, LimitKind::SenderCpu, signs.evidence.host.sender_full.as_ref()),
     |signs| cpu(signs, LimitKind::ReceiverCpu, signs.evidence.host.receiver_full.as_ref()),
@@ -70,6 +70,12 @@ fn mtu(signs: &Signs<'_>) -> Option<Limit> {
 fn quota(signs: &Signs<'_>, kind: LimitKind, end: End) -> Option<Limit> {
     let (cause, fix) = facts::quota(signs, end)?;
     Some(Limit { cause: Some(cause), fix: Some(fix), ..limit(kind, Confidence::High) })
+}
+
+/// A fact of a host names the limit. Acknowledgements that wait come many at once, and the bursts that follow may be too much for a
+/// host: then its drops do not.
+fn fact_of_a_host(signs: &Signs<'_>) -> Option<Limit> {
+    facts::named(signs).filter(|named| named.kind != LimitKind::HostDrop || ack_path(signs).is_none())
 }
 
 /// Most of what the load lost was dropped in the kernels of the two hosts.
@@ -133,8 +139,12 @@ fn receiver_window(signs: &Signs<'_>) -> Option<Limit> {
     let accounted = tcp.busy.0 > 0;
     let in_flight = signs.evidence.goodput.0 as f64 * rtt / 8e9;
     let filled = in_flight / tcp.largest_window.0.max(1) as f64;
-    let stood_still = tcp.receive_window.max(tcp.late_receive_window) >= MOSTLY
-        || (!accounted && tcp.largest_window.0 > 0 && filled >= FILLED);
+    let is_filled = tcp.largest_window.0 > 0 && filled >= FILLED;
+    // BBR sends at its own pace, and so stands still for a part of the time where the window is full all the time.
+    let is_paced =
+        !tcp.is_loss_based && tcp.receive_window >= NOW_AND_THEN && tcp.largest_cwnd > tcp.largest_window;
+    let stood_still =
+        tcp.receive_window.max(tcp.late_receive_window) >= MOSTLY || is_filled && (!accounted || is_paced);
     let confidence = window_confidence(signs)?;
     (stood_still && signs.evidence.host.receiver_full.is_none()).then(|| Limit {
         window: Some(tcp.largest_window),
@@ -195,8 +205,10 @@ fn ack_path(signs: &Signs<'_>) -> Option<Limit> {
     let own = signs
         .hot
         .is_some_and(|hot| hot.is_queued() && hot.queue > growth / 2.0 && signs.rate >= NEAR * hot.rate);
-    // Where the data's own queue is shorter by far when it is full, no loss makes the round trip grow so.
-    let is_elsewhere = signs.hot.is_some_and(|hot| hot.queue < growth / 4.0);
+    // Where the data's own queue is shorter by far when it is full, or a load far above TCP's rate fills none, no loss makes the round
+    // trip grow so.
+    let is_elsewhere =
+        signs.hot.map_or(signs.passed >= path::FAR_ABOVE * signs.rate, |hot| hot.queue < growth / 4.0);
     let most = if is_elsewhere { LOSING } else { most_lost(signs, 0.002) };
     let is_it =
         !own && signs.passes() && signs.is_below() && largest < growth / 4.0 && signs.lost_late() < most;
@@ -373,6 +385,7 @@ const ASKED: f64 = 0.97;
 const MOST_DROPS: f64 = 0.3;
 /// The share of the time that TCP was busy.
 const MOSTLY: f64 = 0.5;
+const NOW_AND_THEN: f64 = 0.2;
 /// A share of the last interval.
 const STOPPED: f64 = 0.8;
 /// The share of the window that is in flight.

@@ -326,9 +326,9 @@ fn below(load: &LoadProbing, rate: f64, queue: f64) -> f64 {
     };
     let waits: Vec<f64> = low(SMALL_PART).map(|step| step.growth_p10.0 as f64).collect();
     let least = if waits.len() < 2 { 0.0 } else { waits.into_iter().fold(f64::INFINITY, f64::min) };
-    // One load at half of the rate that finds the queue nearly full already shows as much.
+    // One load below the rate that finds the queue nearly full already shows as much.
     let full =
-        low(HALF_FULL).map(|step| step.growth_p10.0 as f64).filter(|waits| *waits > NEARLY_FULL * queue);
+        low(NOT_FULL).map(|step| step.growth_p10.0 as f64).filter(|waits| *waits > NEARLY_FULL * queue);
     full.fold(least, f64::max)
 }
 
@@ -343,7 +343,7 @@ fn still_full<'a>(all: &[&'a LoadStep]) -> Vec<&'a LoadStep> {
 /// A load of so little of the rate fills no queue.
 const SMALL_PART: f64 = 0.2;
 /// The same of a load that meets a queue which is full to this part.
-const HALF_FULL: f64 = 0.6;
+const NOT_FULL: f64 = 0.8;
 const NEARLY_FULL: f64 = 0.8;
 /// The share of a step that is lost by chance, where TCP lost so much of what it sent.
 fn by_chance(lost: f64) -> f64 {

@@ -923,3 +923,30 @@ fn a_limit_for_each_flow_gives_more_to_several_streams() {
     tcp(&mut evidence).streams = 1;
     assert_eq!(limit_of(&evidence).kind, LimitKind::NotKnown);
 }
+
+/// The queue of others before a policer is as long as the load makes it; one of the limit's own is a step above what waits below it.
+#[test]
+fn a_queue_that_grows_with_the_load_alone_is_that_of_others() {
+    let mut evidence = capped(Nanos::ZERO);
+    purpose(&mut evidence, Purpose::Small).datagrams = 1_000;
+    for step in steps(&mut evidence).iter_mut().filter(|step| step.purpose != Purpose::Idle) {
+        let waits = Nanos::from_micros(step.sent.0 / 5_000);
+        (step.growth, step.growth_p10, step.growth_p98) = (waits, waits, waits);
+    }
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Policer);
+    for step in steps(&mut evidence).iter_mut().filter(|step| step.loss > 0.0) {
+        let waits = Nanos(step.growth.0 + Nanos::from_millis(10).0);
+        (step.growth, step.growth_p10, step.growth_p98) = (waits, waits, waits);
+    }
+    assert_ne!(limit_of(&evidence).kind, LimitKind::Policer);
+}
+
+#[test]
+fn acknowledgements_that_wait_come_before_the_drops_of_the_bursts_that_follow() {
+    let mut evidence = clean();
+    tcp(&mut evidence).lost = 150;
+    evidence.host.sender = vec![HostFact::new(FactName::BacklogDrops, "", 140.0)];
+    assert_eq!(limit_of(&evidence).kind, LimitKind::HostDrop);
+    tcp(&mut evidence).loaded_rtt = Some(Nanos::from_millis(120));
+    assert_eq!(limit_of(&evidence).kind, LimitKind::AckPath);
+}
