@@ -151,6 +151,11 @@ impl Pace {
         if (last.sent.0 as f64) < LOADED * rate {
             return Reach::Unclear;
         }
+        // The limit's queue, or a faster link's before it, is not full yet: nothing compares with what is lost until then.
+        let fills = |drift: i64| drift as f64 > SURE_DRAIN.max(FILLS * last.growth.0 as f64);
+        if last.links == Some(WHOLE) && last.drift.is_some_and(fills) {
+            return Reach::Unclear;
+        }
         let share = last
             .sparse_loss
             .filter(|_| whole > SURE_LOSS && last.sparse >= SPARSE as u64 / 2)
@@ -168,9 +173,9 @@ impl Pace {
         match (by_loss, by_drift) {
             (Reach::Unclear, one) | (one, Reach::Unclear) => one,
             (one, other) if one == other => one,
-            // A queue that was empty already does not drain; one that grows is the limit's, as AQM keeps it for each flow. A rate that
-            // varies changes the losses, but does not end them.
-            (one, _) if share.is_some_and(|share| !UNSURE.contains(&share)) && !grows => one,
+            // A queue that was empty already does not drain; one that grows is the limit's, as AQM keeps it for each flow. Losses while the
+            // queue drains are those of another link, or of a rate that varies.
+            (Reach::No, _) if share.is_some_and(|share| share < SURE_SHARE) && !grows => Reach::No,
             _ => Reach::Unclear,
         }
     }
@@ -246,12 +251,14 @@ const STEP: Nanos = Nanos::from_millis(160);
 const SURE_LOSS: f64 = 0.15;
 /// A queue that could drain by less shows nothing, nanoseconds.
 const SURE_DRAIN: f64 = 3e6;
+/// A queue that grows by this part of itself in a step is not full.
+const FILLS: f64 = 0.2;
 /// Times the rate of the limit that a load must have, of about twice that were wanted.
 const LOADED: f64 = 1.3;
 const REACHED: f64 = 0.6;
 const NOT_REACHED: f64 = 0.4;
-/// Parts of the losses that decide nothing where the delays show something else.
-const UNSURE: RangeInclusive<f64> = 0.15..=0.85;
+/// A part of the losses that shows by itself that the load has not reached the limit.
+const SURE_SHARE: f64 = 0.15;
 
 #[cfg(test)]
 mod tests {
@@ -286,6 +293,14 @@ mod tests {
         assert_eq!(reach(None, Some(-50)), Reach::No, "a queue that drains");
         assert_eq!(reach(Some(0.0), Some(-2)), Reach::No, "a queue that was empty already");
         assert_eq!(reach(Some(0.15), Some(-2)), Reach::Unclear, "the delays of a full queue");
+        assert_eq!(reach(Some(0.5), Some(-50)), Reach::Unclear, "the losses of a faster link before it");
+        let whole = |drift: i64| LoadStep {
+            links: Some(WHOLE),
+            drift: Some(drift * 1_000_000),
+            ..scoped(21_000_000)
+        };
+        assert_eq!(pace.reach_of(&whole(2), 0.5, queue), Reach::Yes);
+        assert_eq!(pace.reach_of(&whole(20), 0.5, queue), Reach::Unclear, "a queue that fills");
         // The sparse ones have a queue of their own, which fills beside that of the load.
         assert_eq!(reach(Some(0.0), Some(20)), Reach::Unclear);
         assert_eq!(
