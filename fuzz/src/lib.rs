@@ -23,6 +23,24 @@ use wire::iperf3::{self, Cookie, Extras};
 use wire::{Output, Session};
 use world::{Nature, Who, World};
 
+/// A target: what is done with one input.
+pub type FuzzTarget = fn(&[u8]);
+
+/// The target that `FUZZ_TARGET` in the environment names. One program has many, which takes far less time to build than a program
+/// for each.
+pub fn chosen(targets: &[(&str, FuzzTarget)]) -> FuzzTarget {
+    let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
+    let found = targets.iter().find(|(target, _)| *target == name);
+    let names: Vec<&str> = targets.iter().map(|(target, _)| *target).collect();
+    found.unwrap_or_else(|| panic!("FUZZ_TARGET is {name:?}, and not one of {}", names.join(", "))).1
+}
+
+/// The input as text, up to the first byte that is not UTF-8.
+pub fn text(data: &[u8]) -> &str {
+    let valid = std::str::from_utf8(data).map_or_else(|error| error.valid_up_to(), str::len);
+    std::str::from_utf8(&data[..valid]).unwrap_or_default()
+}
+
 /// The fuzzer's choices, byte by byte; when they are used up, nothing unusual happens any more.
 pub struct Chance<'a> {
     rest: &'a [u8],

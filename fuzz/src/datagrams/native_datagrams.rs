@@ -1,5 +1,4 @@
 //! Every datagram of the native protocol. An unauthenticated sender never gets more bytes than it sent.
-#![no_main]
 
 use model::time::MonoTime;
 use std::net::Ipv6Addr;
@@ -10,7 +9,8 @@ use wire::native::load::{LoadHeader, requested_reports};
 use wire::native::{DataHeader, HEADER_LEN};
 use wire::work::load::StepReport;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let (local, remote) = ((Ipv6Addr::LOCALHOST, 9).into(), (Ipv6Addr::LOCALHOST, 5210).into());
     for datagram in [data, &[b"PMTRPRB", data].concat()] {
         if let Some(probe) = ProbeDatagram::decode(datagram) {
@@ -35,4 +35,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         header.write(stamp, &mut again);
         assert_eq!(again, data[..HEADER_LEN]);
     }
-});
+}

@@ -1,11 +1,11 @@
 //! SockPerf's messages, from an unauthenticated sender to the server and to the client. No sender gets more bytes than it sent.
-#![no_main]
 
 use model::time::MonoTime;
 use wire::echo::{Arrival, Exchange, Reflect};
 use wire::sockperf::{Client, HEADER_LEN, Responder, TIMES_LEN};
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let Some((&[max, announced], message)) = data.split_first_chunk() else { return };
     let max = usize::from(max) * 4;
     for mut server in [Responder::new(max), Responder::native(max)] {
@@ -26,4 +26,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     assert!(client.reply(message).is_err() || client.frame(message) == Ok(Some(message.len())));
     let framed = Responder::new(max).frame(message);
     assert!(framed.is_err() || message.len() >= HEADER_LEN || framed == Ok(None));
-});
+}

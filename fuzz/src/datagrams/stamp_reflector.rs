@@ -1,6 +1,5 @@
 //! Every packet to a STAMP reflector, open and with a key. A reply is as long as its request, only a request shorter
 //! than a base packet gets more, and two reflectors do not answer each other for ever.
-#![no_main]
 
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
@@ -33,7 +32,8 @@ fn answer(reflector: &mut Reflector, packet: &[u8], base: usize) -> Option<Vec<u
     Some(buf)
 }
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let Some((choice, packet)) = data.split_first() else { return };
     let mut open = reflector(false, *choice);
     let mut reply = answer(&mut open, packet, 44);
@@ -56,4 +56,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         assert!(key().has_signed(&reply));
         assert_eq!(Tlvs::new(&reply[112..]).count(), Tlvs::new(&packet[112..]).count());
     }
-});
+}

@@ -1,5 +1,4 @@
 //! Every message to a STAMP sender, open and with a key: only what echoes a request of its own is a reply.
-#![no_main]
 
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
@@ -73,11 +72,12 @@ fn made_message(mode: Mode, (sender, requests): &mut SentRequests, message: &[u8
     }
 }
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     SENDERS.with_borrow_mut(|senders| {
         for (mode, asked) in [Mode::Open, Mode::Authenticated].into_iter().zip(senders) {
             any_message(mode, asked, data);
             made_message(mode, asked, data);
         }
     });
-});
+}

@@ -1,6 +1,5 @@
 //! The control messages that the kernel attaches to a datagram: any bytes are walked through, and of what is built here
 //! every figure is read: who refused a datagram and why, the TTL and address of one that came.
-#![no_main]
 
 use linux::cmsg::ControlMessages;
 use linux::errno::EMSGSIZE;
@@ -9,7 +8,8 @@ use linux::fuzzing::{message, queue_entry};
 use linux::timestamp::packet_times;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let mut again = Vec::new();
     for note in ControlMessages::new(data) {
         let _ = (note.word(), packet_times(&note));
@@ -33,7 +33,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if let Some((built, rest)) = data.split_first_chunk() {
         build(built, rest);
     }
-});
+}
 
 /// A refusal and a datagram's notes, made of these bytes and behind any others, are read as they were made.
 fn build(bytes: &[u8; 20], other: &[u8]) {

@@ -1,5 +1,4 @@
 //! Programs and kernel modules that are taken into a virtual machine.
-#![no_main]
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -23,7 +22,8 @@ fn open() -> File {
     file
 }
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     FILE.with_borrow(|file| {
         // The content is tried as it is, and behind an honest header, so that the tables are reached.
         for content in [data.to_vec(), [&header()[..], data].concat()] {
@@ -32,7 +32,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             lab::vm::fuzzing::elf(file);
         }
     });
-});
+}
 
 /// The header of a program with two segments and then three sections behind it, of which the second has the names (`elf(5)`).
 fn header() -> [u8; 64] {

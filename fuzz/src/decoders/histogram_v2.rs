@@ -1,9 +1,9 @@
 //! A histogram in HdrHistogram's V2 form, from anybody: plain bytes, compressed, base64. What is read writes the same.
-#![no_main]
 
 use model::stats::histogram::Histogram;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     check(Histogram::from_v2(data).ok());
     check(std::str::from_utf8(data).ok().and_then(|text| Histogram::from_v2_base64(text).ok()));
     // Behind an honest header, so that the counts are reached.
@@ -11,7 +11,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     stream[4..8].copy_from_slice(&(data.len() as u32).to_be_bytes());
     stream.extend_from_slice(data);
     check(Histogram::from_v2(&stream).ok());
-});
+}
 
 fn check(read: Option<Histogram>) {
     let Some(read) = read else { return };

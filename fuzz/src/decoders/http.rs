@@ -1,10 +1,10 @@
 //! The head of a request to the HTTP endpoint, and the part of a file it asks for: any bytes are taken or refused, a head
 //! that comes in portions is the head that comes at once, and a part is within its file.
-#![no_main]
 
 use wire::http::{Framing, MOST_HEAD, Method, Refused, Request, parse, size_in};
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let Some((size, bytes)) = data.split_first_chunk() else { return };
     let read = parse(bytes);
     match &read {
@@ -20,7 +20,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         Ok(None) => assert!(bytes.len() < MOST_HEAD, "a head without an end"),
         Err(Refused(status, why)) => assert!((400..600).contains(status) && !why.is_empty()),
     }
-});
+}
 
 fn hold(request: &Request, size: u64) {
     assert!(!request.path.contains(['?', '#', ' ', '\n']), "{:?}", request.path);

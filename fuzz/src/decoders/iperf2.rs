@@ -1,7 +1,6 @@
 //! Whatever an iPerf2 peer may send: every decoder takes any bytes, what it takes it can write and read again, and every
 //! session survives any bytes in any portions, at any times: it waits for nothing without an end, holds little, sends no more
 //! than three times what came before anything is proved, and ends.
-#![no_main]
 
 use model::plan::Transport;
 use model::time::{MonoTime, WallTime};
@@ -296,7 +295,8 @@ fn dialogue(mut chance: Chance<'_>, request: &Request) {
     }
 }
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     decode(data);
     bounce(data);
     let Some((choice, script)) = data.split_first() else { return };
@@ -326,4 +326,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             play.run(script);
         }
     }
-});
+}

@@ -1,14 +1,13 @@
 //! The client machine against a server that sends anything, in any order, at any time.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use model::plan::{Directions, End, TestSpec, Transport};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use spoiled::driver::{Driver, Script};
 use wire::iperf3::{Client, ClientConfig, Cookie, Extras};
 
-fuzz_target!(|bytes: &[u8]| {
+/// One input.
+pub(crate) fn run(bytes: &[u8]) {
     let mut script = Script::new(bytes);
     let choice = script.byte();
     let transport = if choice & 1 == 0 { Transport::Tcp } else { Transport::Udp };
@@ -19,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     let test = TestSpec { directions, end, streams: 2, length: 100, ..TestSpec::new(transport) };
     let config = ClientConfig { cookie: Cookie::from_entropy(&[0; 36]), test, extras };
     Driver::new(Box::new(Client::new(config, MonoTime(1))), &SAYINGS).run(&mut script);
-});
+}
 
 /// Messages of a good server, so that the fuzzer need not find them.
 const SAYINGS: [&[u8]; 8] = [

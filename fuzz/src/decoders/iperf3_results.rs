@@ -1,13 +1,12 @@
 //! Results of an iPerf3 peer: any bytes are an answer, whatever the test was; and what was read is written and read again
 //! with the same figures.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use model::plan::{Direction, Directions, TestSpec, Transport};
 use model::sample::{Role, StreamResult};
 use wire::iperf3::Results;
 
-fuzz_target!(|bytes: &[u8]| {
+/// One input.
+pub(crate) fn run(bytes: &[u8]) {
     let Ok(results) = Results::decode(bytes) else { return };
     let again = Results::decode(&results.encode()).expect("our own results are good");
     assert_eq!(again.streams.len(), results.streams.len());
@@ -29,7 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert_eq!(again.datapath.congestion, side.datapath.congestion);
         }
     }
-});
+}
 
 /// The properties of a row that follow from its test.
 fn possible(row: &StreamResult, transport: Transport, sends: Direction) {

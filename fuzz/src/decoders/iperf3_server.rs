@@ -1,14 +1,13 @@
 //! The server machine against a client that sends anything, in any order, at any time.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use spoiled::driver::{Driver, Script};
 use wire::Policy;
 use wire::iperf3::{Cookie, Server, ServerConfig, Verifier};
 
-fuzz_target!(|bytes: &[u8]| {
+/// One input.
+pub(crate) fn run(bytes: &[u8]) {
     let mut script = Script::new(bytes);
     let choice = script.byte();
     let policy = Policy {
@@ -22,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
         if guarded { Some(Box::new(move |token: &str| token.len() > 2 && !unauthenticated)) } else { None };
     let server = Server::new(ServerConfig { policy, verifier }, Cookie::from_entropy(&[0; 36]), MonoTime(1));
     Driver::new(Box::new(server), &SAYINGS).with_unauthenticated(unauthenticated).run(&mut script);
-});
+}
 
 /// Messages of a good client, so that the fuzzer need not find them.
 const SAYINGS: [&[u8]; 8] = [

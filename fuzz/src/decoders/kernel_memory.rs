@@ -1,8 +1,8 @@
 //! Data that the kernel writes into our memory and into procfs: blocks of a capture, the state of a TCP connection, times of
 //! CPUs. Whatever the data are, frames are within their block and no more than it has room for.
-#![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let Some((&which, rest)) = data.split_first() else { return };
     match which % 4 {
         0 => captured(rest),
@@ -14,7 +14,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
         _ => linux::fuzzing::processors(&String::from_utf8_lossy(rest)),
     }
-});
+}
 
 fn captured(block: &[u8]) {
     let (room, mut count) = (block.as_ptr_range(), 0);

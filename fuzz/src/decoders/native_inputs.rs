@@ -1,6 +1,5 @@
 //! Every native machine under any inputs in any order: the worst that a peer and an engine could send. It holds little however
 //! much it receives, does no work for an unauthenticated peer, and ends when it is left alone.
-#![no_main]
 
 use model::dut::PortFacts;
 use model::event::Event;
@@ -21,7 +20,8 @@ use wire::work::probes;
 use wire::work::throughput::{Reply, Request, Sent};
 use wire::{Input, Output, Policy, Session, WorkReply, WorkRequest};
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else { return };
     let began = MonoTime(1 << 40);
     let now = began;
@@ -85,7 +85,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
         _ => handshake(rest, now),
     }
-});
+}
 
 /// A server in the middle of a test that lasts for a day.
 fn at_work(mut server: Server, now: MonoTime) -> Server {

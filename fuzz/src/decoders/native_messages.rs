@@ -1,11 +1,11 @@
 //! The control connection of the native protocol: however its bytes are cut into portions, the messages are the same, and
 //! none is read from what is not whole. And the first bytes of any connection.
-#![no_main]
 
 use wire::ProtocolError;
 use wire::native::{Decoder, MAX_FRAME, Message, VERSIONS, flow, greeting};
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let _ = flow::classify(data);
     let Some((&first, rest)) = data.split_first() else { return };
     let (cuts, rest) = rest.split_at(rest.len().min(usize::from(first & 7)));
@@ -33,7 +33,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
         assert_eq!(decode(&single, limit), whole, "byte by byte");
     }
-});
+}
 
 /// Every message, the version and the end: an error, or bytes that are not whole.
 fn decode(portions: &[&[u8]], limit: usize) -> (Vec<Message>, Option<u8>, Option<ProtocolError>) {

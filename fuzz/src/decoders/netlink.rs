@@ -1,7 +1,7 @@
 //! Messages of the kernel over netlink: links, addresses, routes, neighbours, queues, rules, refusals.
-#![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     linux::fuzzing::netlink(data);
     let Some((&[high, low, kind, count], mut rest)) = data.split_first_chunk() else { return };
     let mut attributes = Vec::new();
@@ -11,4 +11,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         rest = after;
     }
     linux::fuzzing::netlink_round_trip(u16::from_be_bytes([high, low]), kind.into(), &attributes);
-});
+}

@@ -1,6 +1,5 @@
 //! Every captured packet, whatever its offloads are: its counts and the packets that it is split into agree, and the file of it
 //! is whole blocks. And every SYN, the label stacks of ICMP messages, echoes, and packets too big.
-#![no_main]
 
 use model::packets::{Observation, Tally};
 use model::time::WallTime;
@@ -8,7 +7,8 @@ use packet::icmp::{Echo, TooBig};
 use packet::pcapng::{self, LinkType, Packet};
 use packet::{Captured, Splitter, mpls_labels, syn_options};
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let _ = (syn_options(data), Echo::of_request(data), TooBig::read(data));
     if let Some((&at, quote)) = data.split_first() {
         // The quote is read as a message with the place of its extensions, and as one of an old router.
@@ -48,4 +48,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     pcapng::section(&mut head, "fuzz", &String::from_utf8_lossy(data));
     pcapng::interface(&mut head, LinkType::RawIp, &String::from_utf8_lossy(packet), length);
     assert_eq!(head.len() % 4, 0);
-});
+}

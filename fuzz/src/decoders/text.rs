@@ -1,11 +1,11 @@
 //! Typed values: units, times, encapsulations, mixes, playbacks. A valid one prints, and reads again as printed.
-#![no_main]
 
 use model::framing::{Encaps, Imix};
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
+/// One input.
+pub(crate) fn run(text: &str) {
     let _ =
         (text.parse::<BitRate>(), text.parse::<Bytes>(), text.parse::<Nanos>(), text.parse::<PacketRate>());
     if let Ok(time) = text.parse::<WallTime>() {
@@ -20,4 +20,4 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     if let Ok(mix) = Imix::genome(text, Some(Bytes(1500)), &[('A', Bytes(1400))]) {
         assert_eq!(Imix::genome(&mix.to_string(), Some(Bytes(1500)), &[('A', Bytes(1400))]), Ok(mix));
     }
-});
+}

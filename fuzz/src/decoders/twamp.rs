@@ -1,6 +1,5 @@
 //! Any input of a TWAMP control connection, to the server and to the client. Neither keeps more than it needs, a server answers
 //! no more than the requests, and a client has a port only where it was given one.
-#![no_main]
 
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -80,7 +79,8 @@ fn ask(data: &[u8], portion: usize) {
     assert!(drained(&mut client) <= 32);
 }
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let Some((&[choice, portion], data)) = data.split_first_chunk() else { return };
     let portion = usize::from(portion) + 1;
     serve(choice, data, portion);
@@ -94,4 +94,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         assert!(timeout.is_some_and(|off| off <= 1));
         assert_eq!(again.map(|again| (again.sender, again.type_p)), Some((request.sender, request.type_p)));
     }
-});
+}

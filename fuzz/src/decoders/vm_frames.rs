@@ -1,7 +1,7 @@
 //! Input from a virtual machine over its serial port.
-#![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     lab::vm::fuzzing::frames(data);
     // Framed, so that lengths need not be guessed: a kind and its payload in each line.
     let frame = |line: &[u8]| {
@@ -10,4 +10,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         [&length[..], &[1, 0, 0, 0, kind % 10], payload].concat()
     };
     lab::vm::fuzzing::frames(&data.split(|byte| *byte == b'\n').flat_map(frame).collect::<Vec<u8>>());
-});
+}

@@ -1,5 +1,4 @@
 //! Outputs of other tools looked at together: every analysis can be written in every format, and has figures that are.
-#![no_main]
 
 use insight::analysis::{Analysis, AnalysisOptions, Subject};
 use model::units::BitRate;
@@ -7,7 +6,8 @@ use report::document::Document;
 use report::format::{FORMATS, Style, render};
 use report::import::{Known, group, names, read};
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
+/// One input.
+pub(crate) fn run(text: &str) {
     // Two files, so that groups are compared: the second begins at a form feed, which no tool prints.
     let (link, mss) = (Some(BitRate(1_000_000_000)), Some(1448));
     for (link, mss, together) in [(None, None, false), (link, mss, true)] {
@@ -31,7 +31,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             hold(&Analysis::from_subjects(&subjects, AnalysisOptions { link, together }));
         }
     }
-});
+}
 
 fn hold(found: &Analysis) {
     let json = found.json();

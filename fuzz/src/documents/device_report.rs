@@ -1,6 +1,5 @@
 //! The report of a device that is given to `--against`: what is read can be written in every format, is read again as it
 //! was, and can be held against itself.
-#![no_main]
 
 use model::dut::{DutReport, compare_devices, compare_with};
 use report::expect::DeviceExpectation;
@@ -13,7 +12,8 @@ use std::sync::LazyLock;
 
 static DEVICES: LazyLock<Vec<String>> = LazyLock::new(|| devices().iter().map(json).collect());
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         read(text);
     }
@@ -24,7 +24,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         chance.spoil(&mut text);
     }
     read(&String::from_utf8_lossy(&text));
-});
+}
 
 fn read(text: &str) {
     match rfc2544::read(text) {

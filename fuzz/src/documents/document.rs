@@ -1,12 +1,12 @@
 //! A run read from a file, which somebody has spoiled: judged anew and printed in every format.
-#![no_main]
 
 use model::run::Run;
 use spoiled::{Chance, iperf3, judge, runs, report_of};
 use wire::iperf3::Extras;
 use world::Who;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let mut chance = Chance::new(data);
     let honest = honest(&mut chance);
     runs::hold_own(&honest);
@@ -17,7 +17,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if let Some(run) = runs::read(&text) {
         runs::hold(&run);
     }
-});
+}
 
 /// A test in which nothing went wrong.
 fn honest(chance: &mut Chance<'_>) -> Run {

@@ -1,6 +1,5 @@
 //! `--expect`, of runs and of devices: an expectation prints as it was written; for a measured figure exactly one of `>` and
 //! `<=` holds, for any other none.
-#![no_main]
 
 use model::dut::DutReport;
 use model::run::Run;
@@ -12,7 +11,8 @@ use std::sync::LazyLock;
 static RUNS: LazyLock<Vec<Run>> = LazyLock::new(runs);
 static DEVICES: LazyLock<Vec<DutReport>> = LazyLock::new(devices);
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
+/// One input.
+pub(crate) fn run(text: &str) {
     match text.parse::<Expectation>() {
         Ok(expectation) => {
             for run in &*RUNS {
@@ -28,7 +28,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             assert!(checked.measured.is_some() || !checked.held, "held without a figure: {checked}");
         }
     }
-});
+}
 
 fn hold<E: FromStr>(text: &str, checked: &Checked, check: impl Fn(&E) -> Checked) {
     assert_eq!(checked.expectation, text.trim());

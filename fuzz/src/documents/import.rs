@@ -1,11 +1,11 @@
 //! Outputs of other tools: whatever the text, the runs that are read have figures that can be true, can be written in every
 //! format, and are read from JSON as they were.
-#![no_main]
 
 use report::import::{Known, Tool, read};
 use spoiled::runs;
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
+/// One input.
+pub(crate) fn run(text: &str) {
     let Ok(all) = read("fuzzed", text, Known::default()) else { return };
     assert!(all.is_sorted_by_key(|one| one.line), "outputs out of order");
     for imported in all {
@@ -26,4 +26,4 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             "a run changed when it went through its document"
         );
     }
-});
+}

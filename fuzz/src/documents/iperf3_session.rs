@@ -1,13 +1,13 @@
 //! An iPerf3 client and server over a spoiled control connection: both end, their reports can be judged, and undisturbed they
 //! agree.
-#![no_main]
 
 use model::sample::{Role, StreamResult};
 use spoiled::{Chance, agree, iperf3, judge, report_of};
 use wire::iperf3::Extras;
 use world::Who;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let mut chance = Chance::new(data);
     let extras = Extras { get_server_output: chance.byte() & 1 == 1, ..Extras::default() };
     let test = chance.test();
@@ -19,7 +19,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         agree(&client, &server, same);
     }
     judge(test, client);
-});
+}
 
 /// For TCP only a sender's retransmits are transmitted, for UDP neither reordering nor duplicates.
 fn same(one: &StreamResult, other: &StreamResult) -> bool {

@@ -1,12 +1,12 @@
 //! Any text as a topology file: a fault is reported with its place; a valid topology has addresses of its own, existing ends,
 //! and is read again from its printed form.
-#![no_main]
 
 use lab::topology::{Node, Side, Topology};
 use spoiled::topology;
 use std::collections::HashSet;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+/// One input.
+pub(crate) fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Topology::parse("fuzz.toml", text) {
         Ok(topology) => hold(&topology),
@@ -16,7 +16,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             assert!(error.faults.iter().all(|fault| (1..=lines).contains(&fault.line) && fault.column > 0));
         }
     }
-});
+}
 
 fn hold(topology: &Topology) {
     let mut names = HashSet::new();

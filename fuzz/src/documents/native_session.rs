@@ -1,6 +1,5 @@
 //! A native client and server over a spoiled control connection: both end, their reports can be judged, and undisturbed they
 //! agree.
-#![no_main]
 
 use model::host::Host;
 use model::sample::StreamResult;
@@ -10,7 +9,8 @@ use wire::Policy;
 use wire::native::{Client, ClientConfig, Server, ServerConfig, Token};
 use world::Who;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// One input.
+pub(crate) fn run(data: &[u8]) {
     let mut chance = Chance::new(data);
     let test = chance.test();
     let secrets = [None, Token::new(b"a secret of 16 b"), Token::new(b"another of 16 by")];
@@ -46,4 +46,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         agree(&client, &server, StreamResult::eq);
     }
     judge(test, client);
-});
+}
