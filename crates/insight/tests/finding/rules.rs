@@ -494,7 +494,9 @@ fn loaded(queue: u64, loss: f64, capped_packets: bool) -> Fixture {
         let hot = [Purpose::Hot, Purpose::Hot, Purpose::FourFlows];
         load.steps.extend(hot.map(|purpose| step(purpose, 1472, 2_600, loss)));
         let small = if capped_packets { 0.5 } else { 0.0 };
-        load.steps.push(step(Purpose::Small, 214, 440, small));
+        // The queue drains at a third of its rate.
+        let small = LoadStep { growth_p10: Nanos::ZERO, ..step(Purpose::Small, 214, 440, small) };
+        load.steps.push(small);
     }
     Fixture::tcp().unlimited().with(|s| {
         s.load = Some(load);

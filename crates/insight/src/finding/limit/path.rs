@@ -432,7 +432,7 @@ pub(super) fn queue_of_another(signs: &Signs<'_>) -> Option<Limit> {
         let confidence = if waits_below(signs, &hot) { Confidence::Low } else { Confidence::Medium };
         return Some(Limit { confidence, ..beside_a_queue(signs, &hot) });
     }
-    let small = drained(signs, &hot);
+    let small = drained(signs, &hot, 1.0 - LATE);
     let before = small.map_or(0.0, |small| small.growth.0 as f64).max(hot.standing);
     let is_mostly_there = hot.queue - before < STANDING * hot.queue;
     (hot.loss > 0.05 && (is_mostly_there || waits_below(signs, &hot) && is_beyond_the_limit(signs, &hot)))
@@ -456,12 +456,15 @@ fn is_all_of_others(signs: &Signs<'_>, hot: &Hot) -> bool {
         let is_above = step.purpose == Purpose::Ladder && step.delivered.0 as f64 > PASSED * hot.rate;
         is_above && step.loss < 0.01 && step.growth_p10.0 as f64 > hot.visible
     };
-    let small =
-        drained(signs, hot).filter(|small| small.loss < 0.01 && small.growth_p10.0 as f64 > OF_OTHERS);
-    steps().filter(is_passed).chain(small).any(|step| {
-        let (sent, waited) = point(step);
-        line(sent) - waited < hot.packet.max(LITTLE * hot.queue)
-    })
+    let small = drained(signs, hot, ALMOST)
+        .filter(|small| small.loss < 0.01 && small.growth_p10.0 as f64 > OF_OTHERS)
+        // Those that come while the queue drains are more than a tenth.
+        .map(|small| (small.sent.0 as f64, small.growth_p10.0 as f64));
+    steps()
+        .filter(is_passed)
+        .map(point)
+        .chain(small)
+        .any(|(sent, waited)| line(sent) - waited < hot.packet.max(LITTLE * hot.queue))
 }
 
 /// The straight line that is nearest to some points (least squares), level where it would fall.
@@ -475,12 +478,13 @@ fn line(points: &[(f64, f64)]) -> Option<impl Fn(f64) -> f64> {
     (count > 0.0).then_some(move |at: f64| y + slope * (at - x))
 }
 
-/// The step with small frames, at a third of the rate, once a queue of the limit's own has drained: what waits then waits for others.
-fn drained<'a>(signs: &Signs<'a>, hot: &Hot) -> Option<&'a LoadStep> {
+/// The step with small frames, at a third of the rate, in whose first part a queue of the limit's own drains: what waits then waits
+/// for others.
+fn drained<'a>(signs: &Signs<'a>, hot: &Hot, part: f64) -> Option<&'a LoadStep> {
     let small = signs.step(Purpose::Small)?;
     let frames = SmallFrames::new(signs, hot, small);
-    let before_the_late = small.datagrams as f64 / frames.sent.max(1.0) * (1.0 - LATE) * 1e9;
-    let is_drained = hot.queue < before_the_late * (1.0 - small.sent.0 as f64 / hot.rate).max(0.0);
+    let within = small.datagrams as f64 / frames.sent.max(1.0) * part * 1e9;
+    let is_drained = hot.queue < within * (1.0 - small.sent.0 as f64 / hot.rate).max(0.0);
     is_drained.then_some(small)
 }
 
@@ -488,7 +492,9 @@ fn drained<'a>(signs: &Signs<'a>, hot: &Hot) -> Option<&'a LoadStep> {
 fn waits_below(signs: &Signs<'_>, hot: &Hot) -> bool {
     let ladder = signs.load().into_iter().flat_map(|load| load.for_purpose(Purpose::Ladder));
     let lower = ladder.filter(|step| (step.sent.0 as f64) < BELOW * hot.rate && step.stalled < STALLED);
-    lower.chain(drained(signs, hot)).any(|step| step.loss < 0.01 && step.growth_p10.0 as f64 > hot.visible)
+    lower
+        .chain(drained(signs, hot, 1.0 - LATE))
+        .any(|step| step.loss < 0.01 && step.growth_p10.0 as f64 > hot.visible)
 }
 
 /// Little above the rate the delay varies by less than the time of a packet. In a full queue of the limit it varies by that: a packet
@@ -615,6 +621,8 @@ const KEPT: f64 = 50.0 * MILLI;
 const TIMERS: f64 = 0.15;
 /// The last part of a step, in which its late datagrams come.
 const LATE: f64 = 0.6;
+/// The part of a step behind which more than a tenth of its late datagrams come.
+const ALMOST: f64 = 0.85;
 /// More than the rate arrives, by more than chance.
 const PASSED: f64 = 1.1;
 /// Small frames that all wait longer than this, wait for others, nanoseconds.
