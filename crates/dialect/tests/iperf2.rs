@@ -83,7 +83,7 @@ impl Case {
 
     fn connected(self) -> Connected {
         let mut test = TestSpec::new(self.transport);
-        (test.streams, test.length) = (self.streams, 1470);
+        (test.streams, test.length) = (self.streams, Some(1470));
         let info = self.info(0);
         let target = Target { host: "192.0.2.20".into(), address: ([192, 0, 2, 20], 5001).into() };
         let local = LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() };

@@ -194,7 +194,7 @@ impl Reader<'_> {
             _ => Directions::Both,
         };
         test.streams = small(count("num_streams"));
-        test.length = small(count("blksize"));
+        test.length = Some(small(count("blksize")));
         test.omit = Nanos::from_secs(count("omit"));
         test.end = End::Time(Nanos::from_secs(count("duration")));
         test.bitrate = Some(BitRate(count("target_bitrate")));
@@ -306,7 +306,7 @@ impl Reader<'_> {
         let (bytes, seconds, tcp, udp) = match row.get("udp") {
             Some(row) => {
                 let udp = udp(row, role);
-                let bytes = udp.datagrams * u64::from(test.length);
+                let bytes = udp.datagrams * u64::from(test.length.expect("a length"));
                 (bytes, &self.doc["end"][sum]["end"], None, Some(udp))
             }
             None => {

@@ -132,6 +132,11 @@ impl ParsedRun {
     }
 
     /// The rows of both ends of one direction and role.
+    /// Bytes of a datagram; 0: the output does not give it.
+    pub(super) fn size(&self) -> u64 {
+        self.test.length.unwrap_or(0).into()
+    }
+
     pub(super) fn rows(&self, direction: Direction, role: Role) -> impl Iterator<Item = &StreamResult> {
         let rows = self.at_client.streams.iter().chain(&self.at_server.streams);
         rows.filter(move |row| row.direction == direction && row.role == role)
@@ -140,7 +145,8 @@ impl ParsedRun {
     /// Datagrams that fit neither Ethernet's frames nor were chosen for jumbo ones are reckoned as fragments.
     pub(super) fn assume_mtu(&mut self) {
         let loopback = self.server.is_some_and(|server| server.ip().to_canonical().is_loopback());
-        let (size, v6) = (self.test.length, self.server.is_some_and(|server| server.is_ipv6()));
+        let Some(size) = self.test.length else { return };
+        let v6 = self.server.is_some_and(|server| server.is_ipv6());
         let fits = if v6 { ETHERNET_MTU - 48 } else { ETHERNET_MTU - 28 };
         if self.test.transport == Transport::Udp && !loopback && size > fits && !JUMBO.contains(&size) {
             self.mtu = Some(ETHERNET_MTU);
@@ -150,7 +156,7 @@ impl ParsedRun {
 
     /// Fills in the datagrams of a UDP sender whose output is missing: the receiver knows it by the sequence numbers.
     pub(super) fn senders_unseen(&mut self) {
-        let size = u64::from(self.test.length);
+        let size = self.size();
         let missing = |receiver: &SideResult, sender: &SideResult| -> Vec<StreamResult> {
             let missing = |row: &&StreamResult| {
                 let same = |sent: &StreamResult| sent.stream == row.stream && sent.direction == row.direction;

@@ -217,7 +217,7 @@ fn datagrams(
     let rate = |figure: &str| Printed::from_text(figure).map(|printed| printed.value * unit);
     let elapsed = exact_time(count, length, rate(sent[5])?, printed);
     let mut parsed = heading.parse_block(block, Directions::Up, elapsed, known);
-    parsed.test.length = length;
+    parsed.test.length = Some(length).filter(|length| *length > 0);
     parsed.assume_mtu();
     let udp = |datagrams, lost| UdpCounters { datagrams, lost, ..UdpCounters::default() };
     parsed.at_client.streams.push(counted(Role::Sender, elapsed, length, udp(count, 0)));

@@ -34,7 +34,7 @@ fn schema(value: &Value) -> Option<&str> {
 /// A value that names our schema of runs, and is one.
 fn run_of(value: &Value) -> Option<Run> {
     let named = value.get("schema").and_then(Value::as_str) == Some(SCHEMA);
-    named.then(|| serde_json::from_value(value.clone()).ok()).flatten()
+    named.then(|| Run::read(value.clone()).ok()).flatten()
 }
 
 /// Whether this is one of our events.

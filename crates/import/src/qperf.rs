@@ -173,7 +173,7 @@ fn bandwidth(
     let mut test = TestSpec::new(transport);
     (test.end, test.streams) = (End::Time(elapsed.unwrap_or(DEFAULT_TIME)), 1);
     if transport == Transport::Udp {
-        test.length = figures.size().filter(|size| *size > 0).unwrap_or(DEFAULT_DATAGRAM);
+        test.length = figures.size().filter(|size| *size > 0).or(Some(DEFAULT_DATAGRAM));
     }
     let mut parsed = build::ParsedRun::new(Tool::Qperf, block.line, ProtocolName::Foreign, test, known);
     if elapsed.is_none() {
@@ -207,7 +207,7 @@ fn bandwidth(
     }
     parsed.assume_mtu();
     let received = figures.rate("recv_bw")?;
-    let count = |rate: f64| bytes(rate).0 / u64::from(parsed.test.length);
+    let count = |rate: f64| bytes(rate).0.checked_div(parsed.size()).unwrap_or_default();
     let sent_count = figures.count("send_msgs").unwrap_or_else(|| count(sent));
     let count = figures.count("recv_msgs").unwrap_or_else(|| count(received));
     let udp = |datagrams, lost| Some(UdpCounters { datagrams, lost, ..UdpCounters::default() });

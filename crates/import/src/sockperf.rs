@@ -77,13 +77,14 @@ fn throughput(figures: &Figures, one_way: OneWay, block: &Block, known: Known) -
     let mut test = TestSpec::new(transport);
     (test.end, test.streams) = (End::Time(elapsed), 1);
     // Exact where it is printed: the rates are rounded.
-    test.length = figures.size.or(one_way.size()).unwrap_or(DEFAULT_SIZE);
-    test.bitrate = one_way.asked_rate.map(|rate| BitRate(rate.saturating_mul(8 * u64::from(test.length))));
+    let size = figures.size.or(one_way.size()).unwrap_or(DEFAULT_SIZE);
+    test.length = Some(size).filter(|size| *size > 0);
+    test.bitrate = one_way.asked_rate.map(|rate| BitRate(rate.saturating_mul(8 * u64::from(size))));
     let mut parsed = build::ParsedRun::new(Tool::Sockperf, block.line, ProtocolName::Foreign, test, known);
     parsed.version.clone_from(&figures.version);
     (parsed.host, parsed.server) = (figures.host.clone(), figures.remote);
     let sent = figures.sent.unwrap_or_default();
-    let bytes = Bytes(sent.saturating_mul(u64::from(parsed.test.length)));
+    let bytes = Bytes(sent.saturating_mul(size.into()));
     let udp =
         (transport == Transport::Udp).then(|| UdpCounters { datagrams: sent, ..UdpCounters::default() });
     parsed.at_client.streams.push(StreamResult {
@@ -101,7 +102,7 @@ fn throughput(figures: &Figures, one_way: OneWay, block: &Block, known: Known) -
         "sender-alone",
         format!(
             "SockPerf's throughput test counts what was sent, {} messages per second of {} bytes; what arrived is not known.",
-            rate.0, parsed.test.length
+            rate.0, size
         ),
     );
     parsed.assume_mtu();

@@ -13,7 +13,7 @@ use model::run::Run;
 #[must_use]
 pub(crate) fn of_run(run: &Run) -> Vec<Advice> {
     let Some(result) = &run.summary.path else { return Vec::new() };
-    let named = run.path.as_ref().and_then(|plan| plan.encap.as_deref());
+    let named = run.path().and_then(|plan| plan.encap.as_deref());
     Path { result, named, here: run.host.as_ref(), there: run.peer.as_ref() }.advice()
 }
 

@@ -18,7 +18,7 @@ pub fn measured(
     device: Option<(String, u64)>,
 ) -> FrameRow {
     let directions = direction_figures(run, asked.direction);
-    let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
+    let plan = run.throughput().or_else(|| run.tests.iter().find_map(|test| test.throughput()));
     let goodput = goodput(run, asked.direction, &directions);
     let payload = mean_payload(&directions);
     let per_second = payload.map(|payload| goodput.0 as f64 / (8.0 * payload));
@@ -66,7 +66,7 @@ fn other_payload(
     let test = &plan?.test;
     let wanted = match asked.protocol {
         Transport::Tcp => test.mss?.saturating_sub(if timestamps { 12 } else { 0 }),
-        Transport::Udp => test.length,
+        Transport::Udp => test.length?,
     };
     let observed = payload.filter(|observed| (observed / f64::from(wanted) - 1.0).abs() > DIFFERENCE)?;
     Some(format!("packets carried {observed:.0} bytes and not the {wanted} that fill such frames"))

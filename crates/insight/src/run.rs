@@ -27,7 +27,7 @@ pub fn run_of_pairs(id: &str, probes: &[Event], tests: Vec<Run>, pairs: Pairs) -
     let warnings = analysis::warnings(&pairs).into_iter().map(Event::Warning);
     let events: Vec<Event> = probes.iter().cloned().chain(warnings).collect();
     let mut run = Run::unjudged(id, "throughput", &events).with_tests(tests);
-    run.plan = run.tests.first().and_then(|test| test.plan.clone());
+    run.work = run.tests.first().and_then(|test| test.work.clone());
     run.summary.pairs = Some(Box::new(pairs));
     judge(run)
 }

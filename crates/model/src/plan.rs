@@ -118,12 +118,16 @@ pub struct TestSpec {
     pub end: End,
     /// Leading time not counted in totals.
     pub omit: Nanos,
-    /// Bytes of one TCP write, or of one UDP payload. 0: each end's best (TCP only).
-    pub length: u32,
+    /// Bytes of one TCP write, or of one UDP payload; 0 where it is not set: each end's best (TCP only).
+    #[serde(with = "zero_if_unset")]
+    #[cfg_attr(feature = "schema", schemars(with = "u32"))]
+    pub length: Option<u32>,
     /// Target rate of each stream, payload bits; absent: as fast as possible.
     pub bitrate: Option<BitRate>,
-    /// Datagrams or blocks sent back to back at each step of the pacer; 0: the engine's choice.
-    pub burst: u32,
+    /// Datagrams or blocks sent back to back at each step of the pacer; 0 where it is not set: the engine's choice.
+    #[serde(with = "zero_if_unset")]
+    #[cfg_attr(feature = "schema", schemars(with = "u32"))]
+    pub burst: Option<u32>,
     /// Requested TCP maximum segment size.
     pub mss: Option<u32>,
     /// Requested socket buffer size.
@@ -139,7 +143,8 @@ pub struct TestSpec {
     /// Send with zero copy where the kernel can.
     pub zero_copy: bool,
     /// Receive TCP without copying to user space (MSG_TRUNC).
-    pub skip_receive_copy: bool,
+    #[serde(rename = "skip_receive_copy")]
+    pub receive_discard: bool,
     /// UDP segmentation and receive offload (GSO and GRO); false sends every datagram by itself.
     pub offload: bool,
     /// Set the don't-fragment bit on UDP.
@@ -282,6 +287,19 @@ impl std::fmt::Display for ProtocolName {
     }
 }
 
+/// A number that is 0 in messages and documents where it is not set, which every version of a peer reads.
+mod zero_if_unset {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(number: &Option<u32>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u32(number.unwrap_or(0))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+        Ok(Some(u32::deserialize(from)?).filter(|number| *number > 0))
+    }
+}
+
 impl Default for TestSpec {
     fn default() -> TestSpec {
         TestSpec::new(Transport::Tcp)
@@ -297,9 +315,9 @@ impl TestSpec {
             streams: 1,
             end: End::Time(Nanos::from_secs(10)),
             omit: Nanos::ZERO,
-            length: 0,
+            length: None,
             bitrate: None,
-            burst: 0,
+            burst: None,
             mss: None,
             window: None,
             congestion: None,
@@ -307,7 +325,7 @@ impl TestSpec {
             flow_label: None,
             nodelay: false,
             zero_copy: false,
-            skip_receive_copy: false,
+            receive_discard: false,
             mptcp: false,
             facts_toward: None,
             offload: true,

@@ -14,6 +14,7 @@ use crate::summary::Summary;
 use crate::time::WallTime;
 use crate::transfer::TransferPlan;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// The result document, schema `pathmeter/result/1`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -29,20 +30,9 @@ pub struct Run {
     pub started: Option<WallTime>,
     /// End, wall clock of this host.
     pub finished: Option<WallTime>,
-    /// The plan. A `measure` run has the plan in each of its tests.
-    pub plan: Option<Plan>,
-    /// The plan of a latency run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency: Option<LatencyPlan>,
-    /// The plan of a run about packet sizes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<PathPlan>,
-    /// The plan of a run about hops.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hops: Option<HopsPlan>,
-    /// The plan of a run of transfers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transfer: Option<TransferPlan>,
+    /// The plan of what was measured. Runs of several tests, such as `measure`, have it in each of their tests.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub work: Option<Work>,
     /// This host.
     pub host: Option<Host>,
     /// The other host, where the protocol reports it.
@@ -70,6 +60,15 @@ pub struct Run {
 }
 
 impl Run {
+    /// Reads a document of any version: those before `work` have a key for each kind of plan.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn read(mut document: Value) -> serde_json::Result<Run> {
+        join_plans(&mut document);
+        serde_json::from_value(document)
+    }
+
     /// Fills the document of one test from its events, without a judgement: `insight` adds findings, advice and verdict.
     #[must_use]
     pub fn unjudged(id: &str, kind: &str, events: &[Event]) -> Run {
@@ -91,29 +90,56 @@ impl Run {
         self
     }
 
+    /// The plan of a test of throughput.
+    #[must_use]
+    pub fn throughput(&self) -> Option<&Plan> {
+        match &self.work {
+            Some(Work::Throughput(plan)) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The plan of round trips.
+    #[must_use]
+    pub fn latency(&self) -> Option<&LatencyPlan> {
+        match &self.work {
+            Some(Work::Latency(plan)) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The plan of a search of packet sizes.
+    #[must_use]
+    pub fn path(&self) -> Option<&PathPlan> {
+        match &self.work {
+            Some(Work::Path(plan)) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The plan of a search of hops.
+    #[must_use]
+    pub fn hops(&self) -> Option<&HopsPlan> {
+        match &self.work {
+            Some(Work::Hops(plan)) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The plan of transfers.
+    #[must_use]
+    pub fn transfer(&self) -> Option<&TransferPlan> {
+        match &self.work {
+            Some(Work::Transfer(plan)) => Some(plan),
+            _ => None,
+        }
+    }
+
     /// The far end as requested, or several; empty: it is not known.
     #[must_use]
     pub fn target(&self) -> String {
-        let plan = self.plan.as_ref().map(|plan| plan.target.host.clone());
-        let egress_paths = || {
-            let mut hosts: Vec<&str> = self
-                .latency
-                .as_ref()?
-                .egress_paths
-                .iter()
-                .map(|egress| egress.target.host.as_str())
-                .collect();
-            hosts.dedup();
-            Some(hosts.join(" "))
-        };
-        let files = || {
-            let files = &self.transfer.as_ref()?.files;
-            Some(files.iter().map(|file| file.url.as_str()).collect::<Vec<_>>().join(" "))
-        };
-        plan.or_else(egress_paths)
-            .or_else(|| self.path.as_ref().map(|plan| plan.target.host.clone()))
-            .or_else(|| self.hops.as_ref().map(|plan| plan.target.host.clone()))
-            .or_else(files)
+        let planned = self.work.as_ref().map(Work::target);
+        planned
             .or_else(|| self.tests.first().map(Run::target))
             .or_else(|| self.measured_hosts())
             .unwrap_or_default()
@@ -130,12 +156,14 @@ impl Run {
     /// What it is about: the kind of its plan, or of its figures where another tool measured them.
     #[must_use]
     pub fn subject(&self) -> Subject {
-        match self.kind.as_str() {
-            _ if self.latency.is_some() || !self.summary.egress_paths.is_empty() => Subject::Latency,
-            kind if self.path.is_some() || kind == "mtu" => Subject::Path,
-            kind if self.hops.is_some() || kind == "hops" => Subject::Hops,
-            _ if self.transfer.is_some() || self.summary.transfer.is_some() => Subject::Transfer,
-            kind if kind == "frames" || !self.summary.rows.is_empty() => Subject::Frames,
+        match (&self.work, self.kind.as_str()) {
+            (Some(Work::Latency(_)), _) => Subject::Latency,
+            (Some(Work::Path(_)), _) | (None, "mtu") => Subject::Path,
+            (Some(Work::Hops(_)), _) | (None, "hops") => Subject::Hops,
+            (Some(Work::Transfer(_)), _) => Subject::Transfer,
+            _ if !self.summary.egress_paths.is_empty() => Subject::Latency,
+            _ if self.summary.transfer.is_some() => Subject::Transfer,
+            (_, kind) if kind == "frames" || !self.summary.rows.is_empty() => Subject::Frames,
             _ => Subject::Throughput,
         }
     }
@@ -152,36 +180,94 @@ impl Run {
         match event {
             Event::Connected(connected) => {
                 self.started = Some(connected.wall);
-                self.plan = Some(connected.plan.clone());
+                self.work = Some(Work::Throughput(Box::new(connected.plan.clone())));
                 self.host = Some(connected.host.clone());
                 self.peer.clone_from(&connected.peer);
             }
             Event::Sample(sample) => self.intervals.push(sample.clone()),
             Event::LatencyStarted(begun) => {
                 self.started = Some(begun.wall);
-                self.latency = Some(begun.plan.clone());
+                self.work = Some(Work::Latency(Box::new(begun.plan.clone())));
                 self.host = Some(begun.host.clone());
                 self.peer = begun.ends.iter().find_map(|ends| ends.peer.clone());
             }
             Event::PathStarted(begun) => {
                 self.started = Some(begun.wall);
-                self.path = Some(begun.plan.clone());
+                self.work = Some(Work::Path(Box::new(begun.plan.clone())));
                 self.host = Some(begun.host.clone());
                 self.peer.clone_from(&begun.peer);
             }
             Event::HopsStarted(begun) => {
                 self.started = Some(begun.wall);
-                self.hops = Some(begun.plan.clone());
+                self.work = Some(Work::Hops(Box::new(begun.plan.clone())));
                 self.host = Some(begun.host.clone());
             }
             Event::TransferStarted(begun) => {
                 self.started = Some(begun.wall);
-                self.transfer = Some(begun.plan.clone());
+                self.work = Some(Work::Transfer(Box::new(begun.plan.clone())));
                 self.host = Some(begun.host.clone());
             }
             Event::LatencySample(sample) => self.latency_intervals.push(sample.clone()),
             Event::Finished(finished) => self.finished = Some(finished.wall),
             _ => {}
+        }
+    }
+}
+
+/// Makes `work` of the plan of a document that has a key for each kind, and in each of its tests.
+fn join_plans(document: &mut Value) {
+    let Some(run) = document.as_object_mut() else { return };
+    run.get_mut("tests").and_then(Value::as_array_mut).into_iter().flatten().for_each(join_plans);
+    if run.contains_key("work") {
+        return;
+    }
+    let kinds = [
+        ("latency", "latency"),
+        ("path", "path"),
+        ("hops", "hops"),
+        ("transfer", "transfer"),
+        ("plan", "throughput"),
+    ];
+    let plans =
+        kinds.map(|(key, kind)| run.remove(key).filter(|plan| !plan.is_null()).map(|plan| (kind, plan)));
+    let work = plans.into_iter().flatten().next().map(|(kind, plan)| json!({ kind: plan }));
+    run.insert("work".into(), work.unwrap_or_default());
+}
+
+/// The plan of the one kind of work that a run is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// A test of throughput.
+    Throughput(Box<Plan>),
+    /// Round trips.
+    Latency(Box<LatencyPlan>),
+    /// A search of packet sizes.
+    Path(Box<PathPlan>),
+    /// A search of hops.
+    Hops(Box<HopsPlan>),
+    /// Transfers of files.
+    Transfer(Box<TransferPlan>),
+}
+
+impl Work {
+    /// The far end as requested, or several.
+    #[must_use]
+    pub fn target(&self) -> String {
+        match self {
+            Work::Throughput(plan) => plan.target.host.clone(),
+            Work::Latency(plan) => {
+                let mut hosts: Vec<&str> =
+                    plan.egress_paths.iter().map(|egress| egress.target.host.as_str()).collect();
+                hosts.dedup();
+                hosts.join(" ")
+            }
+            Work::Path(plan) => plan.target.host.clone(),
+            Work::Hops(plan) => plan.target.host.clone(),
+            Work::Transfer(plan) => {
+                plan.files.iter().map(|file| file.url.as_str()).collect::<Vec<_>>().join(" ")
+            }
         }
     }
 }

@@ -646,7 +646,7 @@ const LASTING: Nanos = Nanos::from_secs(1);
 /// Payload of one packet on the wire.
 fn packet_payload(plan: &Plan, sender: &Rows<'_>, receiver: &Rows<'_>) -> Option<u32> {
     match plan.test.transport {
-        Transport::Udp => Some(plan.test.length).filter(|l| *l > 0),
+        Transport::Udp => plan.test.length,
         Transport::Tcp => {
             let sent = sender.rows.iter().filter_map(|r| r.tcp.as_ref()).map(|t| t.send_mss).max();
             let observed = receiver.rows.iter().filter_map(|r| r.tcp.as_ref()).map(|t| t.receive_mss).max();

@@ -52,10 +52,10 @@ pub(crate) fn again(run: &Run, entry: &Entry) -> Option<Again> {
     }
     let again = match entry.kind.as_str() {
         "measure" => measure(run),
-        "throughput" => throughput(run.plan.as_ref()?),
-        "latency" => latency(run.latency.as_ref()?),
-        "mtu" => mtu(run.path.as_ref()?),
-        "hops" => hops(run.hops.as_ref()?),
+        "throughput" => throughput(run.throughput()?),
+        "latency" => latency(run.latency()?),
+        "mtu" => mtu(run.path()?),
+        "hops" => hops(run.hops()?),
         _ => None,
     };
     again.map(|again| Again { label: entry.label.clone(), ..again })
@@ -109,7 +109,7 @@ fn dscp(tos: u8) -> Option<String> {
 }
 
 fn measure(run: &Run) -> Option<Again> {
-    let plans = || run.tests.iter().filter_map(|test| test.plan.as_ref());
+    let plans = || run.tests.iter().filter_map(|test| test.throughput());
     let plan =
         plans().next().filter(|plan| is_usual(&plan.local) && plan.protocol == ProtocolName::Native)?;
     let longest = plans().filter_map(|plan| match plan.test.end {
@@ -148,7 +148,7 @@ fn throughput(plan: &Plan) -> Option<Again> {
         streams: Some(test.streams),
         bitrate: test.bitrate.map(|rate| rate.0),
         mss: test.mss,
-        length: Some(test.length).filter(|length| *length > 0),
+        length: test.length,
         interval_ms: interval_ms(plan.local.interval),
         dscp: dscp(test.tos),
         ..to(Kind::Throughput, &plan.target, PORT)

@@ -366,7 +366,7 @@ impl Work for Flows {
 
 /// Payload of a datagram, or of a write that counts as a block.
 fn block(test: &TestSpec) -> u64 {
-    u64::from(test.length.max(1000))
+    u64::from(test.length.unwrap_or(0).max(1000))
 }
 
 fn sends(who: Who) -> Direction {

@@ -14,8 +14,8 @@ pub(super) fn finish(mut line: CommandLine) -> Result<Request, Fault> {
     if line.both.key.is_some() && udp {
         return Err(Fault::parameter("option of --permit-key not supported with UDP"));
     }
-    if line.client.test.length == 0 && udp {
-        line.client.test.length = if line.both.ipv6 { 1450 } else { 1470 };
+    if udp {
+        line.client.test.length.get_or_insert(if line.both.ipv6 { 1450 } else { 1470 });
     }
     match (line.client.host.is_some(), line.server.asked) {
         (true, true) => Err(Fault::parameter("be a client (-c) or a server (-s), not both")),
@@ -171,8 +171,8 @@ fn timing(line: &mut CommandLine) {
         timing.delays = Some(asked.shape());
         timing.writes |= only_sends && is_tcp;
     }
-    if (timing.writes || timing.rtt_part.is_some()) && line.client.test.length == 0 {
-        line.client.test.length = TCP_LENGTH;
+    if timing.writes || timing.rtt_part.is_some() {
+        line.client.test.length.get_or_insert(TCP_LENGTH);
     }
 }
 
@@ -209,7 +209,7 @@ fn shape(line: &mut CommandLine) -> Result<(), Fault> {
     }
     if let Some(period) = client.burst_period {
         let size = client.burst_size.unwrap_or(1 << 20);
-        let length = if client.test.length == 0 { TCP_LENGTH } else { client.test.length };
+        let length = client.test.length.unwrap_or(TCP_LENGTH);
         if size < u64::from(length) {
             return Err(Fault::parameter(format!(
                 "option of --burst-size {size} must be equal or larger to write length (-l) {length}"
@@ -231,14 +231,15 @@ fn rate(line: &mut CommandLine) -> Result<(), Fault> {
     let client = &mut line.client;
     if client.test.transport == Transport::Udp {
         if let Some(gap) = client.gap.filter(|gap| *gap > 0.0 && client.frames.is_none()) {
-            client.test.bitrate = Some(BitRate((f64::from(client.test.length) * 8.0 / gap) as u64));
+            client.test.bitrate =
+                Some(BitRate((f64::from(client.test.length.unwrap_or(0)) * 8.0 / gap) as u64));
         } else if !client.rate_given && client.frames.is_none() {
             client.test.bitrate = Some(BitRate(1 << 20));
         }
         client.test.offload = client.test.bitrate.is_none() && client.extras.packet_rate.is_none();
         return Ok(());
     }
-    let length = if client.test.length == 0 { TCP_LENGTH } else { client.test.length };
+    let length = client.test.length.unwrap_or(TCP_LENGTH);
     match client.test.bitrate {
         Some(rate) if rate.0 / 8 < u64::from(length) => Err(Fault::parameter(format!(
             "option -b and -l of {length} are incompatible, consider setting -l to {} or lower",

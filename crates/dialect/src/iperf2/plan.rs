@@ -92,11 +92,8 @@ impl CommandLine {
     /// The block printed first. `window`: of a socket without `-w`.
     pub(crate) fn settings(&self, window: Bytes) -> Iperf2Settings {
         let test = &self.client.test;
-        let length = match (test.length, self.client.bounceback) {
-            (0, Some(_)) => BOUNCE_LENGTH,
-            (0, None) => TCP_LENGTH,
-            (length, _) => length,
-        };
+        let usual = if self.client.bounceback.is_some() { BOUNCE_LENGTH } else { TCP_LENGTH };
+        let length = test.length.unwrap_or(usual);
         Iperf2Settings {
             transport: test.transport,
             host: self.client.host.clone().unwrap_or_default(),

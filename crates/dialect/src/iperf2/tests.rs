@@ -53,8 +53,8 @@ fn defaults_are_iperf2s() {
     let line = client("-c h");
     assert_eq!((line.client.test.end, line.both.interval), (End::Time(Nanos::from_secs(10)), None));
     let udp = client("-c h -u").client.test;
-    assert_eq!((udp.length, udp.bitrate, udp.offload), (1470, Some(BitRate(1 << 20)), false));
-    assert_eq!(client("-c h -u -V").client.test.length, 1450);
+    assert_eq!((udp.length, udp.bitrate, udp.offload), (Some(1470), Some(BitRate(1 << 20)), false));
+    assert_eq!(client("-c h -u -V").client.test.length, Some(1450));
     assert_eq!(client("-c h -u -b 0").client.test.bitrate, None);
     assert!(client("-c h -u -b 0").client.test.offload);
 }
@@ -71,7 +71,7 @@ fn letters_mean_what_iperf2_means() {
     }
     assert_eq!(client("-c h --dscp ef").client.test.tos, 0xb8);
     assert_eq!(client("-c h --dscp 0x2e").client.test.tos, 0xb8);
-    assert!(client("-c h --skip-rx-copy").client.test.skip_receive_copy);
+    assert!(client("-c h --skip-rx-copy").client.test.receive_discard);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn options_of_2_2_for_load_steps_and_groups() {
         client("-c h --bounceback --trip-times -P 3 --bounceback-request 200 --bounceback-reply 300");
     let bounceback = client_line.client.bounceback.expect("round trips");
     assert!(bounceback.trip_times && bounceback.reply == Some(300));
-    assert_eq!((client_line.client.test.streams, client_line.client.test.length), (3, 200));
+    assert_eq!((client_line.client.test.streams, client_line.client.test.length), (3, Some(200)));
     assert!(client_line.working_load().is_none());
     let load = client("-c h -u -t 3 --working-load=down,4 --working-load-cca reno").working_load();
     let test = load.expect("a load").client.test;
@@ -265,7 +265,7 @@ fn what_is_timed_beside_the_rows_of_every_test() {
     let plain = client("-c h --histograms");
     assert!(plain.both.enhanced && plain.client.extras.timing.writes);
     assert_eq!(plain.client.extras.timing.delays, Some(shape(100, 100_000)));
-    assert_eq!(plain.client.test.length, 128 << 10, "writes that are timed are of iPerf2's length");
+    assert_eq!(plain.client.test.length, Some(128 << 10), "writes that are timed are of iPerf2's length");
     // One that receives has delays to count, and no writes.
     let down = client("-c h -R --trip-times --histograms=2m,500,1,99.9");
     assert_eq!(

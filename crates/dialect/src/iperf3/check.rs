@@ -57,13 +57,13 @@ fn client(line: &mut CommandLine) -> Result<(), Fault> {
     if asked_timeout && client.host.is_some() && test.directions == Directions::Up {
         return Err(Fault::parameter("client receive timeout is valid only in receiving mode"));
     }
-    if test.length > MAX_BLOCK {
+    if test.length.is_some_and(|length| length > MAX_BLOCK) {
         return Err(Fault::parameter(BLOCK_SIZE));
     }
     if test.transport == Transport::Tcp {
         return Ok(());
     }
-    if test.length != 0 && !(16..=LARGEST_UDP_PAYLOAD).contains(&test.length) {
+    if test.length.is_some_and(|length| !(16..=LARGEST_UDP_PAYLOAD).contains(&length)) {
         let refusal = "block size invalid (minimum = 16 bytes, maximum = 65507 bytes)";
         return Err(Fault::parameter(refusal));
     }

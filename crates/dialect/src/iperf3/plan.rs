@@ -58,7 +58,7 @@ impl CommandLine {
             extra_data: self.client.extra_data.clone(),
             verbose: self.both.verbose,
             unit: self.both.unit,
-            default_length: self.client.test.length == 0,
+            default_length: self.client.test.length.is_none(),
             file: self
                 .both
                 .file

@@ -28,10 +28,10 @@ fn the_lines_of_the_issue() {
     assert_eq!(server("-s").both.port, 5201);
     let line = client("-c 127.0.0.1 -u -b 0 --omit 1 --get-server-output");
     let test = &line.client.test;
-    assert_eq!((test.transport, test.bitrate, test.length), (Transport::Udp, None, 0));
+    assert_eq!((test.transport, test.bitrate, test.length), (Transport::Udp, None, None));
     assert_eq!(test.omit, Nanos::from_secs(1));
     assert!(line.client.get_server_output && test.offload && !test.wide_counters);
-    assert_eq!(client("-c h -u -b 0 --omit 1 --get-server-output -l 1472").client.test.length, 1472);
+    assert_eq!(client("-c h -u -b 0 --omit 1 --get-server-output -l 1472").client.test.length, Some(1472));
     let line = client("-c 127.0.0.1 -b 0 --omit 1 --get-server-output -P 20");
     assert_eq!((line.client.test.transport, line.client.test.streams), (Transport::Tcp, 20));
     let plan = line.plan().expect("an address");
@@ -61,7 +61,7 @@ fn values_may_be_attached_bundled_or_abbreviated() {
 #[test]
 fn numbers_follow_the_rules_of_each_option() {
     let test = client("-c h -u -b 100M/10 -l 1K").client.test;
-    assert_eq!((test.bitrate, test.burst, test.length), (Some(BitRate(100_000_000)), 10, 1024));
+    assert_eq!((test.bitrate, test.burst, test.length), (Some(BitRate(100_000_000)), Some(10), Some(1024)));
     assert!(!test.offload, "a paced test times each datagram");
     let test = client("-c h -n 1M").client.test;
     assert_eq!(test.end, End::Bytes(Bytes(1 << 20)));
@@ -94,7 +94,7 @@ fn every_further_option_of_a_client_arrives() {
          --snd-timeout 2000 --cntl-ka=10/1/3 --json-stream --json-stream-full-output --logfile l --forceflush -I p -f m",
     );
     let test = &line.client.test;
-    assert!(test.zero_copy && test.nodelay && test.skip_receive_copy && test.repeating_payload);
+    assert!(test.zero_copy && test.nodelay && test.receive_discard && test.repeating_payload);
     assert!(
         test.dont_fragment
             && test.wide_counters

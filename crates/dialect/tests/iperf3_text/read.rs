@@ -98,7 +98,7 @@ impl Reader<'_> {
         let mut test = TestSpec::new(self.case.transport);
         test.directions = self.case.directions;
         test.streams = u32::try_from(streams.len()).expect("few streams") / both;
-        test.length = self.number(" streams, ").unwrap_or(self.case.length);
+        test.length = self.number(" streams, ").or(Some(self.case.length)).filter(|length| *length > 0);
         let omits = self.lines.iter().any(|line| line.ends_with("(omitted)"));
         test.omit = Nanos::from_secs(self.number("omitting ").unwrap_or(u64::from(omits)));
         test.tos = self.number(", tos ").unwrap_or(0);

@@ -123,7 +123,7 @@ fn spec(asked: &Frames, protocol: Transport, setting: Setting, time: Nanos) -> T
     };
     match setting {
         Setting::Mss(mss) => test.mss = Some(mss),
-        Setting::Payload(payload) => test.length = payload,
+        Setting::Payload(payload) => test.length = Some(payload),
     }
     test
 }

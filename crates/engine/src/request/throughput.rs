@@ -154,16 +154,17 @@ pub(super) fn tests(asked: &Throughput, host: &Host) -> Result<Vec<Plan>, Failur
 
 /// UDP without a length gets the payload that this path carries in one packet.
 fn fill_payload(plan: &mut Plan, host: &Host) -> Result<()> {
-    if plan.test.transport == Transport::Udp && plan.test.length == 0 {
+    if plan.test.transport == Transport::Udp && plan.test.length.is_none() {
         let address = plan.target.address;
         let fits = udp_payload(host.path_mtu(address, &plan.local)?, address.ip());
         let most = Tests::for_protocol(plan.protocol).largest_payload(address.ip());
-        plan.test.length = fits.min(most);
+        plan.test.length = Some(fits.min(most));
     }
     // Where datagrams can be timed one by one, they are.
     let test = &mut plan.test;
     if Tests::for_protocol(plan.protocol).sends_whole_buffers && test.transport == Transport::Udp {
-        test.offload &= !test.bitrate.is_some_and(|rate| is_sent_singly(rate, test.length));
+        let is_single = |(rate, length)| is_sent_singly(rate, length);
+        test.offload &= !test.bitrate.zip(test.length).is_some_and(is_single);
     }
     Ok(())
 }
@@ -172,12 +173,12 @@ fn spec(asked: &Throughput) -> TestSpec {
     let sockets = &asked.sockets;
     let bitrate = asked.bitrate.filter(|rate| *rate > BitRate(0));
     let length = match (asked.length, asked.protocol, asked.transport, bitrate) {
-        (Some(length), ..) => fits_u32(length),
+        (Some(length), ..) => Some(fits_u32(length)),
         // Its servers receive the length.
         (None, protocol, Transport::Tcp, Some(rate)) if Tests::for_protocol(protocol).counts_blocks => {
-            paced_block(rate)
+            Some(paced_block(rate))
         }
-        _ => 0,
+        _ => None,
     };
     TestSpec {
         directions: asked.directions,
@@ -192,7 +193,7 @@ fn spec(asked: &Throughput) -> TestSpec {
         tos: sockets.tos,
         nodelay: sockets.nodelay,
         zero_copy: sockets.zero_copy,
-        skip_receive_copy: sockets.receive_discard,
+        receive_discard: sockets.receive_discard,
         offload: sockets.offload,
         ..TestSpec::new(asked.transport)
     }

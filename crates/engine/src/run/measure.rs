@@ -226,7 +226,7 @@ fn prepare_udp(plan: &mut Plan, probes: &[Event], tests: &[Run]) -> bool {
     let summary = model::summary::Summary::from_events(probes);
     let one_way = direction(&plan.test);
     let Some(payload) = summary.max_udp_payload(one_way) else { return false };
-    plan.test.length = payload;
+    plan.test.length = Some(payload);
     plan.test.bitrate = Some(rate::first(plan, one_way, tests));
     true
 }

@@ -78,7 +78,7 @@ fn plan_of(plan: &Plan, target: &Target) -> Plan {
     let test = TestSpec {
         end: End::Time(time.min(LONGEST)),
         bitrate: Some(RATE),
-        length: BLOCK,
+        length: Some(BLOCK),
         facts_toward: Some(plan.target.address.ip()),
         ..TestSpec::new(Transport::Tcp)
     };

@@ -20,7 +20,7 @@ pub(super) fn repeat(events: &[Event], options: &Options) -> Vec<Event> {
         .filter(|finding| finding.id == "receiver-limited")
         .filter_map(|finding| finding.direction)
         .collect();
-    let Some(plan) = run.plan.as_ref().filter(|_| !limited.is_empty()).and_then(shortened) else {
+    let Some(plan) = run.throughput().filter(|_| !limited.is_empty()).and_then(shortened) else {
         return Vec::new();
     };
     if options.stop.is_raised() {
@@ -46,13 +46,13 @@ fn shortened(plan: &Plan) -> Option<Plan> {
     let End::Time(time) = plan.test.end else { return None };
     let fits = plan.protocol == ProtocolName::Native
         && plan.test.transport == Transport::Tcp
-        && !plan.test.skip_receive_copy;
+        && !plan.test.receive_discard;
     let time = Nanos((time.0 / 2).min(LONGEST.0));
     let mut plan = plan.clone();
     // TCP has to find its rate again; that is not counted.
     plan.test.omit = Nanos(time.0 / 4);
     plan.test.end = End::Time(Nanos(time.0 - plan.test.omit.0));
-    plan.test.skip_receive_copy = true;
+    plan.test.receive_discard = true;
     plan.local.interval = Nanos::ZERO;
     plan.local.connect_timeout = Some(plan.local.connect_timeout.map_or(LONGEST, |given| given.min(LONGEST)));
     fits.then_some(plan)
@@ -78,13 +78,13 @@ mod tests {
             shortened(&plan)
         };
         let total = |plan: Plan| match plan.test.end {
-            End::Time(time) => (time.0 + plan.test.omit.0, plan.test.skip_receive_copy),
+            End::Time(time) => (time.0 + plan.test.omit.0, plan.test.receive_discard),
             _ => panic!("it has no time"),
         };
         assert_eq!(with(|_| {}).map(total), Some((1_000_000_000, true)));
         let quick = with(|plan| plan.test.end = End::Time(Nanos::from_millis(1200)));
         assert_eq!(quick.map(total), Some((600_000_000, true)));
-        assert_eq!(with(|plan| plan.test.skip_receive_copy = true), None);
+        assert_eq!(with(|plan| plan.test.receive_discard = true), None);
         assert_eq!(with(|plan| plan.test.transport = Transport::Udp), None);
         assert_eq!(with(|plan| plan.protocol = ProtocolName::Iperf3), None);
         assert_eq!(with(|plan| plan.test.end = End::Bytes(model::units::Bytes(1 << 30))), None);

@@ -39,8 +39,8 @@ pub fn run(
     }
     let host = host::describe(Some(plan.target.address.ip()));
     let mut plan = plan.clone();
-    if plan.test.transport == Transport::Udp && plan.test.length == 0 {
-        plan.test.length = tests.payload_of_segment.map_or(0, |default| payload_of_segment(&link, default));
+    if plan.test.transport == Transport::Udp && plan.test.length.is_none() {
+        plan.test.length = tests.payload_of_segment.map(|default| payload_of_segment(&link, default));
     }
     let session = machine(&plan, security, extras, &host, &link)?;
     drive(session, link, (&plan, host), interrupt, sink)

@@ -218,7 +218,7 @@ const THROUGHPUT: [Key<Throughput>; 17] = [
     key("omit", |value, asked| set(&mut asked.omit, value.parsed("1s"))),
     key("streams", |value, asked| set(&mut asked.streams, value.number(1, 128).map(|number| number as u32))),
     key("pairs", |value, asked| set(&mut asked.pairs, value.scalar("4").map(Some))),
-    key("payload", |value, asked| set(&mut asked.length, value.scalar("1472").map(Some))),
+    key("length", |value, asked| set(&mut asked.length, value.scalar("1472").map(Some))),
     key("bitrate", |value, asked| set(&mut asked.bitrate, value.parsed("1G").map(Some))),
     key("mss", |value, asked| set(&mut asked.sockets.mss, value.scalar("1400").map(Some))),
     key("window", |value, asked| set(&mut asked.sockets.window, value.scalar("4MiB").map(Some))),

@@ -188,7 +188,7 @@ fn role(lines: &[&Line]) -> Role {
 }
 
 /// Bytes ÷ datagrams of a row without loss, or of one whose datagrams are those that were not lost.
-fn length(lines: &[&Line], reports: &[&Line]) -> u32 {
+fn length(lines: &[&Line], reports: &[&Line]) -> Option<u32> {
     let whole = |line: &&Line| {
         let udp = line.udp?;
         let (arrived, _) = possible::counts(udp.lost, udp.total).unwrap_or_default();
@@ -204,7 +204,8 @@ fn length(lines: &[&Line], reports: &[&Line]) -> u32 {
             .ok()
             .filter(|size| own.bytes.is_multiple_of(total) && *size <= LARGEST)
     };
-    lines.iter().chain(reports).find_map(whole).or_else(|| reports.iter().find_map(sent)).unwrap_or_default()
+    let found = lines.iter().chain(reports).find_map(whole).or_else(|| reports.iter().find_map(sent));
+    found.filter(|length| *length > 0)
 }
 
 /// Takes the rows that an end printed of a direction.
@@ -250,7 +251,7 @@ fn take_reports(parsed: &mut ParsedRun, reports: &[&Line], ids: &[i64]) {
 }
 
 fn result(parsed: &mut ParsedRun, line: &Line, stream: u32, role: Role, whole: bool) -> StreamResult {
-    let size = u64::from(parsed.test.length);
+    let size = parsed.size();
     let by_size = || line.bytes.checked_div(size).unwrap_or_default();
     let count = |count: i64| count.max(0).unsigned_abs();
     let sent = || UdpCounters { datagrams: by_size(), ..UdpCounters::default() };

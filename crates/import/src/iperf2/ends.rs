@@ -118,8 +118,8 @@ impl Speaker<'_> {
                 Some((row.bytes, u64::try_from(losses.total.checked_sub(losses.lost)?).ok()?))
             });
             let counted: Vec<(Printed, u64)> = counted.collect();
-            test.length =
-                self.output.length.or_else(|| datagram_size(&counted, DEFAULT_LENGTH)).unwrap_or_default();
+            let length = self.output.length.or_else(|| datagram_size(&counted, DEFAULT_LENGTH));
+            test.length = length.filter(|length| *length > 0);
         }
         (self.up, self.down) = (up, down);
         // Each stream has its last row, and several have a sum: more rows are intervals.
@@ -199,7 +199,7 @@ impl Speaker<'_> {
     fn result(&mut self, row: &IperfRow<'_>, stream: u32, direction: Direction, role: Role) -> StreamResult {
         let Agreed { bytes: printed, elapsed, .. } = agreed(row.bytes, row.rate, row.elapsed(), row.half);
         let udp = (self.parsed.test.transport == Transport::Udp).then(|| self.datagrams(row, printed, role));
-        let size = u64::from(self.parsed.test.length);
+        let size = self.parsed.size();
         let bytes = match &udp {
             Some(udp) if size > 0 && udp.datagrams > 0 => Bytes(udp.datagrams.saturating_mul(size)),
             _ => printed,
@@ -209,7 +209,7 @@ impl Speaker<'_> {
     }
 
     fn datagrams(&mut self, row: &IperfRow<'_>, printed: Bytes, role: Role) -> UdpCounters {
-        let size = u64::from(self.parsed.test.length);
+        let size = self.parsed.size();
         let estimate = printed.0.saturating_add(size / 2).checked_div(size).unwrap_or_default();
         let Some(losses) = row.losses().filter(|_| role == Role::Receiver) else {
             return UdpCounters { datagrams: estimate, ..UdpCounters::default() };
@@ -254,7 +254,7 @@ impl Speaker<'_> {
         let Some(count) = parsed else { return };
         let count =
             if total.is_some_and(|total| total.saturating_add(1) == count) { count - 1 } else { count };
-        let size = u64::from(self.parsed.test.length);
+        let size = self.parsed.size();
         let row = self.parsed.at_client.streams.iter_mut().find(|row| row.stream == stream);
         if let Some((row, udp)) = row.and_then(|row| row.udp.clone().map(|udp| (row, udp))) {
             row.udp = Some(UdpCounters { datagrams: count, ..udp });

@@ -88,10 +88,10 @@ fn spec(output: &Output<'_>, transport: Transport) -> TestSpec {
         .or(omitted(&output.server))
         .unwrap_or_default();
     spec.tos = output.options.tos.unwrap_or_default();
-    spec.length = output.options.length.unwrap_or_default();
+    spec.length = output.options.length.filter(|length| *length > 0);
     // Datagrams that came twice are in the amount and not in the count.
-    if transport == Transport::Udp && spec.length == 0 && output.disordered.is_none() {
-        spec.length = datagram_size(&counted(output), MOST_IN_ETHERNET).unwrap_or_default();
+    if transport == Transport::Udp && spec.length.is_none() && output.disordered.is_none() {
+        spec.length = datagram_size(&counted(output), MOST_IN_ETHERNET);
     }
     spec
 }
@@ -232,7 +232,7 @@ impl Speaker<'_> {
         if self.parsed.test.transport != Transport::Udp {
             return Figures { bytes: printed, elapsed, udp: None, contradictory, impossible: false };
         }
-        let size = u64::from(self.parsed.test.length);
+        let size = self.parsed.size();
         let losses = row.losses();
         let counts = match (losses, role) {
             (Some(losses), Role::Receiver) => possible::counts(losses.lost, losses.total),
@@ -335,7 +335,7 @@ impl Speaker<'_> {
     fn both_ends(&mut self, row: &IperfRow<'_>, stream: u32, direction: Direction) {
         let own = self.role_in(direction);
         let by_intervals = total(&self.parsed.samples, self.side, stream, direction);
-        let size = u64::from(self.parsed.test.length);
+        let size = self.parsed.size();
         let sent = by_intervals.clone().filter(|sum| own == Role::Sender && sum.bytes.0 > 0);
         let printed = agreed(row.bytes, row.rate, row.elapsed(), row.half);
         let row_of = |role, bytes, udp| StreamResult {

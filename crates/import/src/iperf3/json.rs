@@ -167,7 +167,7 @@ fn spec(start: &Start, transport: Transport) -> TestSpec {
         (0, 0, blocks) => End::Blocks(blocks),
     };
     spec.omit = Nanos::from_secs(figure(&settings.omit).min(MOST_SECONDS));
-    spec.length = small(&settings.blksize);
+    spec.length = Some(small(&settings.blksize)).filter(|length| *length > 0);
     spec.tos = u8::try_from(figure(&settings.tos)).unwrap_or_default();
     spec.bitrate = Some(BitRate(figure(&settings.target_bitrate))).filter(|rate| rate.0 > 0);
     spec.mss = start.tcp_mss.count().and_then(|mss| u32::try_from(mss).ok());
@@ -257,7 +257,7 @@ impl Speaker<'_> {
     /// what was sent after it is in the sum of neither its datagrams nor its losses. One that read none has a zero there, and one
     /// whose results never came, as of a test that was interrupted, has it too.
     fn unseen(&mut self, end: &Summary) {
-        let size = u64::from(self.parsed.test.length);
+        let size = self.parsed.size();
         let directions: Vec<Direction> = self.parsed.test.directions.each().filter(|_| size > 0).collect();
         for direction in directions {
             let back = direction == Direction::Down && self.parsed.test.directions == Directions::Both;
@@ -325,7 +325,7 @@ impl Speaker<'_> {
     fn interval(&mut self, row: &StreamFigures) {
         let direction = self.direction(row);
         let (stream, role) = (self.stream(row, direction), self.role(direction));
-        let size = u64::from(self.parsed.test.length);
+        let size = self.parsed.size();
         let udp = (self.parsed.test.transport == Transport::Udp).then(|| udp(row, role, size).0);
         let tcp = (udp.is_none() && role == Role::Sender).then(|| tcp(row));
         let sample = StreamSample { stream, direction, role, bytes: bytes(row), tcp, udp };
@@ -363,7 +363,7 @@ impl Speaker<'_> {
     fn udp(&mut self, row: &StreamFigures) {
         let direction = self.direction(row);
         let (stream, own) = (self.stream(row, direction), self.role(direction));
-        let size = u64::from(self.parsed.test.length);
+        let size = self.parsed.size();
         for role in [Role::Sender, Role::Receiver] {
             // A server that sent knows nothing of what arrived; a receiver knows what was sent by the numbers.
             if self.side == Side::Peer && role != own {

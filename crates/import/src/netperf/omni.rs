@@ -181,7 +181,7 @@ impl Figures {
             .count("LOCAL_SEND_SIZE")
             .and_then(|size| u32::try_from(size).ok())
             .filter(|size| *size > 0)?;
-        parsed.test.length = size;
+        parsed.test.length = Some(size);
         let count = |rate: Option<f64>| {
             rate.map(|rate| (rate * elapsed.as_secs_f64() / 8.0 / f64::from(size)).round() as u64)
         };

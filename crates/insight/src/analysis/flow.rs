@@ -181,7 +181,7 @@ fn segment(network: Network, frame: u32) -> Option<Segment> {
 }
 
 fn network(run: &Run) -> Network {
-    let v6 = run.plan.as_ref().is_some_and(|plan| plan.target.address.ip().to_canonical().is_ipv6());
+    let v6 = run.throughput().is_some_and(|plan| plan.target.address.ip().to_canonical().is_ipv6());
     if v6 { Network::V6 } else { Network::V4 }
 }
 

@@ -221,7 +221,8 @@ fn sender_advice(direction: &MeasuredDirection<'_>) -> String {
     }
     let cpus = direction.sender.map_or(1, |end| end.cpu.cpus);
     // One call to the kernel (UDP_SEGMENT) takes no more than the largest datagram.
-    let fits_twice = direction.plan.test.length.saturating_mul(2) <= LARGEST_UDP_PAYLOAD;
+    let fits_twice =
+        direction.plan.test.length.is_some_and(|length| length.saturating_mul(2) <= LARGEST_UDP_PAYLOAD);
     if direction.udp() && fits_twice && direction.sender.is_some_and(|end| end.datapath.gso_segments <= 1) {
         return "Hand many datagrams to the kernel at once: without --no-gso or --no-offload, on a kernel with UDP_SEGMENT (4.18).".into();
     }

@@ -36,7 +36,7 @@ struct Look<'a> {
 /// The findings of the forward path, and of the return path where the far end traced it.
 fn each(run: &Run, rule: fn(Look<'_>) -> Vec<Finding>) -> Vec<Finding> {
     let Some(found) = found(run) else { return Vec::new() };
-    let (back, probes) = (found.back.as_deref(), run.hops.as_ref().map(|plan| plan.probes));
+    let (back, probes) = (found.back.as_deref(), run.hops().map(|plan| plan.probes));
     let there = Look { found, direction: Direction::Up, back, probes };
     let here = back.map(|found| Look { found, direction: Direction::Down, back: None, probes });
     [there].into_iter().chain(here).flat_map(rule).collect()

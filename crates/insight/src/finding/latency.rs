@@ -33,7 +33,7 @@ fn each_egress(run: &Run, find: fn(&Run, &EgressResult) -> Option<Finding>) -> V
 
 /// Messages go one way only.
 fn one_way(run: &Run) -> bool {
-    run.latency.as_ref().is_some_and(|plan| plan.mode == LatencyMode::Throughput)
+    run.latency().is_some_and(|plan| plan.mode == LatencyMode::Throughput)
 }
 
 /// `to HOST` for a single egress path or one with its host's name, else `by LABEL`.

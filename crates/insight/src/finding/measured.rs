@@ -25,7 +25,7 @@ pub(crate) struct MeasuredDirection<'a> {
 
 /// The directions of this run that have figures, up first.
 pub(crate) fn measured_directions(run: &Run) -> impl Iterator<Item = MeasuredDirection<'_>> {
-    let plan = run.plan.as_ref();
+    let plan = run.throughput();
     plan.into_iter().flat_map(move |plan| {
         plan.test
             .directions
@@ -52,7 +52,7 @@ impl<'a> MeasuredDirection<'a> {
 
     /// The test requests no limit of the rate.
     pub(crate) fn unlimited(&self) -> bool {
-        self.plan.test.bitrate.is_none_or(|rate| rate.0 == 0) && self.plan.test.fq_rate.is_none()
+        self.plan.test.bitrate.is_none() && self.plan.test.fq_rate.is_none()
     }
 
     /// The limit of this direction is one of these kinds, or not known.

@@ -30,7 +30,7 @@ pub(crate) fn is_noisy(run: &Run) -> bool {
 
 /// The requested rate was reached without a loss: noise has changed no figure.
 fn is_reached(run: &Run) -> bool {
-    let Some(test) = run.plan.as_ref().map(|plan| &plan.test) else { return false };
+    let Some(test) = run.throughput().map(|plan| &plan.test) else { return false };
     let Some(rate) = test.bitrate else { return false };
     let requested = rate.0 as f64 * f64::from(test.streams.max(1));
     test.directions.each().all(|direction| {

@@ -153,7 +153,7 @@ fn least(one_way: &MeasuredDirection<'_>, missing: Option<u64>) -> Nanos {
 /// Longer than what a sender that is held to a rate leaves between two pieces of data.
 fn pause(direction: &MeasuredDirection<'_>) -> Nanos {
     // Where this end chooses the length, it is the least that paced TCP writes at once.
-    let length = direction.plan.test.length.max(LEAST_BLOCK);
+    let length = direction.plan.test.length.unwrap_or(LEAST_BLOCK).max(LEAST_BLOCK);
     let bits = u64::from(length).saturating_mul(8);
     let rate = direction.plan.test.bitrate.map_or(0, |rate| rate.0);
     let each = u128::from(bits) * 1_000_000_000;

@@ -30,7 +30,7 @@ fn of_streams(run: &Run) -> Verdict {
     if let Some(text) = apart(run) {
         return Verdict { status: Status::Void, text };
     }
-    match (&run.plan, run.tests.is_empty()) {
+    match (run.throughput(), run.tests.is_empty()) {
         (_, false) => of_tests(run),
         (Some(plan), true) => void(run, plan).unwrap_or_else(|| of_test(run)),
         (None, true) => of_probes(run),
@@ -248,7 +248,7 @@ fn carried(run: &Run) -> String {
 fn best(run: &Run, transport: Transport, direction: Direction) -> Option<BitRate> {
     if let Some(sum) = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref()) {
         let one_way = if direction == Direction::Up { sum.up } else { sum.down };
-        let same = run.plan.as_ref().is_none_or(|plan| plan.test.transport == transport);
+        let same = run.throughput().is_none_or(|plan| plan.test.transport == transport);
         return one_way.filter(|_| same).map(|one_way| one_way.goodput);
     }
     let figures = run.tests.iter().filter(|test| test.verdict.status != Status::Void);

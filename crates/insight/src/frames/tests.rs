@@ -19,7 +19,7 @@ fn run(protocol: Transport, length: u32, mss: Option<u32>, streams: [StreamResul
     let spec = TestSpec {
         directions: Directions::Up,
         end: End::Time(Nanos::from_secs(2)),
-        length,
+        length: Some(length).filter(|length| *length > 0),
         mss,
         ..TestSpec::new(protocol)
     };

@@ -9,7 +9,7 @@ use pathmeter_insight::judge;
 const RECORDED: &str = include_str!("../fixtures/busy-hosts.ndjson");
 
 fn runs() -> impl Iterator<Item = Run> {
-    RECORDED.lines().map(|line| judge(serde_json::from_str(line).expect("a run")))
+    RECORDED.lines().map(|line| judge(Run::read(serde_json::from_str(line).expect("JSON")).expect("a run")))
 }
 
 #[test]

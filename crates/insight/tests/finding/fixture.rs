@@ -36,7 +36,7 @@ pub(crate) struct Fixture {
 impl Fixture {
     pub(crate) fn udp() -> Fixture {
         let mut fixture = Fixture::new(Transport::Udp);
-        fixture.plan.test.length = 1472;
+        fixture.plan.test.length = Some(1472);
         fixture.plan.test.bitrate = Some(BitRate(1_177_600_000));
         *fixture.sent() = UdpCounters { datagrams: DATAGRAMS, ..UdpCounters::default() };
         fixture.deliver(DATAGRAMS);
@@ -111,7 +111,7 @@ impl Fixture {
 
     /// Delivers so many datagrams; the others are lost.
     pub(crate) fn deliver(&mut self, datagrams: u64) {
-        let (length, sent) = (u64::from(self.plan.test.length), self.sent().datagrams);
+        let (length, sent) = (u64::from(self.plan.test.length.expect("a length")), self.sent().datagrams);
         *self.received() = UdpCounters { datagrams, lost: sent - datagrams, ..UdpCounters::default() };
         self.sender.streams[0].bytes = Bytes(sent * length);
         self.receive_end().streams[0].bytes = Bytes(datagrams * length);
@@ -119,7 +119,7 @@ impl Fixture {
 
     /// Datagrams of this size, which do not fit the path.
     pub(crate) fn large(mut self, payload: u32, arrived: u64) -> Fixture {
-        self.plan.test.length = payload;
+        self.plan.test.length = Some(payload);
         self.deliver(arrived);
         self
     }

@@ -37,10 +37,10 @@ fn of_run(run: &Run) -> Vec<(&'static str, String)> {
         known.extend(names.iter().copied().zip(values));
     }
     // The tests of a run share hosts; plans stand in the tests.
-    let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
+    let plan = run.throughput().or_else(|| run.tests.iter().find_map(|test| test.throughput()));
     known.extend(plan.map(of_plan).unwrap_or_default());
-    known.extend(run.latency.as_ref().map(of_latency).unwrap_or_default());
-    known.extend(run.transfer.as_ref().map(of_transfer).unwrap_or_default());
+    known.extend(run.latency().map(of_latency).unwrap_or_default());
+    known.extend(run.transfer().map(of_transfer).unwrap_or_default());
     known
 }
 
@@ -139,7 +139,7 @@ fn of_plan(plan: &Plan) -> Vec<(&'static str, String)> {
     vec![
         ("far end", plan.target.address.ip().to_string()),
         ("streams", plan.test.streams.to_string()),
-        ("length", plan.test.length.to_string()),
+        ("length", plan.test.length.unwrap_or(0).to_string()),
         ("rate asked for", rate),
         ("protocol", plan.protocol.to_string()),
     ]

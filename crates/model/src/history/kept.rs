@@ -26,7 +26,7 @@ impl Kept {
         Ok(match schema {
             dut::SCHEMA => Kept::Device(serde_json::from_value(document)?),
             lab::SCHEMA => Kept::Lab(serde_json::from_value(document)?),
-            _ => Kept::Run(serde_json::from_value(document)?),
+            _ => Kept::Run(Box::new(Run::read(document)?)),
         })
     }
 

@@ -90,7 +90,7 @@ fn datagrams(length: u32, address: &'static str, path_mtu: Option<u32>) -> Test 
     let mut test = Test::new(Transport::Udp, Directions::Down)
         .stream(Direction::Down, bytes(), bytes())
         .link(1_000_000_000);
-    (test.spec.length, test.address, test.path_mtu) = (length, address, path_mtu);
+    (test.spec.length, test.address, test.path_mtu) = (Some(length), address, path_mtu);
     test
 }
 

@@ -159,7 +159,7 @@ impl SessionLog {
             return format!("frames on {interface}: {sent} sent, {counted} counted");
         }
         let run = run_of_events("", "serve", &self.events);
-        let Some(plan) = &run.plan else { return "no test".into() };
+        let Some(plan) = run.throughput() else { return "no test".into() };
         if !self.events.iter().any(|event| matches!(event, Event::Started(_))) {
             return match &self.observed {
                 Some(observed) => format!(

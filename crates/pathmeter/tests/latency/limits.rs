@@ -29,7 +29,7 @@ fn faster_tests_than_allowed_are_refused_and_slower_ones_not() {
     // Messages that wait for one another have no rate: the limit is theirs.
     for args in [&["-n", "20"][..], &["-n", "20", "--rate", "1000"]] {
         let run = measured(&host, args);
-        assert_eq!(run["latency"]["rate_pps"], 1000, "{args:?}");
+        assert_eq!(run["work"]["latency"]["rate_pps"], 1000, "{args:?}");
         assert_eq!(counts(only_egress(&run), ["sent", "received"]), [20; 2], "{args:?}");
     }
     server.stop().prints("refused the client");

@@ -25,7 +25,7 @@ fn ping_pong_of_every_size_counts_each_message() {
             assert_eq!(egress["ends"]["seen_as"], egress["ends"]["local"], "nothing translates on loopback");
             let room_for_times = size.parse::<u32>().unwrap() >= 30;
             assert_eq!(egress["one_way"].is_object(), room_for_times, "{transport} {size}: {egress:#}");
-            assert_eq!(run["latency"]["size"].to_string(), *size);
+            assert_eq!(run["work"]["latency"]["size"].to_string(), *size);
         }
     }
     server.stop();
@@ -92,7 +92,10 @@ fn playback_sends_what_the_file_states() {
         let egress = only_egress(&run);
         let names = ["sent", "asked", "received", "far_received", "lost"];
         assert_eq!(counts(egress, names), [50, 50, 50, 50, 0], "{transport}: {:#}", egress["counted"]);
-        assert_eq!((run["latency"]["mode"].as_str(), number(egress, "warm_up_count")), (Some("playback"), 0));
+        assert_eq!(
+            (run["work"]["latency"]["mode"].as_str(), number(egress, "warm_up_count")),
+            (Some("playback"), 0)
+        );
         assert_eq!(number(&egress["rtt_ns"], "count"), 50);
     }
     server.stop();

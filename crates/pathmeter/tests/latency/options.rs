@@ -12,7 +12,7 @@ fn every_wait_is_done_and_reported() {
             let args = [&["-n", "100", "--wait", wait], args].concat();
             let run = beside_its_floor(&server, &args);
             assert_eq!(counts(only_egress(&run), ["sent", "received"]), [100; 2], "{args:?}");
-            assert_eq!(run["latency"]["wait"], wait);
+            assert_eq!(run["work"]["latency"]["wait"], wait);
             assert!(only_egress(&run)["ends"]["far_wait"].is_string(), "{args:?}");
             if args.contains(&"--no-wire-times") {
                 assert_eq!(only_egress(&run)["wire"], Value::Null);
@@ -20,7 +20,7 @@ fn every_wait_is_done_and_reported() {
         }
     }
     let run = measured(&server.host(), &["-n", "50", "--affinity", "0"]);
-    assert_eq!(run["latency"]["cpu"], 0);
+    assert_eq!(run["work"]["latency"]["cpu"], 0);
     server.stop();
 }
 

@@ -250,7 +250,7 @@ fn a_limit_of_the_server_is_the_rate() {
     for argv in [&[][..], &["--tcp"], &["--mode", "throughput"]] {
         let run = run(&[&["latency", &host, "-t", "500ms", "--json"][..], argv].concat()).code(0).json();
         // 2 Mbit/s in messages of 64 bytes.
-        assert_eq!(run["latency"]["rate_pps"], 3906, "{argv:?}: {:#}", run["latency"]);
+        assert_eq!(run["work"]["latency"]["rate_pps"], 3906, "{argv:?}: {:#}", run["work"]["latency"]);
         let sent = count(&run["summary"]["ways"][0]["counted"]["sent"]);
         assert!((1..=3906).contains(&sent), "{argv:?}: {sent} in half a second");
         let warnings = run["summary"]["warnings"].to_string();

@@ -92,11 +92,11 @@ fn what_the_sockets_are_asked_for_stands_in_the_result() {
         assert_eq!(run["summary"][directions_with_streams(&run)[0]]["congestion"], "reno", "{direction:?}");
     }
     let run = server.measured(&["-n", "1M", "--dscp", "ef"]);
-    assert_eq!(run["plan"]["test"]["tos"], json!(46 << 2));
+    assert_eq!(run["work"]["throughput"]["test"]["tos"], json!(46 << 2));
     let run = server.measured(&["-u", "-n", "1M", "-b", "50M", "-l", "1200", "--tos", "0x10", "-R"]);
-    assert_eq!(run["plan"]["test"]["tos"], json!(0x10));
+    assert_eq!(run["work"]["throughput"]["test"]["tos"], json!(0x10));
     let run = server.measured(&["-n", "3M", "-w", "64KiB", "--nodelay", "-l", "4000"]);
-    assert_eq!(run["plan"]["test"]["window"], json!(65536));
+    assert_eq!(run["work"]["throughput"]["test"]["window"], json!(65536));
     assert_eq!(run["summary"]["up"]["received"]["bytes"], json!(3 << 20));
     let refused = server.throughput(&["-n", "1M", "--congestion", "nonesuch"]).code(2);
     refused.prints("--congestion nonesuch: this host does not have it").prints("cubic");
@@ -209,7 +209,7 @@ fn assert_accounted(figures: &Value) {
 
 /// TCP: what one end sent on a stream the other received, omitted time included.
 fn assert_ends_agree(run: &Value) {
-    if run["plan"]["test"]["transport"] != "tcp" {
+    if run["work"]["throughput"]["test"]["transport"] != "tcp" {
         return;
     }
     for (mine, theirs) in streams_at(run, "local").iter().zip(streams_at(run, "peer")) {

@@ -22,7 +22,7 @@ fn limits_are_reported_with_a_remedy() {
     server.throughput(&["-t", "3s", "-b", "1M"]).code(3).prints("a test of 3.00 s").prints("--time");
     // Without a rate the limit is the rate.
     let run = server.measured(&["-t", "1s", "-P", "2"]);
-    assert_eq!(run["plan"]["test"]["bitrate"], 5_000_000);
+    assert_eq!(run["work"]["throughput"]["test"]["bitrate"], 5_000_000);
     assert!(run["summary"]["up"]["goodput_bps"].as_u64().unwrap() < 11_000_000, "{:#}", run["summary"]);
     assert_eq!(run["summary"]["warnings"][0]["id"], "limited-by-server");
     server

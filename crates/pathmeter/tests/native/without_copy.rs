@@ -58,7 +58,7 @@ fn a_receiver_that_is_the_limit_is_asked_again_without_the_copy() {
     // The first test is the result, to the bit; the second is evidence.
     let rate = |value: &Value| value.as_f64().unwrap() / 4e8;
     assert!((rate(&run["summary"]["up"]["goodput_bps"]) - 1.0).abs() < 1e-3, "{}", run["summary"]["up"]);
-    assert_eq!(run["plan"]["test"]["skip_receive_copy"], json!(false));
+    assert_eq!(run["work"]["throughput"]["test"]["skip_receive_copy"], json!(false));
     let evidence = &finding(&run).expect("it is found")["evidence"];
     assert!((rate(&evidence["without_copy_goodput_bps"]) - 2.0).abs() < 1e-3, "{evidence}");
     assert!((evidence["copy_cost_share"].as_f64().unwrap() - 0.5).abs() < 1e-3, "{evidence}");

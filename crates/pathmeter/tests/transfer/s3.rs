@@ -80,7 +80,7 @@ fn objects_go_up_and_come_down() {
     let down = with(KEY, SECRET, &[object, "--endpoint", endpoint, "-n", "2", "--json"]).code(0).json();
     assert!(transfers(&down).iter().all(|one| one["status"] == 200 && one["bytes"] == 2_000_000), "{down:#}");
     assert_eq!(
-        (&down["transfer"]["s3"]["access_key"], &down["transfer"]["files"][0]["url"]),
+        (&down["work"]["transfer"]["s3"]["access_key"], &down["work"]["transfer"]["files"][0]["url"]),
         (&KEY.into(), &object.into())
     );
     for run in [&up, &down] {
@@ -111,11 +111,11 @@ fn a_bucket_may_be_part_of_the_hosts_name() {
     let run = Running::start(command).end().code(0).json();
     let transfer = &transfers(&run)[0];
     assert_eq!(
-        (&transfer["bytes"], &run["transfer"]["s3"]["path_style"]),
+        (&transfer["bytes"], &run["work"]["transfer"]["s3"]["path_style"]),
         (&5000.into(), &false.into()),
         "{run:#}"
     );
-    assert_eq!(run["transfer"]["files"][0]["address"], format!("127.0.0.1:{}", s3.port));
+    assert_eq!(run["work"]["transfer"]["files"][0]["address"], format!("127.0.0.1:{}", s3.port));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn keys_come_from_a_profile_too_and_their_want_is_reported() {
     };
     let plan = run(&["--size", "1000", "--profile", "lab"]).code(0).json();
     assert_eq!(
-        (&plan["transfer"]["s3"]["region"], &plan["verdict"]["status"]),
+        (&plan["work"]["transfer"]["s3"]["region"], &plan["verdict"]["status"]),
         (&"lab-1".into(), &"ok".into())
     );
     run(&[]).code(2).prints("S3 needs keys").prints("profile `default`").prints("AWS_ACCESS_KEY_ID");

@@ -109,7 +109,7 @@ fn the_state_is_reported_before_and_put_back_after() {
     assert_eq!(hosts.mtu(), 1500);
     let run = ended.json();
     assert_eq!(
-        (&run["transfer"]["mtu_of"]["name"], &run["transfer"]["mtu_of"]["mtu"]),
+        (&run["work"]["transfer"]["mtu_of"]["name"], &run["work"]["transfer"]["mtu_of"]["mtu"]),
         (&"eth0".into(), &1500.into())
     );
     let largest: Vec<u64> = rows(&run).iter().map(|row| row["mss"].as_u64().unwrap()).collect();

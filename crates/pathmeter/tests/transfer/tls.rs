@@ -113,7 +113,7 @@ fn a_certificate_for_another_name_is_none_and_insecure_is_reported_loudly() {
     let ended = transfer(&[&url, "-n", "1", "--insecure", "--json"]).code(0);
     let run = ended.json();
     assert_eq!(
-        (&run["summary"]["warnings"][0]["id"], &run["transfer"]["trust"]),
+        (&run["summary"]["warnings"][0]["id"], &run["work"]["transfer"]["trust"]),
         (&"insecure".into(), &"everybody".into())
     );
     ended.prints("warning: --insecure: no certificate is checked");

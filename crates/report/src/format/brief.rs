@@ -89,15 +89,15 @@ fn answer(run: &Run) -> Answer {
 
 /// `client -> 10.0.0.2`.
 fn between(run: &Run) -> String {
-    let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
+    let plan = run.throughput().or_else(|| run.tests.iter().find_map(|test| test.throughput()));
     let mut hosts: Vec<&str> = run
-        .latency
-        .iter()
+        .latency()
+        .into_iter()
         .flat_map(|plan| &plan.egress_paths)
         .map(|egress| egress.target.host.as_str())
         .collect();
-    hosts.extend(run.path.iter().map(|plan| plan.target.host.as_str()));
-    hosts.extend(run.hops.iter().map(|plan| plan.target.host.as_str()));
+    hosts.extend(run.path().map(|plan| plan.target.host.as_str()));
+    hosts.extend(run.hops().map(|plan| plan.target.host.as_str()));
     hosts.extend(plan.map(|plan| plan.target.host.as_str()));
     hosts.dedup();
     let here = run.host.as_ref().map(|host| host.name.as_str()).filter(|name| !name.is_empty());

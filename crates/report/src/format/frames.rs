@@ -79,7 +79,7 @@ fn protocols(rows: &[FrameRow]) -> Vec<Transport> {
 
 /// The sweep, in a line.
 pub(super) fn title(run: &Run) -> String {
-    let host = run.tests.iter().find_map(|test| test.plan.as_ref());
+    let host = run.tests.iter().find_map(|test| test.throughput());
     let host = host.map(|plan| format!(" to {}", plan.target.host)).unwrap_or_default();
     let one_way = run.summary.rows.first().map(|row| format!(", {}", row.direction)).unwrap_or_default();
     format!("Frame sizes{host}{one_way}")

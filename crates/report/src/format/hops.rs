@@ -14,7 +14,7 @@ use model::units::{Nanos, count, percent};
 
 /// `Hops to far.example`.
 pub(super) fn title(run: &Run) -> String {
-    let host = run.hops.as_ref().map(|plan| format!(" to {}", plan.target.host));
+    let host = run.hops().map(|plan| format!(" to {}", plan.target.host));
     format!("Hops{}", host.unwrap_or_default())
 }
 
@@ -27,7 +27,7 @@ pub(super) fn parts(run: &Run) -> Vec<Part> {
         parts.extend([Block::Heading(BACK.into()).into(), Part::Fitting(narrower(back))]);
     }
     let effort = format!("{} in {}", count(found.packets, "packet"), found.elapsed);
-    let subject: Vec<String> = run.hops.as_ref().map(subject).into_iter().chain([effort]).collect();
+    let subject: Vec<String> = run.hops().map(subject).into_iter().chain([effort]).collect();
     parts.push(Part::Small(legend(found).into_iter().chain([subject.join(", ")]).collect()));
     parts
 }

@@ -37,7 +37,7 @@ fn second(asked: &FrameAsked, packets: u64, lost: u64) -> Run {
                     UdpCounters { datagrams, lost, ..UdpCounters::default() },
                 )
             };
-            let test = TestSpec { length, ..test };
+            let test = TestSpec { length: Some(length), ..test };
             (test, row(Role::Sender, packets, 0), row(Role::Receiver, packets - lost, lost))
         }
         Setting::Mss(mss) => {

@@ -103,7 +103,7 @@ fn text_fits_the_screen_and_colour_changes_no_letter() {
             let is_wide = run.summary.egress_paths.len() > 1
                 || run.summary.loaded.is_some()
                 || run.subject() == Subject::Frames
-                || run.transfer.is_some()
+                || run.transfer().is_some()
                 || run.summary.packets.is_some()
                 || run.summary.hops.is_some();
             let most = if detail || is_wide { width.max(80) } else { width };
@@ -115,7 +115,7 @@ fn text_fits_the_screen_and_colour_changes_no_letter() {
 /// The answer shows a drop in the middle of a test.
 #[test]
 fn rates_over_time_are_bars_where_the_screen_draws_them() {
-    let is_of_udp = |run: &Run| run.plan.as_ref().is_some_and(|plan| plan.test.transport == Transport::Udp);
+    let is_of_udp = |run: &Run| run.throughput().is_some_and(|plan| plan.test.transport == Transport::Udp);
     let (_, mut run) =
         all().into_iter().find(|(_, run)| is_of_udp(run) && !run.intervals.is_empty()).expect("there is one");
     let first = run.intervals.iter().filter(|sample| !sample.omitted).map(|sample| sample.start).min();
@@ -220,10 +220,10 @@ fn csv_has_the_columns_of_its_kind() {
         assert!(csv.rows.iter().all(|row| row.len() == csv.columns.len()), "{name}");
         let column = |name: &str| csv.columns.iter().position(|column| column == name);
         let measured = [
-            ("rtt_p50_ns", run.latency.is_some() || run.hops.is_some()),
-            ("hop_name", run.hops.is_some()),
-            ("path_mtu_bytes", run.summary.path.is_some() || run.transfer.is_some()),
-            ("http_status", run.transfer.is_some()),
+            ("rtt_p50_ns", run.latency().is_some() || run.hops().is_some()),
+            ("hop_name", run.hops().is_some()),
+            ("path_mtu_bytes", run.summary.path.is_some() || run.transfer().is_some()),
+            ("http_status", run.transfer().is_some()),
             ("line_rate_pps", run.subject() == Subject::Frames),
         ];
         for (figure, measured) in measured.into_iter().filter(|_| run.tests.is_empty()) {
@@ -263,7 +263,7 @@ fn csv_of_several_runs_is_one_table() {
 fn live_rows_are_the_documents_rows() {
     let style = Style { detail: true, ..Style::default() };
     for (name, run) in all() {
-        let Some(plan) = run.plan.as_ref().filter(|_| !run.intervals.is_empty()) else { continue };
+        let Some(plan) = run.throughput().filter(|_| !run.intervals.is_empty()) else { continue };
         let mut live = text::LiveRows::default();
         let rows: String = run.intervals.iter().map(|sample| live.rows(sample, plan, &style)).collect();
         let rows = rows + &live.rest(plan, &style);
@@ -289,15 +289,15 @@ fn live_header_states_from_where() {
         congestion: None,
     };
     let started = Started { wall: WallTime(0), streams: vec![stream] };
-    let plan = run.plan.unwrap();
-    insta::assert_snapshot!(text::live_header(&started, &plan, &Style::default()));
+    let plan = run.throughput().unwrap();
+    insta::assert_snapshot!(text::live_header(&started, plan, &Style::default()));
 }
 
 #[test]
 fn live_rows_of_paths_are_the_documents_rows() {
     let style = Style { detail: true, ..Style::default() };
     for (name, run) in latency::all() {
-        let plan = run.latency.as_ref().unwrap();
+        let plan = run.latency().unwrap();
         let rows: String =
             run.latency_intervals.iter().map(|sample| text::latency_live_row(sample, plan)).collect();
         assert!(text::document(&run, &style).contains(&rows), "{name}:\n{rows}");
@@ -310,7 +310,7 @@ fn live_rows_of_paths_are_the_documents_rows() {
 fn live_header_of_paths_states_how_each_goes() {
     for (name, run) in latency::all() {
         let ends = run.summary.egress_paths.iter().map(|egress| egress.ends.clone()).collect();
-        let plan = run.latency.clone().unwrap();
+        let plan = run.latency().cloned().unwrap();
         let begun = LatencyStarted { wall: WallTime(0), plan, ends, host: run.host.clone().unwrap() };
         let text = text::latency_live_header(&begun, &Style::default());
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -330,7 +330,7 @@ fn paths_without_a_plan_are_a_table() {
             text.split("\n\n").skip(1).map(str::to_owned).take(2).collect::<Vec<_>>()
         };
         let whole = table(&run);
-        run.latency = None;
+        run.work = None;
         assert_eq!(table(&run), whole, "{name}");
     }
 }
@@ -375,7 +375,7 @@ fn packet_sizes_of_any_size_are_shown() {
 #[test]
 fn live_header_of_a_run_about_packet_sizes_is_the_documents() {
     for (name, run) in paths::all() {
-        let (plan, host) = (run.path.clone().unwrap(), run.host.clone().unwrap());
+        let (plan, host) = (run.path().cloned().unwrap(), run.host.clone().unwrap());
         let begun = PathStarted { wall: WallTime(0), plan, host, peer: run.peer.clone() };
         let header = text::path_live_header(&begun, &Style::default());
         let document = text::document(&run, &Style { detail: true, ..Style::default() });

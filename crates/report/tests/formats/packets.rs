@@ -66,7 +66,7 @@ fn fragments() -> Run {
     let row = |role, counters| vec![vec![udp((0, Direction::Down), role, 3_000, counters)]];
     let sent = UdpCounters { datagrams: 1_001, ..UdpCounters::default() };
     let received = UdpCounters { datagrams: 1_000, lost: 1, ..UdpCounters::default() };
-    let test = TestSpec { length: 3_000, ..spec(Transport::Udp, Directions::Down, 1) };
+    let test = TestSpec { length: Some(3_000), ..spec(Transport::Udp, Directions::Down, 1) };
     let test = Throughput::new(test, row(Role::Receiver, received), row(Role::Sender, sent));
     captured(test.over_a_link(), packets)
 }

@@ -102,12 +102,9 @@ fn asymmetric() -> Run {
         ..path_direction(true, 1399)
     };
     let found = PathResult { up: Some(up), down: Some(down), ..native() };
-    let plan = PathPlan { encap: Some("wireguard6".into()), ..plan() };
-    let mut run = run(plan, found, Outcome::Completed);
-    run.path
-        .iter_mut()
-        .for_each(|plan| plan.target.address = ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0x20], 5210).into());
-    run
+    let mut plan = PathPlan { encap: Some("wireguard6".into()), ..plan() };
+    plan.target.address = ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0x20], 5210).into();
+    run(plan, found, Outcome::Completed)
 }
 
 /// No pathmeter at the far end: the forward path, by ICMP.

@@ -61,7 +61,7 @@ fn udp_second(lost: u64, socket_drops: u64, reordered: u64, duplicates: u64) -> 
 /// Two streams, the first of which overruns its socket; a few datagrams are lost on the path, and four never left.
 pub(crate) fn udp_down() -> Run {
     let test = TestSpec {
-        length: 1472,
+        length: Some(1472),
         bitrate: Some(BitRate(500_000_000)),
         omit: Nanos::from_secs(1),
         ..spec(Transport::Udp, Directions::Down, 2)
@@ -144,7 +144,7 @@ fn interrupted() -> Run {
 /// Closed before the streams were open.
 fn failed() -> Run {
     let reason = "the control connection to 192.0.2.20:5210 closed before the test began".to_owned();
-    let test = TestSpec { length: 1472, ..spec(Transport::Udp, Directions::Up, 1) };
+    let test = TestSpec { length: Some(1472), ..spec(Transport::Udp, Directions::Up, 1) };
     let test = Throughput::new(test, Vec::new(), Vec::new());
     let mut events = test.with(|test| test.outcome = Outcome::Failed { reason }).events(Vec::new());
     events.retain(|event| matches!(event, Event::Connected(_) | Event::Finished(_)));

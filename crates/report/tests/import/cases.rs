@@ -186,7 +186,7 @@ fn heads_of_lines_are_no_part_of_them() {
         let imported = only(&case(name));
         goodput(&imported, 415e6);
         assert_eq!((imported.tool, up(&imported).retransmits), (Tool::Iperf3, Some(6)), "{name}");
-        assert_eq!(imported.run.plan.as_ref().expect("a plan").target.host, "198.51.100.9", "{name}");
+        assert_eq!(imported.run.throughput().expect("a plan").target.host, "198.51.100.9", "{name}");
     }
     let started = only(&case("timestamps-option.txt")).run.started.expect("a date");
     assert_eq!(started.to_string(), "2026-03-03T09:15:02.000Z");
@@ -291,7 +291,7 @@ fn iperf2_indented_and_rounded() {
         (up(&imported).retransmits, up(&imported).loaded_rtt),
         (Some(42), Some(Nanos::from_millis(12)))
     );
-    assert_eq!(imported.run.plan.as_ref().expect("a plan").target.host, "198.51.100.9");
+    assert_eq!(imported.run.throughput().expect("a plan").target.host, "198.51.100.9");
     let rounded = only(&case("iperf2-rounded-time.txt"));
     near(up(&rounded).goodput.0 as f64, 51.2e6, 0.0005);
 }

@@ -131,7 +131,7 @@ fn marks_of_pytest_before_each_line_of_a_failure() {
 /// Where a chat, a fence or a log stands before the first line alone, the host of the heading is known all the same.
 #[test]
 fn words_before_the_first_line_alone() {
-    let host = |text: &str| only(text).run.plan.map(|plan| plan.target.host);
+    let host = |text: &str| only(text).run.throughput().map(|plan| plan.target.host.clone());
     let (first, rest) = output().split_once('\n').map(|(a, b)| (a.to_owned(), b.to_owned())).expect("lines");
     let right = host(&output());
     assert!(right.is_some());

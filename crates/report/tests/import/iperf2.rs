@@ -15,7 +15,7 @@ fn ten_streams_of_25_gigabits() {
     near(up.goodput.0 as f64, 22.4e9, 0.003);
     near(up.wire.line_rate_share.unwrap(), 0.953, 0.004);
     near(up.wire.packets_per_second.unwrap().0 as f64, 1.94e6, 0.004);
-    assert_eq!(all[0].run.plan.as_ref().unwrap().target.address.to_string(), "192.168.0.1:5001");
+    assert_eq!(all[0].run.throughput().unwrap().target.address.to_string(), "192.168.0.1:5001");
 
     // The file holds the last rows alone: its segments are known from the other.
     let last = only(&fixture("iperf2-tcp-p10-final.txt"));
@@ -131,7 +131,7 @@ Client connecting to 127.0.0.1, TCP port 5001
 [SUM] 0.0000-1.0001 sec  2.81 GBytes  24.1 Gbits/sec
 ";
     let imported = only(duplex);
-    assert_eq!(imported.run.plan.as_ref().unwrap().test.directions, Directions::Both);
+    assert_eq!(imported.run.throughput().unwrap().test.directions, Directions::Both);
     near(imported.run.summary.down.as_ref().unwrap().goodput.0 as f64, 8.52e9, 0.002);
     near(imported.run.summary.up.as_ref().unwrap().goodput.0 as f64, 15.6e9, 0.003);
     let reverse = duplex
@@ -194,7 +194,7 @@ fn csv_with_its_faults() {
     assert_eq!((up[1].received.datagrams, up[1].loss.unwrap().path, up[1].sent.datagrams), (1785, 2, 1787));
     assert_eq!((up[2].streams.len(), up[2].received.bytes.0), (2, 1_515_716_668 + 2_077_229_116));
     assert!(warned(&all[2], "no-date") && all[2].run.started.is_none() && !warned(&all[0], "no-date"));
-    let plan = all[1].run.plan.as_ref().unwrap();
+    let plan = all[1].run.throughput().unwrap();
     assert_eq!(plan.target.address.to_string(), "127.0.0.1:5001");
     assert_eq!(all[1].run.intervals.len(), 2);
     for end in 0..CSV.len() {

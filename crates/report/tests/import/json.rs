@@ -70,7 +70,7 @@ fn what_a_document_reports_besides() {
     assert_eq!(up.loaded_rtt.unwrap().0, 100_000);
     assert!(run.started.unwrap().to_string().starts_with("2026-11-21T00:4"));
     let both = only(&real("tcp_bidir_p2.client.json")).run;
-    assert_eq!(both.plan.as_ref().unwrap().test.directions, Directions::Both);
+    assert_eq!(both.throughput().unwrap().test.directions, Directions::Both);
     assert_eq!(
         both.summary.down.as_ref().unwrap().streams.iter().map(|one| one.stream).collect::<Vec<_>>(),
         [2, 3]

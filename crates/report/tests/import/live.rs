@@ -126,14 +126,14 @@ fn iperf3_reports_the_same_as_text_and_as_json() {
         let json = only(&print(&format!("iperf3 -c 127.0.0.1 -p {port} {options} -J")));
         for one in [&text, &json] {
             assert_eq!(one.tool, Tool::Iperf3);
-            let plan = one.run.plan.as_ref().expect("a plan");
+            let plan = one.run.throughput().expect("a plan");
             assert_eq!(
                 (plan.target.address.port(), plan.test.transport == Transport::Udp),
                 (port, options.contains("-u"))
             );
             assert!(goodput(one) > 0.0 && !one.run.intervals.is_empty(), "{options}");
         }
-        let (text, json) = (text.run.plan.expect("a plan").test, json.run.plan.expect("a plan").test);
+        let [text, json] = [text, json].map(|one| one.run.throughput().expect("a plan").test.clone());
         assert_eq!((text.directions, text.streams), (json.directions, json.streams), "{options}");
         if options.contains("-u") {
             assert_eq!(text.length, json.length, "{options}");

@@ -33,7 +33,7 @@ fn streams_of_other_numbers_are_distinguished() {
         |one: &pathmeter_report::import::Imported| one.run.summary.up.as_ref().expect("it went up").goodput.0;
     let rates: Vec<u64> = all.iter().map(|one| (goodput(one) + 50_000_000) / 100_000_000).collect();
     assert_eq!(rates, [100, 50]);
-    let hosts = all.iter().map(|one| one.run.plan.as_ref().expect("a plan").target.address.ip().to_string());
+    let hosts = all.iter().map(|one| one.run.throughput().expect("a plan").target.address.ip().to_string());
     assert_eq!(hosts.collect::<Vec<_>>(), ["10.0.0.2", "10.0.0.3"]);
 }
 

@@ -49,7 +49,7 @@ fn every_stream_with_its_rate_and_time() {
         );
         let named = name.ends_with("name") || name.ends_with("conf");
         let host = if named { "localhost" } else { "127.0.0.1" };
-        assert_eq!(imported.run.plan.as_ref().unwrap().target.host, host, "{name}");
+        assert_eq!(imported.run.throughput().unwrap().target.host, host, "{name}");
     }
 }
 
@@ -128,7 +128,7 @@ fn many_in_one_and_cut_ones() {
     let tools: Vec<Tool> = all.iter().map(|one| one.tool).collect();
     assert_eq!(tools[..3], [Tool::Netperf; 3]);
     assert_eq!(tools[3..], [Tool::Qperf; 4]);
-    assert_eq!(all[1].run.plan.as_ref().unwrap().test.transport, Transport::Udp);
+    assert_eq!(all[1].run.throughput().unwrap().test.transport, Transport::Udp);
     for end in 0..log.len() {
         if let Some(cut) = log.get(..end) {
             let _ = read("cut", cut, Known::default());

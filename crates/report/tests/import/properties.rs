@@ -152,7 +152,7 @@ impl Test {
         near(figures.goodput.0 as f64, self.received * 8.0 / self.seconds as f64, share);
         near(figures.elapsed.as_secs_f64(), self.seconds as f64, share);
         assert_eq!(figures.retransmits, Some(self.retransmits));
-        assert_eq!(imported.run.plan.as_ref().expect("a plan").target.host, self.server);
+        assert_eq!(imported.run.throughput().expect("a plan").target.host, self.server);
         assert_ne!(imported.run.verdict.status, Status::Void, "{}", imported.run.verdict.text);
     }
 }

@@ -56,7 +56,7 @@ fn halves_are_doubled() {
     assert!(warned(&imported, "halved"));
     let egress = &imported.run.summary.egress_paths[0];
     assert_eq!(egress.ends.remote.to_string(), "127.0.0.1:22111");
-    let plan = imported.run.latency.as_ref().unwrap();
+    let plan = imported.run.latency().unwrap();
     assert_eq!((plan.transport, plan.size), (Transport::Udp, 14));
     assert!(warned(&imported, "assumed-size"));
     near(imported.run.summary.egress_paths[0].mad.unwrap().0 as f64, 2.0 * 9546.0 / 1.4826, 1e-4);
@@ -128,8 +128,8 @@ fn what_a_throughput_test_has_sent() {
         ("3.10-tp-1472.out", Transport::Tcp, 529_856, 1003, 1472, None),
     ] {
         let imported = only(&real(name));
-        let plan = imported.run.plan.as_ref().expect("a plan");
-        assert_eq!((plan.test.transport, plan.test.length), (transport, size), "{name}");
+        let plan = imported.run.throughput().expect("a plan");
+        assert_eq!((plan.test.transport, plan.test.length), (transport, Some(size)), "{name}");
         if let Some(rate) = rate {
             assert_eq!(plan.test.bitrate.map(|bits| bits.0), Some(rate * 8 * u64::from(size)), "{name}");
         }

@@ -6,7 +6,7 @@ use model::event::{Event, Progress, Warning};
 use model::finding::{Status, Verdict};
 use model::history::{Headline, Measured, Origin};
 use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
-use model::run::Run;
+use model::run::{Run, Work};
 use model::sample::{IntervalSample, Role, Side, StreamSample};
 use model::time::WallTime;
 use model::units::{Bytes, Nanos};
@@ -261,7 +261,8 @@ pub(crate) fn run(id: &str, seconds: u64, intervals: u64) -> Run {
     run.verdict = Verdict { status: Status::Ok, text: "All of it arrived.".into() };
     let target = Target { host: "far.example".into(), address: "192.0.2.1:5210".parse().unwrap() };
     let test = TestSpec::new(Transport::Tcp);
-    run.plan = Some(Plan { target, protocol: ProtocolName::Native, test, local: LocalOptions::default() });
+    let plan = Plan { target, protocol: ProtocolName::Native, test, local: LocalOptions::default() };
+    run.work = Some(Work::Throughput(Box::new(plan)));
     run.intervals = (1..=intervals).map(|second| sample(second, 125_000 * second)).collect();
     run
 }
@@ -277,4 +278,12 @@ fn sample(second: u64, bytes: u64) -> IntervalSample {
     };
     let (start, end) = (Nanos::from_secs(second - 1), Nanos::from_secs(second));
     IntervalSample { side: Side::Peer, start, end, omitted: false, streams: vec![stream] }
+}
+
+/// The plan of a run of throughput.
+pub(crate) fn plan_of(run: &mut Run) -> &mut Plan {
+    match &mut run.work {
+        Some(Work::Throughput(plan)) => plan,
+        other => panic!("a plan of throughput, not {other:?}"),
+    }
 }

@@ -10,7 +10,7 @@ mod page;
 mod rights;
 mod tls;
 
-use common::{Answer, NO_TOKEN, Page, read, run};
+use common::{Answer, NO_TOKEN, Page, plan_of, read, run};
 use linux::privilege::drop::Confined;
 use model::run::Run;
 use model::time::WallTime;
@@ -282,7 +282,7 @@ fn hostile_names_stay_text() {
     let page = page();
     let mut run = run("01c-<script>", 0, 3);
     let hostile = "</script><img src=x onerror=alert(1)>";
-    run.plan.as_mut().unwrap().target.host = hostile.into();
+    plan_of(&mut run).target.host = hostile.into();
     run.verdict.text = hostile.into();
     page.keep(&run, hostile, "\"><svg onload=alert(1)>");
     let html = page.get("/api/runs/01c/report");

@@ -1,6 +1,6 @@
 //! The running measurement, and the next times at which paths are measured.
 
-use crate::common::{NO_TOKEN, Page, run};
+use crate::common::{NO_TOKEN, Page, plan_of, run};
 use model::history::Measured;
 use model::run::Run;
 use model::time::WallTime;
@@ -103,7 +103,7 @@ fn packets_are_marked_as_the_form_asks() {
     assert_eq!(start("AF41").status, 202);
     let again = |id: &str, tos: u8| {
         let mut kept: Run = run(id, 0, 3);
-        kept.plan.as_mut().unwrap().test.tos = tos;
+        plan_of(&mut kept).test.tos = tos;
         page.keep(&kept, "far.example", "");
         page.get(&format!("/api/runs/{id}")).json()["again"].clone()
     };

@@ -1,6 +1,6 @@
 //! Requests of the page to the interface beside lists and single runs.
 
-use crate::common::{Answer, NO_TOKEN, Page, read, run};
+use crate::common::{Answer, NO_TOKEN, Page, plan_of, read, run};
 use model::plan::{Directions, End};
 use model::run::Run;
 use model::time::WallTime;
@@ -133,7 +133,7 @@ fn a_figure_is_drawn_over_runs_alike() {
     let keep = |id: &str, seconds: u64, streams: u32, kind: &str, target: &str| {
         let mut kept = run(id, seconds, 3);
         kept.kind = kind.into();
-        kept.plan.as_mut().unwrap().test.streams = streams;
+        plan_of(&mut kept).test.streams = streams;
         page.keep(&kept, target, "");
     };
     for (number, streams) in [1, 4, 1, 4, 4].into_iter().enumerate() {
@@ -171,7 +171,7 @@ fn a_path_has_its_marks_alerts_and_schedule() {
     assert_eq!((&path["alerts"][0]["change"], &path["alerts"][0]["waiting"]), (&"worse".into(), &1.into()));
     assert_eq!(path["host"], "far.example", "at its usual port");
     let mut other = run("run-99", 99 * 900, 3);
-    other.plan.as_mut().unwrap().target.address = "192.0.2.1:5300".parse().unwrap();
+    plan_of(&mut other).target.address = "192.0.2.1:5300".parse().unwrap();
     page.keep(&other, "far.example", "");
     assert_eq!(page.get("/api/path?target=far.example").json()["host"], "far.example:5300");
     assert_eq!(page.get("/api/alerts").json()["alerts"], path["alerts"]);
@@ -230,7 +230,7 @@ fn measuring_again_is_measuring_the_same() {
         (&10.into(), &"mine".into(), &false.into())
     );
     let again = keep("asked", &|run| {
-        let plan = run.plan.as_mut().unwrap();
+        let plan = plan_of(run);
         plan.target.address = "192.0.2.1:5300".parse().unwrap();
         plan.test.directions = Directions::Down;
         plan.test.streams = 4;
@@ -242,12 +242,12 @@ fn measuring_again_is_measuring_the_same() {
     let known = ["directions", "streams", "bitrate", "seconds", "interval_ms"].map(|field| &again[field]);
     assert_eq!(known, [&json!("down"), &json!(4), &json!(5_000_000), &json!(3), &json!(100)]);
     let again = keep("six", &|run| {
-        let target = &mut run.plan.as_mut().unwrap().target;
+        let target = &mut plan_of(run).target;
         (target.host, target.address) = ("2001:db8::1".into(), "[2001:db8::1]:5300".parse().unwrap());
     });
     assert_eq!((&again["host"], again.get("family")), (&"[2001:db8::1]:5300".into(), None));
     let again = keep("named", &|run| {
-        run.plan.as_mut().unwrap().target.address = "[2001:db8::1]:5210".parse().unwrap();
+        plan_of(run).target.address = "[2001:db8::1]:5210".parse().unwrap();
     });
     assert_eq!(
         (&again["host"], &again["family"]),
@@ -256,8 +256,8 @@ fn measuring_again_is_measuring_the_same() {
     );
     type Altered<'a> = &'a dyn Fn(&mut Run);
     let other: [(&str, Altered<'_>); 3] = [
-        ("bytes", &|run| run.plan.as_mut().unwrap().test.end = End::Blocks(7)),
-        ("bind", &|run| run.plan.as_mut().unwrap().local.device = Some("eth0".into())),
+        ("bytes", &|run| plan_of(run).test.end = End::Blocks(7)),
+        ("bind", &|run| plan_of(run).local.device = Some("eth0".into())),
         ("kind", &|run| run.kind = "frames".into()),
     ];
     for (id, change) in other {

@@ -15,8 +15,8 @@ impl Request {
     pub fn of_test(test: &TestSpec) -> Request {
         let each = |all: u64| Amount::Bytes(Bytes(all.div_ceil(u64::from(test.streams.max(1)))));
         let request = Request::new(test.transport);
-        let length =
-            if test.length == 0 && test.transport == Transport::Tcp { TCP_WRITE } else { test.length };
+        let usual = if test.transport == Transport::Tcp { TCP_WRITE } else { 0 };
+        let length = test.length.unwrap_or(usual);
         Request {
             traffic: match test.directions {
                 Directions::Up => Traffic::Forward,
@@ -24,7 +24,7 @@ impl Request {
                 Directions::Both => Traffic::FullDuplex,
             },
             streams: test.streams,
-            length: test.length,
+            length: test.length.unwrap_or(0),
             amount: match test.end {
                 End::Time(time) => Amount::Time(time),
                 End::Bytes(bytes) => each(bytes.0),
@@ -56,7 +56,7 @@ impl Request {
                 Amount::Time(time) => End::Time(time),
                 Amount::Bytes(bytes) => End::Bytes(bytes),
             },
-            length,
+            length: Some(length).filter(|length| *length > 0),
             bitrate: match self.rate {
                 Some(Rate::Bits(rate)) => Some(rate),
                 Some(Rate::Packets(packets)) => Some(BitRate(packets.saturating_mul(u64::from(length) * 8))),
@@ -188,7 +188,7 @@ mod tests {
                         directions,
                         end,
                         bitrate,
-                        length: 1000,
+                        length: Some(1000),
                         tos: 16,
                         ..TestSpec::new(transport)
                     };
@@ -196,8 +196,12 @@ mod tests {
                 }
             }
         }
-        let test =
-            TestSpec { end: End::Blocks(10), streams: 4, length: 1000, ..TestSpec::new(Transport::Tcp) };
+        let test = TestSpec {
+            end: End::Blocks(10),
+            streams: 4,
+            length: Some(1000),
+            ..TestSpec::new(Transport::Tcp)
+        };
         assert_eq!(Request::of_test(&test).amount, Amount::Bytes(Bytes(2500)));
     }
 

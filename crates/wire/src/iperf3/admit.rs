@@ -1,7 +1,7 @@
 //! Admission: the server's policy applied to the client's request.
 
 use crate::Policy;
-use crate::iperf3::params::{MAX_STREAMS, Params, Refusal};
+use crate::iperf3::params::{MAX_STREAMS, Params, Refusal, block_length};
 use crate::iperf3::state::ErrorCode;
 use model::plan::{End, TestSpec};
 use model::units::{BitRate, Nanos};
@@ -35,8 +35,9 @@ fn admit_rate(max: BitRate, test: &mut TestSpec) -> Result<(), Refusal> {
         return Err(Refusal::with_code(ErrorCode::TOTAL_RATE, format!("a higher rate than {max}")));
     }
     // Data sent back to back is little beside the data of a second.
-    let most = (max.0 / 8 / 100).max(SMALLEST_BURST) / u64::from(test.length.max(1));
-    test.burst = test.burst.min(u32::try_from(most).unwrap_or(u32::MAX));
+    let most = (max.0 / 8 / 100).max(SMALLEST_BURST) / u64::from(block_length(test).max(1));
+    let most = u32::try_from(most).unwrap_or(u32::MAX);
+    test.burst = test.burst.map(|burst| burst.min(most)).filter(|burst| *burst > 0);
     if test.bitrate.is_none() && test.directions.down() {
         test.bitrate = Some(BitRate((max.0 / u64::from(test.streams)).max(1)));
     }

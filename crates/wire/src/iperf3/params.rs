@@ -46,21 +46,20 @@ pub struct Refusal {
 /// Bytes of one block: a TCP write, or a UDP payload.
 #[must_use]
 pub fn block_length(test: &TestSpec) -> u32 {
-    match (test.length, test.transport) {
-        (0, Transport::Tcp) => DEFAULT_TCP_LENGTH,
-        (0, Transport::Udp) => DEFAULT_UDP_LENGTH,
-        (length, _) => length,
-    }
+    test.length.unwrap_or(match test.transport {
+        Transport::Tcp => DEFAULT_TCP_LENGTH,
+        Transport::Udp => DEFAULT_UDP_LENGTH,
+    })
 }
 
 /// The test with iPerf3's bursts: with GSO and a rate an end of iPerf3 fills a buffer of 64 KiB, sends it at once, and waits for
 /// as long as the rate requires. Its receivers rely on that: they read a buffer at a time.
 pub(super) fn in_whole_buffers(test: TestSpec) -> TestSpec {
     let paced = test.transport == Transport::Udp && test.offload && test.bitrate.is_some();
-    if !paced || test.burst > 0 {
+    if !paced || test.burst.is_some() {
         return test;
     }
-    TestSpec { burst: (LARGEST_UDP_PAYLOAD / block_length(&test).max(1)).max(1), ..test }
+    TestSpec { burst: Some((LARGEST_UDP_PAYLOAD / block_length(&test).max(1)).max(1)), ..test }
 }
 
 impl Params {
@@ -119,8 +118,8 @@ fn write_pace(test: &TestSpec, json: &mut Map<String, Value>) {
     optional(json, "fqrate", test.fq_rate.map(|rate| rate.0).filter(|rate| *rate > 0));
     json.insert("pacing_timer".into(), json!(PACING_TIMER));
     // An end sends a buffer at a time by itself.
-    let by_itself = in_whole_buffers(TestSpec { burst: 0, ..test.clone() }).burst;
-    optional(json, "burst", Some(test.burst).filter(|burst| *burst > 0 && *burst != by_itself));
+    let by_itself = in_whole_buffers(TestSpec { burst: None, ..test.clone() }).burst;
+    optional(json, "burst", test.burst.filter(|_| test.burst != by_itself));
     if test.transport == Transport::Udp {
         let length = block_length(test).max(1);
         let (on, segment) = if test.offload { (1, length) } else { (0, 0) };
@@ -147,7 +146,7 @@ fn write_options(test: &TestSpec, extras: &Extras, json: &mut Map<String, Value>
     optional(json, "zerocopy", test.zero_copy.then_some(1));
     optional(json, "dont_fragment", test.dont_fragment.then_some(1));
     optional(json, "authtoken", extras.auth_token.clone());
-    optional(json, "skip_rx_copy", test.skip_receive_copy.then_some(1));
+    optional(json, "skip_rx_copy", test.receive_discard.then_some(1));
     optional(json, "server_affinity", extras.server_affinity);
     optional(json, "client_version", extras.client_version.clone());
 }
@@ -200,7 +199,7 @@ fn read_pace(fields: &Fields, test: &mut TestSpec) -> Result<(), Refusal> {
     let rate = |key| Ok(Some(BitRate(fields.count(key)?)).filter(|rate| rate.0 > 0));
     test.bitrate = rate("bandwidth")?;
     test.fq_rate = rate("fqrate")?;
-    test.burst = fields.whole("burst", 1..=MAX_BURST, ErrorCode::BURST)?.unwrap_or(0) as u32;
+    test.burst = fields.whole("burst", 1..=MAX_BURST, ErrorCode::BURST)?.map(|burst| burst as u32);
     let reported = fields.0.contains_key("gso") || fields.0.contains_key("gro");
     test.offload = !reported || fields.flag("gso")? || fields.flag("gro")?;
     Ok(())
@@ -208,9 +207,9 @@ fn read_pace(fields: &Fields, test: &mut TestSpec) -> Result<(), Refusal> {
 
 fn read_options(fields: &Fields, test: &mut TestSpec) -> Result<(), Refusal> {
     let set = |value: Option<i64>| value.filter(|value| *value > 0).map(|value| value as u32);
-    let default = if test.transport == Transport::Udp { DEFAULT_UDP_LENGTH } else { 0 };
+    let default = (test.transport == Transport::Udp).then_some(DEFAULT_UDP_LENGTH);
     let length = fields.whole("len", 0..=i64::from(u32::MAX), ErrorCode::BLOCK_SIZE)?;
-    test.length = set(length).unwrap_or(default);
+    test.length = set(length).or(default);
     test.mss = set(fields.whole("MSS", 0..=MAX_MSS, ErrorCode::MSS)?);
     test.window = set(fields.whole("window", 0..=MAX_WINDOW, ErrorCode::BUFFER_SIZE)?);
     test.tos = fields.whole("TOS", 0..=255, ErrorCode::TOS)?.unwrap_or(0) as u8;
@@ -221,7 +220,7 @@ fn read_options(fields: &Fields, test: &mut TestSpec) -> Result<(), Refusal> {
     test.repeating_payload = fields.flag("repeating_payload")?;
     test.zero_copy = fields.flag("zerocopy")?;
     test.dont_fragment = fields.flag("dont_fragment")?;
-    test.skip_receive_copy = fields.flag("skip_rx_copy")?;
+    test.receive_discard = fields.flag("skip_rx_copy")?;
     test.mptcp = fields.flag("mptcp")?;
     Ok(())
 }
@@ -244,8 +243,9 @@ fn check_length(test: &TestSpec) -> Result<(), Refusal> {
         Transport::Tcp => (1..=MAX_TCP_LENGTH, ErrorCode::BLOCK_SIZE),
         Transport::Udp => (MIN_UDP_LENGTH..=LARGEST_UDP_PAYLOAD, ErrorCode::UDP_BLOCK_SIZE),
     };
-    let fits = range.contains(&test.length);
-    if fits { Ok(()) } else { Err(Refusal::with_code(code, format!("blocks of {} bytes", test.length))) }
+    let length = test.length.unwrap_or(0);
+    let fits = range.contains(&length);
+    if fits { Ok(()) } else { Err(Refusal::with_code(code, format!("blocks of {length} bytes"))) }
 }
 
 /// The members of the JSON object, with typed access.

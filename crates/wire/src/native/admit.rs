@@ -82,8 +82,13 @@ fn check_ranges(spec: &TestSpec) -> Result<(), Refusal> {
         Transport::Tcp => 0..=MAX_BLOCK,
         Transport::Udp => HEADER_LEN as u32..=LARGEST_UDP_PAYLOAD,
     };
-    in_range("length", u64::from(spec.length), u64::from(*lengths.start()), u64::from(*lengths.end()))?;
-    in_range("burst", u64::from(spec.burst), 0, 10_000)?;
+    in_range(
+        "length",
+        spec.length.unwrap_or(0).into(),
+        u64::from(*lengths.start()),
+        u64::from(*lengths.end()),
+    )?;
+    in_range("burst", spec.burst.unwrap_or(0).into(), 0, 10_000)?;
     in_range("omit (ns)", spec.omit.0, 0, MAX_OMIT.0)?;
     in_range("mss", u64::from(spec.mss.unwrap_or(1460)), 88, 65_495)?;
     in_range("window", u64::from(spec.window.unwrap_or(4096)), 1, 512 << 20)?;
@@ -151,7 +156,7 @@ fn check_rate(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
 
 /// Data sent back to back is little beside the data of a second.
 fn check_burst(spec: &TestSpec, allowed: BitRate) -> Result<(), Refusal> {
-    let burst = u64::from(spec.burst.max(1)).saturating_mul(spec.length.into());
+    let burst = u64::from(spec.burst.unwrap_or(1)).saturating_mul(spec.length.unwrap_or(0).into());
     let most = (allowed.0 / 8 / 100).max(SMALLEST_BURST);
     if burst.saturating_mul(spec.streams.into()) <= most {
         return Ok(());
@@ -203,9 +208,9 @@ mod tests {
         let wrong: [(&str, Change); 13] = [
             ("streams", |s| s.streams = 0),
             ("streams", |s| s.streams = 129),
-            ("length", |s| s.length = MAX_BLOCK + 1),
-            ("length", |s| (s.transport, s.length) = (Transport::Udp, 15)),
-            ("length", |s| (s.transport, s.length) = (Transport::Udp, 65_508)),
+            ("length", |s| s.length = Some(MAX_BLOCK + 1)),
+            ("length", |s| (s.transport, s.length) = (Transport::Udp, Some(15))),
+            ("length", |s| (s.transport, s.length) = (Transport::Udp, Some(65_508))),
             ("omit", |s| s.omit = Nanos::from_secs(601)),
             ("mss", |s| s.mss = Some(87)),
             ("window", |s| s.window = Some(u32::MAX)),

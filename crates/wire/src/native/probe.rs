@@ -26,7 +26,7 @@ pub(super) mod server;
 
 /// The flow of a latency session as a test: one stream, every message sent at once.
 pub(super) fn latency_test(spec: &LatencySpec) -> TestSpec {
-    TestSpec { tos: spec.tos, nodelay: true, length: spec.size, ..TestSpec::new(spec.transport) }
+    TestSpec { tos: spec.tos, nodelay: true, length: Some(spec.size), ..TestSpec::new(spec.transport) }
 }
 
 /// The flows of a session of load as a test.

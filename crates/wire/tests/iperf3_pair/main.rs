@@ -67,7 +67,7 @@ fn second() -> End {
 }
 
 fn test(transport: Transport, directions: Directions) -> TestSpec {
-    TestSpec { directions, end: second(), length: 1000, ..TestSpec::new(transport) }
+    TestSpec { directions, end: second(), length: Some(1000), ..TestSpec::new(transport) }
 }
 
 /// Checks that both ended well, and that each has the results of the other.
@@ -237,7 +237,7 @@ fn what_the_policy_forbids_is_refused_with_its_code() {
     assert!(refused(time, |_| ()).contains("error 37"));
     let rate = Policy { max_rate: Some(BitRate(10)), ..Policy::default() };
     assert!(refused(rate, |test| test.bitrate = Some(BitRate(11))).contains("error 27"));
-    assert!(refused(Policy::default(), |test| test.length = 8).contains("error 20"));
+    assert!(refused(Policy::default(), |test| test.length = Some(8)).contains("error 20"));
     assert!(refused(Policy::default(), |test| test.omit = Nanos::from_secs(700)).contains("error 12"));
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn token(text: &str) -> Option<Token> {
 
 /// A test of three seconds.
 pub(crate) fn spec(transport: Transport, directions: Directions) -> TestSpec {
-    let length = if transport == Transport::Udp { 1000 } else { 0 };
+    let length = (transport == Transport::Udp).then_some(1000);
     TestSpec { directions, length, end: End::Time(Nanos::from_secs(3)), ..TestSpec::new(transport) }
 }
 

@@ -33,8 +33,8 @@ fn defaults_are_filled() {
 #[test]
 fn udp_has_no_rate_of_its_own_and_fits_one_packet() {
     let test = plan("127.0.0.1 --udp").expect("UDP").test;
-    assert_eq!((test.transport, test.bitrate, test.length), (Transport::Udp, None, 1472));
-    assert_eq!(plan("::1 --udp").expect("UDP").test.length, 1452);
+    assert_eq!((test.transport, test.bitrate, test.length), (Transport::Udp, None, Some(1472)));
+    assert_eq!(plan("::1 --udp").expect("UDP").test.length, Some(1452));
     assert_eq!(plan("::1 --udp -b 0").expect("b 0").test.bitrate, None);
     assert_eq!(plan("::1 -u -b 1M").expect("b 1M").test.bitrate, Some(BitRate(1_000_000)));
 }
@@ -50,9 +50,9 @@ fn options_arrive_in_the_plan() {
     let test = &plan.test;
     assert_eq!((test.directions, test.streams), (Directions::Down, 8));
     assert_eq!((test.end, test.omit), (End::Bytes(Bytes(1 << 30)), Nanos::from_secs(1)));
-    assert_eq!((test.length, test.mss, test.window), (131_072, Some(1400), Some(4 << 20)));
+    assert_eq!((test.length, test.mss, test.window), (Some(131_072), Some(1400), Some(4 << 20)));
     assert_eq!((test.congestion.as_deref(), test.tos), (Some("cubic"), 0xb8));
-    assert!(test.nodelay && test.zero_copy && test.skip_receive_copy && test.offload);
+    assert!(test.nodelay && test.zero_copy && test.receive_discard && test.offload);
     let local = &plan.local;
     assert_eq!((local.affinity.as_slice(), local.wait), ([0].as_slice(), Wait::Spin));
     assert_eq!((local.device.as_deref(), local.link), (Some("lo"), Some(BitRate(25_000_000_000))));

@@ -23,7 +23,7 @@ pub(in crate::iperf2) const BOTH: &[Iperf2Option] = &[
         set(&mut line.both.interval, Some(nanos(real("-i", text, 0.005, 4294.0)?)))
     }),
     row("-l --len N[kmKM]", "bytes of a write or datagram; TCP 128K, UDP 1470 or 1450", |line, text| {
-        set(&mut line.client.test.length, within("-l", text, 1, 16 << 20)?)
+        set(&mut line.client.test.length, Some(within("-l", text, 1, 16 << 20)?))
     }),
     row(
         "--histograms[=WIDTH[u|m],N,LOW,HIGH]",

@@ -64,7 +64,7 @@ pub(in crate::iperf2) const CLIENT: &[Iperf2Option] = &[
         set(&mut line.client.extras.back_port, Some(port(text)?))
     }),
     row("--skip-rx-copy", "receive TCP without copying (MSG_TRUNC)", |line, _| {
-        set(&mut line.client.test.skip_receive_copy, true)
+        set(&mut line.client.test.receive_discard, true)
     }),
     row("--fq-rate N[kmgKMG]", "rate at which the kernel paces (SO_MAX_PACING_RATE)", |line, text| {
         set(&mut line.client.test.fq_rate, Some(BitRate(amount("--fq-rate", text)?)))
@@ -143,7 +143,7 @@ pub(in crate::iperf2) const CLIENT: &[Iperf2Option] = &[
     }),
     row("--bounceback-request N[kmKM]", "bytes of a request (100)", |line, text| {
         line.client.bounceback.get_or_insert_default();
-        line.client.test.length = within("--bounceback-request", text, 1, MAX_BOUNCE as u32)?;
+        line.client.test.length = Some(within("--bounceback-request", text, 1, MAX_BOUNCE as u32)?);
         Ok(())
     }),
     row(

@@ -67,7 +67,8 @@ pub(in crate::iperf3) const CLIENT: &[Iperf3Option] = &[
     }),
     row("-l --length N[KMGT]", "bytes of a write (128K) or of a datagram (the path's MSS)", |line, text| {
         let length = amount(text)?;
-        line.client.test.length = u32::try_from(length).map_err(|_| Fault::parameter(BLOCK_SIZE))?;
+        let length = u32::try_from(length).map_err(|_| Fault::parameter(BLOCK_SIZE))?;
+        line.client.test.length = Some(length).filter(|length| *length > 0);
         Ok(())
     }),
     row("-P --parallel N", "parallel streams, 1 to 128", |line, text| {
@@ -111,7 +112,7 @@ pub(in crate::iperf3) const CLIENT: &[Iperf3Option] = &[
     }),
     row("-Z --zerocopy", "send TCP without copying", |line, _| set(&mut line.client.test.zero_copy, true)),
     row("--skip-rx-copy", "receive TCP without copying (MSG_TRUNC)", |line, _| {
-        set(&mut line.client.test.skip_receive_copy, true)
+        set(&mut line.client.test.receive_discard, true)
     }),
     row("-O --omit SECONDS", "leading time that is not counted, at most 600", |line, text| {
         let seconds = within(text, 0, 600, "bogus value for --omit (maximum = 600 seconds)")?;
@@ -152,7 +153,7 @@ pub(in crate::iperf3) const CLIENT: &[Iperf3Option] = &[
 fn bitrate(line: &mut CommandLine, text: &str) -> Taken {
     let (asked, burst) = text.split_once('/').map_or((text, None), |(asked, burst)| (asked, Some(burst)));
     if let Some(burst) = burst {
-        line.client.test.burst = within(burst, 1, 1000, "invalid burst count (maximum = 1000)")?;
+        line.client.test.burst = Some(within(burst, 1, 1000, "invalid burst count (maximum = 1000)")?);
     }
     line.client.test.bitrate = Some(rate(asked)?).filter(|rate| rate.0 > 0);
     line.client.rate_given = true;

@@ -237,10 +237,7 @@ impl Ends {
 
     /// Bytes of one write or datagram.
     pub(super) fn block_size(&self) -> u32 {
-        match self.test() {
-            Some(test) if test.length > 0 => test.length,
-            _ => TCP_BLOCK,
-        }
+        self.test().and_then(|test| test.length).unwrap_or(TCP_BLOCK)
     }
 }
 

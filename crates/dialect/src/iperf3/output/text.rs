@@ -109,7 +109,7 @@ impl Iperf3Text {
             };
             self.print_verbose(&line);
         }
-        if let Some(rate) = plan.test.bitrate.filter(|rate| rate.0 > 0) {
+        if let Some(rate) = plan.test.bitrate {
             self.print_verbose(&format!("      Target Bitrate: {}", rate.0));
         }
     }

@@ -34,7 +34,7 @@ pub(super) fn suspects(case: &Case<'_>, direction: Direction) -> bool {
 
 /// Messages of round trips, of more than every path carries, were lost.
 fn is_silent(case: &Case<'_>, direction: Direction) -> bool {
-    let large = case.run.latency.as_ref().is_some_and(|plan| plan.size > SMALL_MESSAGE);
+    let large = case.run.latency().is_some_and(|plan| plan.size > SMALL_MESSAGE);
     large && case.finding(direction, &["no-reply", "path-loss", "outage"])
 }
 
@@ -76,7 +76,7 @@ fn is_held_tiny(case: &Case<'_>, direction: Direction) -> bool {
 
 /// Loss is what comes of sending as fast as possible.
 fn is_unlimited(case: &Case<'_>) -> bool {
-    case.subject.plan.as_ref().is_some_and(|plan| plan.test.bitrate.is_none_or(|rate| rate.0 == 0))
+    case.subject.plan.as_ref().is_some_and(|plan| plan.test.bitrate.is_none())
 }
 
 /// The receiver's kernel put together what was sent whole.
@@ -104,7 +104,7 @@ pub(super) fn probe(case: &mut Case<'_>, direction: Direction) -> Result<Probed>
 }
 
 fn by_peer(case: &mut Case<'_>, direction: Direction) -> Result<PathResult> {
-    let message = case.run.latency.as_ref().map(|plan| plan.size);
+    let message = case.run.latency().map(|plan| plan.size);
     let headers = model::path::headers(case.subject.target.address.is_ipv6());
     let sizes: Vec<u32> = insight::finding::packet_of_test(&case.run, direction)
         .or(message.map(|size| size.saturating_add(headers)))

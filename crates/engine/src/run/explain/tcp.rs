@@ -69,7 +69,7 @@ pub(super) fn joined(case: &mut Case<'_>, direction: Direction) -> Result<Probed
     let mss = tcp(case, direction).and_then(|figures| figures.mss).unwrap_or(SMALL_MSS);
     let send = |length: u32| {
         repeat(case, direction, |test| {
-            (test.length, test.nodelay, test.streams) = (length, true, 1);
+            (test.length, test.nodelay, test.streams) = (Some(length), true, 1);
             (test.bitrate, test.end) = (Some(SLOW), End::Time(SHORT));
         })
     };

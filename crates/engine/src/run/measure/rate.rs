@@ -16,7 +16,7 @@ pub(super) fn first(plan: &Plan, direction: Direction, tests: &[Run]) -> BitRate
     let tcp = tests.iter().rev().find(of_direction);
     let carried = tcp.and_then(|run| run.summary.direction(direction)).map_or(0, |figures| figures.goodput.0);
     let overhead = frame_overhead(plan);
-    let payload = f64::from(plan.test.length);
+    let payload = f64::from(plan.test.length.unwrap_or(0));
     let in_payload =
         |frames: BitRate| BitRate((frames.0 as f64 * payload / (payload + f64::from(overhead))) as u64);
     let passed = tcp.and_then(|run| lossless_rate(run, direction)).map(in_payload);

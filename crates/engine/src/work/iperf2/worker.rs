@@ -229,7 +229,7 @@ impl<'a> Flows<'a> {
             PeerFact::Ack(ack) => context.emit_fact(&Fact::Ack { stream, ack }),
             PeerFact::Report(report) => {
                 let sent = active_flow.sends.and_then(|stream| self.running.as_ref()?.sent_on(stream));
-                let length = self.plan.test.length;
+                let length = self.plan.test.length.unwrap_or(0);
                 self.peer_rows.extend(sent.map(|sent| report.stream_result(sent, length)));
                 context.emit_fact(&Fact::Report { stream, report });
             }

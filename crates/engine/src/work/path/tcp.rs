@@ -235,7 +235,7 @@ fn exchange(
         test: TestSpec {
             directions,
             end: End::Bytes(AMOUNT),
-            length: AMOUNT.0 as u32,
+            length: Some(AMOUNT.0 as u32),
             mss,
             ..TestSpec::new(Transport::Tcp)
         },

@@ -26,7 +26,7 @@ pub(crate) struct BulkSender<'a> {
     /// Target payload rate.
     pub(crate) rate: Option<BitRate>,
     /// Blocks sent back to back at each step of the pacer.
-    pub(crate) burst: u32,
+    pub(crate) burst: Option<u32>,
     /// The pacer may spin.
     pub(crate) spin: bool,
     /// The payload in the page cache: it is sent from there.
@@ -60,7 +60,7 @@ pub(crate) fn send(
     let mut source = Source::new(how, payload)?;
     stream.set_write_timeout(Some(POLL.to_duration())).map_err(|e| e.to_string())?;
     let mut pacer = how.rate.map(|rate| Pacer::new(rate, how.spin, mono_now()));
-    let step = if pacer.is_some() { how.block * how.burst.max(1) as usize } else { how.block };
+    let step = if pacer.is_some() { how.block * how.burst.unwrap_or(1) as usize } else { how.block };
     let mut now = mono_now();
     loop {
         if let Some(pacer) = &mut pacer {

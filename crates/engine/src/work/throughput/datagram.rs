@@ -27,7 +27,7 @@ pub(crate) struct DatagramSender {
     /// Target payload rate.
     pub(crate) rate: Option<BitRate>,
     /// Datagrams sent back to back at each step of the pacer; 0: chosen by the rate.
-    pub(crate) burst: u32,
+    pub(crate) burst: Option<u32>,
     /// The pacer may spin.
     pub(crate) spin: bool,
     /// Segmentation offload may be used.
@@ -60,8 +60,8 @@ pub(crate) fn send<D: Datagram>(
     control: &StreamControl,
 ) -> Result<(), String> {
     let burst = how.rate.map(|rate| match how.burst {
-        0 => burst_for(rate, how.length, MAX_BURST),
-        burst => burst as usize,
+        None => burst_for(rate, how.length, MAX_BURST),
+        Some(burst) => burst as usize,
     });
     let limit = if how.offload { burst } else { Some(1) };
     // Else the kernel keeps to itself what the device's queue drops. Refused, such drops count as the path's.

@@ -189,7 +189,7 @@ impl StreamJob {
         }
         if self.flow.info.role == Role::Receiver {
             let rate = self.flow.own.as_ref().and_then(|own| own.receive_rate);
-            let how = BulkReceiver { streams: self.receivers, discard: test.skip_receive_copy, rate };
+            let how = BulkReceiver { streams: self.receivers, discard: test.receive_discard, rate };
             return bulk::receive(how, socket, &self.counters, &self.control);
         }
         if let Some((own, sending)) = own::cut(&self.flow) {
@@ -215,7 +215,7 @@ impl StreamJob {
             return frames::send_datagrams(own, sending, socket, &self.counters, &self.budget, &self.control);
         }
         let sender = DatagramSender {
-            length: test.length as usize,
+            length: block_size(&self.plan) as usize,
             rate: test.bitrate,
             burst: test.burst,
             spin: self.spin,
@@ -321,12 +321,12 @@ fn protocol(plan: &FlowPlan) -> &'static Tests {
 fn block_size(plan: &FlowPlan) -> u32 {
     let test = &plan.test;
     match (test.length, test.bitrate) {
-        (0, _) if counts_blocks(plan) => wire::iperf3::block_length(test),
+        (None, _) if counts_blocks(plan) => wire::iperf3::block_length(test),
         // iPerf3's servers from 3.16 on count whole blocks of the length that was announced.
-        (0, Some(_)) if protocol(plan).counts_blocks => wire::iperf3::block_length(test),
-        (0, Some(rate)) => paced_block(rate),
-        (0, None) => BEST_BLOCK,
-        (length, _) => length,
+        (None, Some(_)) if protocol(plan).counts_blocks => wire::iperf3::block_length(test),
+        (None, Some(rate)) => paced_block(rate),
+        (None, None) => BEST_BLOCK,
+        (Some(length), _) => length,
     }
 }
 

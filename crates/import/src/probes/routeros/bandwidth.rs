@@ -51,7 +51,8 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Box<Import
         _ => Directions::Up,
     };
     if transport == Transport::Udp {
-        test.length = size("tx-size").or(size("rx-size")).unwrap_or(DEFAULT_SIZE).saturating_sub(HEADERS);
+        let size = size("tx-size").or(size("rx-size")).unwrap_or(DEFAULT_SIZE);
+        test.length = size.checked_sub(HEADERS).filter(|length| *length > 0);
     }
     let mut parsed = ParsedRun::new(Tool::RouterOs, block.line, ProtocolName::Foreign, test, known);
     parsed.host = host(command).map(str::to_owned);
@@ -77,7 +78,7 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Box<Import
 /// The end that counted: over TCP the one that sends, else both, where the loss is known.
 fn rows(parsed: &mut ParsedRun, direction: Direction, (rate, elapsed): (f64, Nanos), lost: Option<u64>) {
     let bytes = (rate * elapsed.as_secs_f64() / 8.0).round() as u64;
-    let size = u64::from(parsed.test.length);
+    let size = parsed.size();
     let is_udp = parsed.test.transport == Transport::Udp;
     let count = bytes.checked_div(size).unwrap_or_default();
     let row = |role: Role, datagrams: u64, lost: u64| StreamResult {

@@ -11,7 +11,7 @@ use model::run::Run;
 pub(in super::super) fn answered_on_path(run: &Run) -> Vec<Finding> {
     let Some(found) = found(run) else { return Vec::new() };
     let Some(beyond) = found.beyond else { return Vec::new() };
-    let port = run.hops.as_ref().map(|plan| format!(" to port {}", plan.target.address.port()));
+    let port = run.hops().map(|plan| format!(" to port {}", plan.target.address.port()));
     let probes = match found.protocol {
         HopProtocol::Tcp => format!("TCP SYNs{}", port.unwrap_or_default()),
         HopProtocol::Udp => format!("UDP datagrams{}", port.unwrap_or_default()),

@@ -56,7 +56,7 @@ pub(in super::super) fn mtu_from_hop(run: &Run) -> Vec<Finding> {
         .with("mtu_bytes", mtu)
         .with("distance_hops", hop.ttl)
         .with_known("path_mtu_bytes", found.path_mtu);
-    let host = run.hops.as_ref().map_or("HOST", |plan| plan.target.host.as_str());
+    let host = run.hops().map_or("HOST", |plan| plan.target.host.as_str());
     vec![finding.advise(format!(
         "Senders learn it from the router's ICMP messages. `pathmeter mtu {host}` finds the size to the byte, in both directions, and what \
          to set."

@@ -104,7 +104,7 @@ fn far_end(run: &Run, found: &HopsResult, ttl: u8) -> String {
 
 /// The far end answers from another address than the target.
 fn other_address(run: &Run, found: &HopsResult) -> Option<String> {
-    let target = run.hops.as_ref()?.target.address.ip().to_canonical();
+    let target = run.hops()?.target.address.ip().to_canonical();
     let routers = &found.far_end()?.routers;
     let is_other = !routers.is_empty() && routers.iter().all(|router| router.address != target);
     is_other.then(|| format!(" It answers from {}, not {target}.", routers[0].address))

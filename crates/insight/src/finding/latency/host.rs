@@ -52,7 +52,7 @@ impl Disturbance {
             hit: share(noise.hiccups, round_trips).min(in_flight).min(1.0),
             held: each(noise.hiccup_total.as_secs_f64()).min(1.0),
             switches_per_second: each(noise.involuntary_switches as f64),
-            spun: run.latency.as_ref().is_some_and(|plan| plan.wait == WaitMode::Spin),
+            spun: run.latency().is_some_and(|plan| plan.wait == WaitMode::Spin),
             matters: mean.saturating_mul(SHOWS) >= median.0,
             far: outliers().count() as u64,
             by_host: outliers().filter(|one| one.cause == Cause::Host).count() as u64,
@@ -144,7 +144,7 @@ impl Disturbance {
 
 /// The command that keeps a CPU for the measuring thread, unless it has one.
 pub(super) fn own_cpu(run: &Run) -> Option<String> {
-    let is_kept = run.latency.as_ref().is_some_and(|plan| plan.cpu.is_some());
+    let is_kept = run.latency().is_some_and(|plan| plan.cpu.is_some());
     fix::latency_cpu(run.host.as_ref()).filter(|_| !is_kept)
 }
 

@@ -69,7 +69,7 @@ fn messages(run: &Run, egress: &EgressResult) -> Option<Finding> {
     if !is_worth_reporting(lost, part) || silence::silent(run, egress) {
         return None;
     }
-    let paced = run.latency.as_ref().is_some_and(|plan| plan.rate.is_some());
+    let paced = run.latency().is_some_and(|plan| plan.rate.is_some());
     let severity = if paced { Severity::Warning } else { Severity::Info };
     let title = format!(
         "{} {} did not arrive ({} of {}) at {}",
@@ -95,7 +95,7 @@ fn waits(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let counted = &egress.counted;
     let due = counted.sent.saturating_add(counted.unsent);
     let part = share(counted.unsent, due);
-    let rate = run.latency.as_ref()?.rate?;
+    let rate = run.latency()?.rate?;
     if part < BEHIND {
         return None;
     }
@@ -116,7 +116,7 @@ fn waits(run: &Run, egress: &EgressResult) -> Option<Finding> {
 
 /// The requested rate, where the sender fell short of it by more than a pause at the end of the run accounts for.
 fn missed_rate(run: &Run, egress: &EgressResult) -> Option<PacketRate> {
-    let rate = run.latency.as_ref()?.rate?;
+    let rate = run.latency()?.rate?;
     let is_late = share(egress.counted.behind, egress.counted.sent) >= BEHIND;
     let kept = egress.sent_rate.0 as f64 / rate.0.max(1) as f64;
     let unsent = (1.0 - kept) * egress.elapsed.as_secs_f64();

@@ -51,7 +51,7 @@ pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
 
 /// A load was requested, and none ran.
 fn lacks_its_load(run: &Run) -> bool {
-    let is_wanted = run.latency.as_ref().is_some_and(|plan| plan.load.is_some());
+    let is_wanted = run.latency().is_some_and(|plan| plan.load.is_some());
     is_wanted
         && !matches!(run.summary.outcome, Some(Outcome::Interrupted))
         && !phases(run).any(|phase| phase.load.is_some())

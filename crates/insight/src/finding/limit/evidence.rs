@@ -11,7 +11,7 @@ use model::wire_rate::LINE_RATE;
 /// The evidence of one direction; absent: the run has no figures of it.
 #[must_use]
 pub fn evidence_of(run: &Run, direction: Direction) -> Option<Evidence> {
-    let plan = run.plan.as_ref()?;
+    let plan = run.throughput()?;
     let one_way = MeasuredDirection::from_run(run, plan, direction)?;
     if one_way.figures.received.bytes.0 == 0 || one_way.figures.receiver_unknown {
         return None;
@@ -26,7 +26,7 @@ pub fn evidence_of(run: &Run, direction: Direction) -> Option<Evidence> {
     let frame = one_way.figures.wire.frame?.saturating_sub(FCS);
     let goodput = one_way.figures.goodput;
     let streams = u64::from(plan.test.streams.max(1));
-    let by_each = plan.test.bitrate.filter(|rate| rate.0 > 0).into_iter().chain(plan.test.fq_rate).min();
+    let by_each = plan.test.bitrate.into_iter().chain(plan.test.fq_rate).min();
     let in_frames =
         |rate: BitRate| BitRate((rate.0 as f64 * f64::from(frame) / f64::from(payload)).round() as u64);
     Some(Evidence {
@@ -53,7 +53,7 @@ pub fn evidence_of_load(run: &Run, direction: Direction) -> Option<Evidence> {
     let (idle, rtt) = (loaded.idle()?, phase.rtt.filter(|rtt| rtt.count > 0)?);
     let goodput = phase.goodput(direction).filter(|rate| rate.0 > 0)?;
     let mss = phase.mss.filter(|mss| *mss > 0)?;
-    let plan = run.latency.as_ref()?;
+    let plan = run.latency()?;
     let ipv6 = !plan.egress_paths.first()?.target.address.ip().to_canonical().is_ipv4();
     let frame = mss + TCP_HEADERS + if ipv6 { IPV6_HEADER } else { IPV4_HEADER } + ETHERNET;
     let in_frames = BitRate((goodput.0 as f64 * f64::from(frame) / f64::from(mss)).round() as u64);

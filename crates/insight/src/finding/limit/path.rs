@@ -53,7 +53,8 @@ pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
     let is_most = signs.step(Purpose::Higher).is_none_or(|step| step.delivered.0 as f64 >= 0.97 * hot.rate);
     let more = least.is_some_and(|least| hot.rate >= 1.12 * least && !is_less_for_more_flows(signs, least))
         && hot.variation < 0.08
-        && is_most;
+        && is_most
+        && !is_link_changing(signs);
     let most = rates.iter().copied().fold(0.0, f64::max);
     let shakes = fills
         && is_full_queue(signs, &hot)
@@ -89,6 +90,19 @@ fn is_link_steady(signs: &Signs<'_>, hot: &Hot) -> bool {
     full().count() >= 4
         && full().all(|step| step.loss > 0.1)
         && most - least < (0.05 * most).max(0.5 * hot.packet)
+}
+
+/// The full queue takes much longer in one load than in another: the rate of the link itself changes.
+fn is_link_changing(signs: &Signs<'_>) -> bool {
+    let steps = signs.load().into_iter().flat_map(|load| &load.steps).filter(|step| {
+        matches!(step.purpose, Purpose::Hot | Purpose::Higher) && step.stalled < STALLED && step.loss > 0.3
+    });
+    let growths: Vec<f64> = steps.map(|step| step.growth.0 as f64).collect();
+    let (least, most) = (
+        growths.iter().fold(f64::INFINITY, |a, b| a.min(*b)),
+        growths.iter().fold(0.0, |a: f64, b| a.max(*b)),
+    );
+    growths.len() >= 3 && most > CHANGED * least && most - least > 5.0 * MILLI
 }
 
 /// TCP's round trip grew by a good part of the queue that the load fills: it has met the limit.
@@ -230,7 +244,8 @@ fn is_shared_out(signs: &Signs<'_>, hot: &Hot) -> bool {
     let (least, most) = (lower.delivered.0 as f64, higher.delivered.0 as f64);
     let rates = saturated_rates(signs, hot);
     let is_ordered = rates.iter().all(|rate| (SCATTER * least..=most / SCATTER).contains(rate));
-    let is_shared = is_ordered && most >= 1.12 * least && signs.rate < BINDING * hot.rate;
+    let is_shared =
+        is_ordered && most >= 1.12 * least && signs.rate < BINDING * hot.rate && !is_link_changing(signs);
     is_shared && !is_less_for_more_flows(signs, least)
 }
 
@@ -460,11 +475,16 @@ fn is_all_of_others(signs: &Signs<'_>, hot: &Hot) -> bool {
         .filter(|small| small.loss < 0.01 && small.growth_p10.0 as f64 > OF_OTHERS)
         // Those that come while the queue drains are more than a tenth.
         .map(|small| (small.sent.0 as f64, small.growth_p10.0 as f64));
-    steps()
-        .filter(is_passed)
-        .map(point)
-        .chain(small)
-        .any(|(sent, waited)| line(sent) - waited < hot.packet.max(LITTLE * hot.queue))
+    // The median of the first ten, most of which come out of a bucket.
+    let is_ahead = |step: &&LoadStep| {
+        let most_of_ten = 6.0 * f64::from(signs.evidence.frame);
+        let waits = step.growth_first.0 as f64 > OF_OTHERS.max(3.0 * hot.idle_spread);
+        step.purpose == Purpose::Ladder && step.ahead.0 as f64 >= most_of_ten && waits
+    };
+    let first = steps().filter(is_ahead).map(|step| (step.sent.0 as f64, step.growth_first.0 as f64));
+    let error = hot.packet.max(LITTLE * hot.queue).min(hot.queue / 2.0);
+    let mut free = steps().filter(is_passed).map(point).chain(small).chain(first);
+    free.any(|(sent, waited)| line(sent) - waited < error)
 }
 
 /// The straight line that is nearest to some points (least squares), level where it would fall.
@@ -627,6 +647,8 @@ const ALMOST: f64 = 0.85;
 const PASSED: f64 = 1.1;
 /// Small frames that all wait longer than this, wait for others, nanoseconds.
 const OF_OTHERS: f64 = 1.5 * MILLI;
+/// A full queue takes so many times longer on a link whose rate changes.
+const CHANGED: f64 = 1.3;
 /// A part of the queue that is within the error of a line through a few loads.
 const LITTLE: f64 = 0.2;
 /// Lost beyond what a cap takes of a load.

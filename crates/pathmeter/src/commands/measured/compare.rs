@@ -34,7 +34,8 @@ fn kept(file: &Path) -> Result<Vec<EgressResult>> {
     let mut egress_paths: Vec<EgressResult> = Vec::new();
     for (number, line) in BufReader::new(source).lines().enumerate() {
         let named = || format!("read {}, line {}", file.display(), number + 1);
-        let run: Run = model::json::read(line.with_context(named)?.as_bytes()).map_err(|error| {
+        let read = model::json::read(line.with_context(named)?.as_bytes()).and_then(Run::read);
+        let run = read.map_err(|error| {
             let advice = "give --save another file, or take that line out of it";
             Failure::usage(format!("{}: it is not a result: {error}", named()), advice)
         })?;

@@ -128,7 +128,7 @@ fn arrived(direction: &PathDirection) -> (u64, u64) {
 fn is_needed(advice: &Advice, run: &Run) -> bool {
     match advice.setting {
         Setting::InterfaceMtu | Setting::MtuProbing | Setting::MssClampIpv4 | Setting::MssClampIpv6 => true,
-        Setting::TunnelMtu(_) => run.path.as_ref().is_some_and(|plan| plan.encap.is_some()),
+        Setting::TunnelMtu(_) => run.path().is_some_and(|plan| plan.encap.is_some()),
         Setting::UdpPayload => false,
     }
 }

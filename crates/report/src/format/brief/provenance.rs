@@ -28,16 +28,15 @@ pub(in crate::format) fn line(run: &Run) -> String {
 
 /// The test, where the table does not name it.
 fn what(run: &Run) -> Option<String> {
-    if let Some(plan) = &run.latency {
+    if let Some(plan) = run.latency() {
         return Some(latency_text::phrase(plan));
     }
-    if let Some(plan) = &run.transfer {
+    if let Some(plan) = run.transfer() {
         let insecure =
             if plan.trust == Trust::Everybody { ", INSECURE: no certificate was checked" } else { "" };
         return Some(format!("{}{insecure}", transfer::title(plan)));
     }
-    run.plan
-        .as_ref()
+    run.throughput()
         .filter(|_| run.tests.is_empty() || run.summary.pairs.is_some())
         .map(|plan| phrases::test(&plan.test))
 }

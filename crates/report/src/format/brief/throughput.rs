@@ -89,7 +89,7 @@ fn over_time(run: &Run, transport: Transport, directions: &[Direction]) -> Figur
     let bars = |direction: &Direction| {
         let of_transport = tests(run)
             .iter()
-            .filter(|test| test.plan.as_ref().is_some_and(|plan| plan.test.transport == transport));
+            .filter(|test| test.throughput().is_some_and(|plan| plan.test.transport == transport));
         let best = of_transport.max_by_key(|test| goodput(test, *direction))?;
         let rates = whole(rates(&best.intervals, *direction));
         let rates: Vec<u64> = rates.into_iter().map(|(_, rate)| rate.0).collect();

@@ -32,7 +32,7 @@ fn round_trips(run: &Run, found: &HopsResult) -> Option<BarChart> {
     };
     Some(BarChart {
         title: title(run),
-        subtitle: run.hops.as_ref().map(subject).unwrap_or_default(),
+        subtitle: run.hops().map(subject).unwrap_or_default(),
         unit: unit.into(),
         labels: Labels::Time(scale),
         series: vec!["median round trip".into()],

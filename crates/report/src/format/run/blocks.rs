@@ -150,7 +150,7 @@ fn of_transfers(run: &Run) -> Vec<Block> {
 }
 
 fn files(run: &Run) -> Block {
-    let files = run.transfer.iter().flat_map(|plan| &plan.files);
+    let files = run.transfer().into_iter().flat_map(|plan| &plan.files);
     Block::facts(files.map(|file| (file.label.clone(), format!("`{}` at {}", file.url, file.address))))
 }
 
@@ -228,16 +228,16 @@ fn one_way(run: &Run, egress: &EgressResult) -> Vec<Block> {
 
 /// The test and the host.
 pub(in crate::format) fn title(run: &Run) -> String {
-    let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
+    let plan = run.throughput().or_else(|| run.tests.iter().find_map(|test| test.throughput()));
     let named = match run.subject() {
-        Subject::Latency => Some(run.latency.as_ref().map_or_else(
+        Subject::Latency => Some(run.latency().map_or_else(
             || format!("Latency, {}", count(run.summary.egress_paths.len() as u64, "path")),
             latency::title,
         )),
         Subject::Frames => Some(frames::title(run)),
         Subject::Hops => Some(hops::title(run)),
-        Subject::Path => Some(path::subject(run.path.as_ref())),
-        Subject::Transfer => run.transfer.as_ref().map(transfer::title),
+        Subject::Path => Some(path::subject(run.path())),
+        Subject::Transfer => run.transfer().map(transfer::title),
         Subject::Throughput => plan.map(|plan| match run.tests.is_empty() {
             true => format!("Throughput to `{}`: {}", plan.target.host, phrases::test(&plan.test)),
             false => format!("Measurement of the path to `{}`", plan.target.host),

@@ -52,11 +52,13 @@ fn around(test: &Run, place: &CsvPart) -> Vec<Csv> {
 fn of_test(test: &Run, place: &CsvPart) -> Vec<Csv> {
     let mut parts = Vec::new();
     let has_streams = test.summary.up.is_some() || test.summary.down.is_some();
-    if has_streams || !test.intervals.is_empty() || (test.plan.is_some() && test.subject() != Subject::Frames)
+    if has_streams
+        || !test.intervals.is_empty()
+        || (test.throughput().is_some() && test.subject() != Subject::Frames)
     {
         parts.push(throughput::rows(test, place));
     }
-    if test.latency.is_some() || !test.summary.egress_paths.is_empty() || test.summary.loaded.is_some() {
+    if test.latency().is_some() || !test.summary.egress_paths.is_empty() || test.summary.loaded.is_some() {
         parts.push(latency::rows(test, place));
     }
     parts.extend(around(test, place));

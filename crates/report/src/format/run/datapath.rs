@@ -67,7 +67,7 @@ fn segmentation(run: &Run, plan: &Plan) -> Option<String> {
     };
     // A foreign peer does not say: 0.
     let segments = side.as_ref().map(|side| side.datapath.gso_segments).filter(|segments| *segments > 0)?;
-    let length = plan.test.length;
+    let length = plan.test.length?;
     if segments < 2 {
         return Some(format!(
             "GSO off: each {length}-byte datagram goes through the sender's kernel by itself"

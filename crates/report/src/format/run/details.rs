@@ -66,9 +66,9 @@ fn stream_blocks(summary: &DirectionSummary) -> Vec<Block> {
 
 /// How the ends moved bytes, waited, or repeated.
 fn how_it_ran(run: &Run) -> Vec<(&'static str, String)> {
-    let mut facts = run.plan.as_ref().map(|plan| datapath::data_paths(run, plan)).unwrap_or_default();
-    facts.extend(run.latency.as_ref().map(|plan| ("this end", latency::waits(plan))));
-    facts.extend(run.transfer.as_ref().map(|plan| ("transfers", transfer::manner(plan))));
+    let mut facts = run.throughput().map(|plan| datapath::data_paths(run, plan)).unwrap_or_default();
+    facts.extend(run.latency().map(|plan| ("this end", latency::waits(plan))));
+    facts.extend(run.transfer().map(|plan| ("transfers", transfer::manner(plan))));
     facts.extend(run.summary.path.as_ref().and_then(path::effort).map(|effort| ("effort", effort)));
     facts
 }
@@ -84,9 +84,9 @@ fn ended(summary: &Summary) -> Option<String> {
 }
 
 fn ends(run: &Run) -> Vec<(String, String)> {
-    let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
+    let plan = run.throughput().or_else(|| run.tests.iter().find_map(|test| test.throughput()));
     let to = plan.map(|plan| format!("{}, {} protocol", plan.target.address, plan.protocol));
-    let sizes = run.path.as_ref().map(|plan| {
+    let sizes = run.path().map(|plan| {
         let method = run.summary.path.as_ref().map_or(plan.method, |found| found.method);
         path::route(plan, method)
     });
@@ -94,7 +94,7 @@ fn ends(run: &Run) -> Vec<(String, String)> {
         [to, sizes].into_iter().flatten().map(|to| ("to".into(), to)).collect();
     let paths = run.summary.egress_paths.iter();
     facts.extend(paths.map(|egress| (egress.label.clone(), latency::ends_line(&egress.ends))));
-    facts.extend(run.latency.as_ref().map(|plan| ("protocol".into(), plan.protocol.to_string())));
+    facts.extend(run.latency().map(|plan| ("protocol".into(), plan.protocol.to_string())));
     facts.extend(run.host.as_ref().map(|host| ("this end".into(), host_line(host))));
     facts.extend(run.peer.as_ref().map(|host| ("far end".into(), host_line(host))));
     facts

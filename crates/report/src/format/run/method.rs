@@ -12,20 +12,20 @@ pub(super) fn method_blocks(run: &Run) -> Vec<Block> {
     let sentence = known.map(|(_, sentence, page)| {
         Block::Paragraph(format!("{sentence} The method is described in `docs/methods/{page}.md`."))
     });
-    let plan = run.plan.as_ref().filter(|_| run.tests.is_empty());
+    let plan = run.throughput().filter(|_| run.tests.is_empty());
     sentence.into_iter().chain(plan.map(|plan| Block::facts(facts(plan)))).collect()
 }
 
 /// How other tools and other ends measure is theirs to say.
 fn is_ours(run: &Run) -> bool {
     let here = run.host.as_ref().is_some_and(|host| host.version.starts_with("pathmeter"));
-    here && run.plan.as_ref().is_none_or(|plan| plan.protocol == ProtocolName::Native)
+    here && run.throughput().is_none_or(|plan| plan.protocol == ProtocolName::Native)
 }
 
 fn facts(plan: &Plan) -> Vec<(&'static str, String)> {
     let (test, local) = (&plan.test, &plan.local);
     let bytes = |size: u32| format!("{size} B");
-    let length = if test.length == 0 { "each end's best".to_owned() } else { bytes(test.length) };
+    let length = test.length.map_or_else(|| "each end's best".into(), bytes);
     let settings = [
         ("Test", Some(phrases::test(test))),
         ("Omitted at the begin", Some(test.omit).filter(|omit| *omit > Nanos::ZERO).map(|o| o.to_string())),

@@ -145,8 +145,8 @@ pub fn series(run: &Run) -> Vec<Series> {
 }
 
 fn of_test(test: &Run) -> Vec<Series> {
-    let throughput = test.plan.iter().flat_map(|plan| of_throughput(test, plan));
-    let latency = test.latency.iter().flat_map(|plan| of_latency(&test.latency_intervals, plan));
+    let throughput = test.throughput().into_iter().flat_map(|plan| of_throughput(test, plan));
+    let latency = test.latency().into_iter().flat_map(|plan| of_latency(&test.latency_intervals, plan));
     throughput.chain(latency).collect()
 }
 
@@ -158,7 +158,7 @@ fn of_parts(run: &Run, tests: &[Run]) -> Vec<Series> {
         let Some((began, begin)) = test.started.zip(begin) else { continue };
         let offset = began.0.saturating_sub(begin.0) as f64 / 1e9;
         let mark = SeriesMark { at: offset, name: part_name(run, test) };
-        let prefix = test.plan.as_ref().map(|plan| format!("{} ", plan.test.transport)).unwrap_or_default();
+        let prefix = test.throughput().map(|plan| format!("{} ", plan.test.transport)).unwrap_or_default();
         for part in of_test(test) {
             let place = all.iter().position(|one| one.figure == part.figure).unwrap_or_else(|| {
                 all.push(Series { title: "All parts of the run".into(), lines: Vec::new(), ..part.clone() });
@@ -190,7 +190,7 @@ fn append(lines: &mut Vec<SeriesLine>, name: &str, offset: f64, part: &SeriesLin
 
 /// A part of a run in few words; of a sweep with its frame size.
 fn part_name(run: &Run, test: &Run) -> String {
-    let Some(plan) = &test.plan else { return "round trips".into() };
+    let Some(plan) = test.throughput() else { return "round trips".into() };
     let transport = plan.test.transport;
     let place = run.tests.iter().position(|other| std::ptr::eq(other, test));
     let rows = || run.summary.rows.iter().filter(|row| row.skipped.is_none());

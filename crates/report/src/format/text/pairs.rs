@@ -78,7 +78,7 @@ fn rows(run: &Run) -> Vec<Vec<String>> {
         vec![
             (index + 1).to_string(),
             member(run, test).unwrap_or_else(|| {
-                test.plan.as_ref().map(|plan| plan.target.address.to_string()).unwrap_or_default()
+                test.throughput().map(|plan| plan.target.address.to_string()).unwrap_or_default()
             }),
             goodput(Direction::Up),
             goodput(Direction::Down),

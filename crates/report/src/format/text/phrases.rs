@@ -69,11 +69,11 @@ pub(in crate::format) fn interval(start: Nanos, end: Nanos) -> String {
 pub(in crate::format) fn test(test: &TestSpec) -> String {
     let mut parts =
         vec![format!("{} {}", test.transport, directions(test.directions)), count(test.streams, "stream")];
-    if let Some(rate) = test.bitrate.filter(|rate| rate.0 > 0) {
+    if let Some(rate) = test.bitrate {
         parts.push(if test.streams > 1 { format!("{rate} each") } else { rate.to_string() });
     }
-    if test.transport == Transport::Udp && test.length > 0 {
-        parts.push(format!("{}-byte datagrams", test.length));
+    if let Some(length) = test.length.filter(|_| test.transport == Transport::Udp) {
+        parts.push(format!("{length}-byte datagrams"));
     }
     parts.push(match test.end {
         End::Time(ENDLESS) => UNTIL_STOPPED.into(),
@@ -112,7 +112,7 @@ mod tests {
     fn a_test_reads_as_a_phrase() {
         let mut spec = TestSpec::new(Transport::Udp);
         spec.streams = 2;
-        spec.length = 1472;
+        spec.length = Some(1472);
         spec.omit = Nanos::from_millis(2500);
         assert_eq!(test(&spec), "UDP up, 2 streams, 1472-byte datagrams, 10 s, the first 2.50 s not counted");
     }

@@ -6,9 +6,9 @@ use model::run::Run;
 
 /// The rows that a terminal shows while it runs.
 pub(in crate::format) fn rows(run: &Run) -> Part {
-    let latency = run.latency.as_ref().filter(|_| !run.latency_intervals.is_empty());
-    let transfer = run.transfer.as_ref().zip(run.summary.transfer.as_ref());
-    let streams = run.plan.as_ref().filter(|_| !run.intervals.is_empty());
+    let latency = run.latency().filter(|_| !run.latency_intervals.is_empty());
+    let transfer = run.transfer().zip(run.summary.transfer.as_ref());
+    let streams = run.throughput().filter(|_| !run.intervals.is_empty());
     let mut lines = Vec::new();
     if let Some(plan) = latency {
         lines.extend([Line::default(), latency::header(plan)]);

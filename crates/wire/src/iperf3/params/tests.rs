@@ -18,7 +18,7 @@ fn a_client_of_master_is_read() {
         "bandwidth":20000000,"pacing_timer":1000,"client_version":"3.21+"}"#;
     let mut test = TestSpec::new(Transport::Tcp);
     test.end = End::Time(Nanos::from_secs(1));
-    test.length = 131_072;
+    test.length = Some(131_072);
     test.bitrate = Some(BitRate(20_000_000));
     test.wide_counters = false;
     let extras = Extras { client_version: Some("3.21+".into()), ..Extras::default() };
@@ -30,7 +30,7 @@ fn our_own_have_the_keys_of_iperf3_in_its_order() {
     let mut test = TestSpec::new(Transport::Udp);
     test.directions = Directions::Both;
     test.end = End::Time(Nanos::from_millis(1500));
-    test.length = 1472;
+    test.length = Some(1472);
     test.bitrate = Some(BitRate(1_000_000));
     let params = Params { test, extras: Extras { client_version: Some("x".into()), ..Extras::default() } };
     assert_eq!(
@@ -87,7 +87,7 @@ fn odd_but_clear_values_are_taken() {
         r#"{"udp":1,"tcp":false,"len":null,"time":10.0,"reverse":true,"new_key":{"a":[]},"num":2.5e3}"#;
     let params = decode(json).unwrap();
     assert_eq!(params.test.transport, Transport::Udp);
-    assert_eq!(params.test.length, DEFAULT_UDP_LENGTH);
+    assert_eq!(params.test.length.unwrap(), DEFAULT_UDP_LENGTH);
     assert_eq!(params.test.end, End::Bytes(Bytes(2500)));
     assert_eq!(params.test.directions, Directions::Down);
     assert!(params.test.offload, "a client that does not know of it leaves it to us");
@@ -112,11 +112,11 @@ fn a_client_that_wants_offload_and_a_rate_gets_whole_buffers() {
         let json = format!(r#"{{"udp":true,"len":1400{more}}}"#);
         decode(&json).unwrap().test.burst
     };
-    assert_eq!(burst(r#","bandwidth":100000000,"gso":1,"gso_dg_size":1400,"gso_bf_size":64400"#), 46);
-    assert_eq!(burst(r#","bandwidth":100000000,"burst":10,"gso":1"#), 10);
-    assert_eq!(burst(r#","bandwidth":100000000,"gso":0"#), 0);
-    assert_eq!(burst(r#","gso":1"#), 0, "without a rate nothing waits");
-    assert_eq!(burst(r#","bandwidth":100000000"#), 0, "a client that does not know of it");
+    assert_eq!(burst(r#","bandwidth":100000000,"gso":1,"gso_dg_size":1400,"gso_bf_size":64400"#), Some(46));
+    assert_eq!(burst(r#","bandwidth":100000000,"burst":10,"gso":1"#), Some(10));
+    assert_eq!(burst(r#","bandwidth":100000000,"gso":0"#), None);
+    assert_eq!(burst(r#","gso":1"#), None, "without a rate nothing waits");
+    assert_eq!(burst(r#","bandwidth":100000000"#), None, "a client that does not know of it");
 }
 
 fn any_end() -> impl Strategy<Value = End> {
@@ -136,17 +136,18 @@ fn any_test() -> impl Strategy<Value = TestSpec> {
     let options = (any::<u8>(), option::of(1_u32..=0xf_ffff), any::<[bool; 6]>());
     (shape, pace, sizes, options).prop_map(|(shape, pace, sizes, options)| {
         let transport = if shape.0 { Transport::Tcp } else { Transport::Udp };
-        let [nodelay, zero_copy, skip_receive_copy, dont_fragment, repeating_payload, wide] = options.2;
+        let [nodelay, zero_copy, receive_discard, dont_fragment, repeating_payload, wide] = options.2;
         TestSpec {
             directions: shape.1,
             streams: shape.2,
             end: shape.3,
             omit: Nanos::from_secs(shape.4),
-            length: shape.5,
+            length: Some(shape.5),
             bitrate: pace.0,
             fq_rate: pace.1,
             // Offload with a rate implies bursts.
-            burst: if pace.3 && pace.0.is_some() { pace.2.max(1) } else { pace.2 },
+            burst: Some(if pace.3 && pace.0.is_some() { pace.2.max(1) } else { pace.2 })
+                .filter(|burst| *burst > 0),
             offload: shape.0 || pace.3,
             mss: sizes.0,
             window: sizes.1,
@@ -155,7 +156,7 @@ fn any_test() -> impl Strategy<Value = TestSpec> {
             flow_label: options.1,
             nodelay,
             zero_copy,
-            skip_receive_copy,
+            receive_discard,
             dont_fragment,
             repeating_payload,
             wide_counters: wide && !shape.0,

@@ -55,7 +55,7 @@ fn omitted_datagrams_are_taken_off() {
 fn old_versions_count_the_datagrams_by_their_bytes() {
     let json = document(&json!([{"id": 1, "bytes": 38_000, "retransmits": -1, "jitter": 0, "errors": 2,
         "packets": 77, "start_time": 0, "end_time": 1}]));
-    let test = TestSpec { omit: Nanos::from_secs(1), length: 1000, ..udp_test() };
+    let test = TestSpec { omit: Nanos::from_secs(1), length: Some(1000), ..udp_test() };
     for (sends, expected) in [(Direction::Down, (38, 2, 77)), (Direction::Up, (38, 0, 77))] {
         let side = decode(&json).unwrap().to_side(&test, sends).unwrap();
         let udp = side.streams[0].udp.clone().unwrap();

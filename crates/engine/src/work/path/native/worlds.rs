@@ -213,7 +213,7 @@ impl World {
         let directions = if self.direction == Direction::Up { Directions::Up } else { Directions::Down };
         let mut test = TestSpec { directions, ..TestSpec::new(self.transport) };
         if self.transport == Transport::Udp {
-            test.length = if self.fault == Fault::Memory { 32_768 } else { self.packet() - 28 };
+            test.length = Some(if self.fault == Fault::Memory { 32_768 } else { self.packet() - 28 });
             test.bitrate = Some(BitRate(10_000_000));
         }
         if self.fault == Fault::Mark {

@@ -57,10 +57,10 @@ pub(super) fn begin(
 }
 
 fn sent_test(test: &TestSpec, sending: &Sending) -> TestSpec {
-    let length = if sending.length == 0 { test.length } else { sending.length };
+    let length = Some(sending.length).filter(|length| *length > 0).or(test.length);
     let bitrate = match sending.rate {
         Some(Rate::Bits(rate)) => Some(rate).filter(|rate| *rate < UNLIMITED),
-        Some(Rate::Packets(rate)) => Some(BitRate(rate.saturating_mul(u64::from(length) * 8))),
+        Some(Rate::Packets(rate)) => Some(BitRate(rate.saturating_mul(u64::from(length.unwrap_or(0)) * 8))),
         None => None,
     };
     let end = match sending.amount {

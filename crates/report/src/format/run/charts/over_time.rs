@@ -55,8 +55,12 @@ const FIGURES: [Figure; 2] = [
 /// One path: median and p99 in a panel. Several: a panel for each figure, with a line for each path.
 fn of_intervals(run: &Run) -> Vec<LinePanel> {
     let samples = &run.latency_intervals;
-    let paths: Vec<&str> =
-        run.latency.iter().flat_map(|plan| &plan.egress_paths).map(|path| path.label.as_str()).collect();
+    let paths: Vec<&str> = run
+        .latency()
+        .into_iter()
+        .flat_map(|plan| &plan.egress_paths)
+        .map(|path| path.label.as_str())
+        .collect();
     let times = |path: usize, figure: &Figure| -> Vec<Option<Nanos>> {
         let time =
             |sample: &LatencySample| sample.egress_paths.get(path)?.rtt.as_ref().and_then(figure.value);

@@ -104,7 +104,7 @@ pub(in crate::format::run) fn rates(run: &Run) -> Option<Block> {
 /// The tests of a run, or the one that it is, with their plans.
 fn tests(run: &Run) -> impl Iterator<Item = (&Run, &Plan)> {
     let tests = if run.tests.is_empty() { std::slice::from_ref(run) } else { &run.tests };
-    tests.iter().filter_map(|test| Some((test, test.plan.as_ref()?)))
+    tests.iter().filter_map(|test| Some((test, test.throughput()?)))
 }
 
 type Rates = (Direction, Vec<(Nanos, BitRate)>);

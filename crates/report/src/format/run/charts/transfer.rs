@@ -11,7 +11,7 @@ use model::units::Nanos;
 
 /// All of them that have something to show.
 pub(in crate::format::run) fn transfers(run: &Run, result: &TransferResult) -> Vec<Block> {
-    let subtitle = run.transfer.as_ref().map(transfer::title).unwrap_or_default();
+    let subtitle = run.transfer().map(transfer::title).unwrap_or_default();
     let charts = [
         side_by_side(&result.rows, &subtitle).map(Chart::Bars),
         one_by_one(result, &subtitle).map(Chart::Lines),

@@ -58,12 +58,16 @@ struct More {
 }
 
 pub(super) fn rows(test: &Run, place: &CsvPart) -> Csv {
-    let transport = test.latency.as_ref().map(|plan| plan.transport);
+    let transport = test.latency().map(|plan| plan.transport);
     let line = |row, (trips, times, more): (Trips, Times, More)| -> (Start, Trips, Times, More) {
         (place.start(row, None), Trips { transport, ..trips }, times, more)
     };
-    let labels: Vec<&str> =
-        test.latency.iter().flat_map(|plan| &plan.egress_paths).map(|egress| egress.label.as_str()).collect();
+    let labels: Vec<&str> = test
+        .latency()
+        .iter()
+        .flat_map(|plan| &plan.egress_paths)
+        .map(|egress| egress.label.as_str())
+        .collect();
     let mut rows = Vec::new();
     for sample in &test.latency_intervals {
         rows.extend(intervals(sample, &labels).into_iter().map(|row| line("latency_interval", row)));

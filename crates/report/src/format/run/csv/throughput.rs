@@ -81,7 +81,7 @@ fn interval(test: &Run, sample: &IntervalSample, row: &StreamSample) -> Stream {
         side: Some(sample.side),
         role: Some(row.role),
         stream: Some(row.stream),
-        transport: test.plan.as_ref().map(|plan| plan.test.transport),
+        transport: test.throughput().map(|plan| plan.test.transport),
         start_s: seconds(sample.start),
         end_s: seconds(sample.end),
         omitted: sample.omitted,

@@ -45,7 +45,7 @@ struct Times {
 }
 
 pub(super) fn rows(test: &Run, result: &TransferResult, place: &CsvPart) -> Csv {
-    let direction = test.transfer.as_ref().map(|plan| plan.method.direction());
+    let direction = test.transfer().map(|plan| plan.method.direction());
     let line = |row, times: Times| -> (Start, Times) {
         (place.start(row, direction), Times { transport: Some(Transport::Tcp), ..times })
     };
