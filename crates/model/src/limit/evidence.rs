@@ -43,6 +43,8 @@ pub struct TcpSigns {
     pub segments: u64,
     /// Retransmitted segments that were really lost.
     pub lost: u64,
+    /// Segments that arrived marked: congestion experienced (RFC 3168).
+    pub marked: u64,
     /// Data segments sent in the second half of the intervals, behind slow start; 0: not known.
     pub late_segments: u64,
     /// Retransmitted ones among them.

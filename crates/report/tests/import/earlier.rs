@@ -2,13 +2,19 @@
 
 use crate::items;
 use model::history::Kept;
+use model::run::Run;
 use pathmeter_report::import::What;
 use serde_json::{Map, Value};
 
-/// The document of a file in `fixtures/results`, and what reading it and writing it anew makes of it.
-fn read_again(name: &str) -> (Value, Value) {
+/// The text of a file in `fixtures/results`.
+fn result(name: &str) -> String {
     let path = format!("{}/tests/fixtures/results/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Such a document, and what reading it and writing it anew makes of it.
+fn read_again(name: &str) -> (Value, Value) {
+    let text = result(name);
     let before: Value = serde_json::from_str(&text).expect("JSON");
     let after = match items(&text).remove(0).what {
         What::Run(one) => serde_json::to_value(one.run),
@@ -60,5 +66,18 @@ fn results_of_earlier_versions_report_what_they_reported() {
         before.as_object_mut().expect("a document").retain(|key, _| REPORTED.contains(&key.as_str()));
         lost("", &before, &after, &mut found);
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
+    }
+}
+
+#[test]
+fn a_result_with_a_key_for_each_kind_of_plan_is_read_by_run_read_alone() {
+    for (name, kind) in [("latency-1", "latency"), ("mtu-1", "path"), ("hops-1", "hops")] {
+        let document: Value = serde_json::from_str(&result(name)).expect("JSON");
+        let direct = serde_json::from_value::<Run>(document.clone()).expect_err("it has no `work`");
+        assert!(direct.to_string().contains("missing field `work`"), "{name}: {direct}");
+        let run = Run::read(document.clone()).expect("a run");
+        let work = serde_json::to_value(&run).expect("JSON")["work"][kind].clone();
+        assert_eq!(work["target"], document[kind]["target"], "{name}");
+        assert!(!run.target().is_empty(), "{name}");
     }
 }

@@ -149,6 +149,7 @@ fn signs(one_way: &MeasuredDirection<'_>) -> TcpSigns {
         mss: one_way.figures.mss.unwrap_or(0),
         segments: sum(|tcp| tcp.data_segments),
         lost: one_way.figures.retransmits.unwrap_or(0).saturating_sub(spurious),
+        marked: one_way.figures.ecn_marks.unwrap_or(0),
         late_segments,
         late_lost,
         reordering: rows().map(|tcp| tcp.reordering).max().unwrap_or(0),

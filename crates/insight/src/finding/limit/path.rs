@@ -2,7 +2,7 @@
 
 use super::signs::{BINDING, Hot, MILLI, STALLED, Signs, variation};
 use super::{limit, routers};
-use model::limit::{Confidence, FLOOD, Limit, LimitKind, LimitPlace, LoadStep, Purpose};
+use model::limit::{Confidence, FLOOD, Limit, LimitKind, LimitPlace, LoadStep, Purpose, TcpSigns};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 /// The limit of the path whether TCP met it or not.
@@ -168,22 +168,39 @@ pub(super) fn not_met(signs: &Signs<'_>) -> Option<Limit> {
         signs.tcp().is_some_and(|tcp| tcp.idle_rtt.is_some_and(|idle| hot.queue > idle.0 as f64 / 2.0));
     let met = any(signs);
     let is_policer = met.as_ref().is_some_and(|met| met.kind == LimitKind::Policer);
+    let is_shaper = met.as_ref().is_some_and(|met| met.kind == LimitKind::Shaper);
+    let is_no_more = is_shaper && is_touched_no_more(signs, &hot);
     let is_far_above = is_long && signs.passed >= FAR_ABOVE * signs.rate && hot.is_queued() && !is_policer;
     let (gives, got) = (BitRate(hot.rate as u64), BitRate(signs.rate as u64));
-    let why = match is_untouched {
-        true => format!("not the path: it gives {gives}, and TCP got {got} without a loss or a queue"),
-        false => format!("the path gives {gives}, several times the {got} that TCP got"),
+    let why = if is_untouched {
+        format!("not the path: it gives {gives}, and TCP got {got} without a loss or a queue")
+    } else if is_no_more {
+        format!(
+            "the path gives {gives}, and TCP got {got} without a queue, and without a loss behind slow start"
+        )
+    } else {
+        format!("the path gives {gives}, several times the {got} that TCP got")
     };
-    (is_untouched || is_far_above).then(|| Limit {
+    (is_untouched || is_no_more || is_far_above).then(|| Limit {
         also: met.map(Box::new),
         ruled_out: vec![why],
         ..Limit::default()
     })
 }
 
-/// TCP lost packets or filled a queue.
+/// What TCP lost was lost in slow start. Behind it TCP got less than the path gives, and filled no queue.
+fn is_touched_no_more(signs: &Signs<'_>, hot: &Hot) -> bool {
+    let kept =
+        |tcp: &TcpSigns| tcp.is_loss_based && tcp.late_segments > 0 && tcp.late_lost < 2 && tcp.marked == 0;
+    let is_unfilled = signs.rtt_growth().is_some_and(|growth| growth < hot.queue / 4.0);
+    hot.is_queued() && is_unfilled && signs.rate < LEFT * hot.rate && signs.tcp().is_some_and(kept)
+}
+
+/// TCP lost packets, saw marks or filled a queue.
 pub(super) fn is_touched(signs: &Signs<'_>, hot: &Hot) -> bool {
-    signs.lost() >= 0.001 || signs.rtt_growth().is_some_and(|growth| growth > hot.visible)
+    signs.lost() >= 0.001
+        || signs.tcp().is_some_and(|tcp| tcp.marked > 0)
+        || signs.rtt_growth().is_some_and(|growth| growth > hot.visible)
 }
 
 /// The rate of the path itself changes.
@@ -469,7 +486,7 @@ fn is_all_of_others(signs: &Signs<'_>, hot: &Hot) -> bool {
     let Some(line) = line(&capped) else { return false };
     let is_passed = |step: &&LoadStep| {
         let is_above = step.purpose == Purpose::Ladder && step.delivered.0 as f64 > PASSED * hot.rate;
-        is_above && step.loss < 0.01 && step.growth_p10.0 as f64 > hot.visible
+        is_above && step.loss < OUT_OF_A_BUCKET && step.growth_p10.0 as f64 > hot.visible
     };
     let small = drained(signs, hot, ALMOST)
         .filter(|small| small.loss < 0.01 && small.growth_p10.0 as f64 > OF_OTHERS)
@@ -629,6 +646,8 @@ const MOST_OF_SMALL: f64 = 1.7;
 pub(super) const FAR_ABOVE: f64 = 3.0;
 /// TCP that gets less of what the path gives, and shows no sign of the path, is held back by something else.
 const NOT_MET: f64 = 0.7;
+/// The same for TCP that lost packets in slow start.
+const LEFT: f64 = 0.8;
 /// Above this share of the path TCP has it for itself, whatever waits there.
 const MOST_OF_PATH: f64 = 0.9;
 /// A load adds at least this share to a queue that is its own.
@@ -645,6 +664,8 @@ const LATE: f64 = 0.6;
 const ALMOST: f64 = 0.85;
 /// More than the rate arrives, by more than chance.
 const PASSED: f64 = 1.1;
+/// The most that a load loses which arrives out of a bucket and empties it at its end.
+const OUT_OF_A_BUCKET: f64 = 0.1;
 /// Small frames that all wait longer than this, wait for others, nanoseconds.
 const OF_OTHERS: f64 = 1.5 * MILLI;
 /// A full queue takes so many times longer on a link whose rate changes.

@@ -168,8 +168,9 @@ fn sender_buffer(signs: &Signs<'_>) -> Option<Limit> {
     let is_shown = |confidence: &Confidence| *confidence == Confidence::High || tcp.send_buffer >= MOSTLY;
     let confidence = window_confidence(signs).filter(is_shown)?;
     let is_idle = signs.evidence.host.sender_full.is_none() && tcp.receive_window < 0.2;
-    // Losses keep the window of such a TCP far below its largest one; the kernel counts when the buffer is what stops it.
-    let by_losses = tcp.is_loss_based && tcp.lost >= SOME_LOSSES && tcp.send_buffer < MOSTLY;
+    // Losses and marks keep the window of such a TCP far below its largest one; the kernel counts when the buffer is what stops it.
+    let has_backed_off = tcp.lost.saturating_add(tcp.marked) >= SOME_LOSSES;
+    let by_losses = tcp.is_loss_based && has_backed_off && tcp.send_buffer < MOSTLY;
     (held && rtt >= MILLI && signs.lost() < 0.001 && is_idle && !by_losses).then(|| Limit {
         window: Some(Bytes(in_flight as u64)),
         share: (tcp.send_buffer >= MOSTLY).then_some(tcp.send_buffer),
