@@ -220,6 +220,42 @@ fn commands_reach_the_machines_of_a_lab_that_stays() {
     std::fs::remove_dir(&directory).unwrap();
 }
 
+/// The CPU of an emulated router is full long before those of the ends.
+#[test]
+fn a_router_whose_cpu_is_full_is_the_limit_where_it_is_observed() {
+    if cannot_boot() {
+        return;
+    }
+    let directory = std::env::temp_dir().join(format!("pathmeter-vm-full-{}", std::process::id()));
+    let lab = |line: &str| {
+        let mut command = command(line);
+        command.env("PATHMETER_LAB_DIR", &directory).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+    };
+    assert!(lab("lab up vm-forward --name full").status().unwrap().success());
+    let program = env!("CARGO_BIN_EXE_pathmeter");
+    let mut servers = [
+        lab(&format!("lab exec server -- {program} serve")).spawn().unwrap(),
+        lab("lab exec router -- pathmeter serve").spawn().unwrap(),
+    ];
+    let measure =
+        format!("lab exec client -- {program} throughput 198.51.100.2 --observe 192.0.2.1 -t 4 --json");
+    let observed = || {
+        let run: serde_json::Value = serde_json::from_slice(&lab(&measure).output().unwrap().stdout).ok()?;
+        let router = run["summary"]["observed"][0].clone();
+        router["note"].is_null().then(|| (router, run["summary"]["up"]["limit"].clone()))
+    };
+    let found: Vec<_> = (0..3).map(|_| wait_for(observed).expect("both servers listen")).collect();
+    for (router, _) in &found {
+        assert!(router["is_this_host"].is_null(), "its kernel is another: {router:#}");
+        assert!(router["busiest_cpu"].as_f64() > Some(0.9), "{router:#}");
+    }
+    assert!(found.iter().any(|(_, limit)| limit["kind"] == "forwarder-cpu"), "{found:#?}");
+    assert!(lab("lab down full").status().unwrap().success());
+    servers.iter_mut().for_each(|server| drop(server.wait()));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
 fn what_commands_say_comes_out(lab: &impl Fn(&str) -> Command) {
     for (line, exit, stdout, stderr) in [
         ("read name </proc/sys/kernel/hostname; echo $name", 0, "vm\n", ""),

@@ -108,11 +108,13 @@ fn observed(plan: &Plan, outcome: Result<()>, run: Run) -> Result<ObservedHost, 
     let Some(result) = run.summary.peer else {
         return Err(outcome.err().map_or_else(|| "it reported nothing".into(), |error| sentence(&error)));
     };
-    let name = run.peer.map(|host| host.name).unwrap_or_default();
+    let (own, peer) = (run.host.unwrap_or_default(), run.peer.unwrap_or_default());
+    // A namespace has all three in common with its host, and a virtual machine at most the name.
+    let is_this_host = (&own.name, &own.kernel, &own.cpu) == (&peer.name, &peer.kernel, &peer.cpu);
     Ok(ObservedHost {
         target: plan.target.clone(),
-        is_this_host: run.host.is_some_and(|host| host.name == name),
-        name,
+        is_this_host,
+        name: peer.name,
         links: result.links,
         interfaces: result.interfaces,
         busiest_cpu: result.cpu.busiest_cpu,

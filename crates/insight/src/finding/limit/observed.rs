@@ -17,7 +17,10 @@ pub(super) fn explained(limit: Limit, signs: &Signs<'_>) -> Limit {
     if let Some((cause, fix)) = by_counter {
         return Limit { cause: Some(cause), fix: Some(fix), ..limit };
     }
-    let is_full = |host: &&ObservedHost| !host.is_this_host && host.busiest_softirq >= FULL;
+    let is_full = |host: &&ObservedHost| {
+        let is_busy = host.busiest_cpu >= BUSY && host.busiest_softirq >= MOST_OF_BUSY;
+        !host.is_this_host && (host.busiest_softirq >= FULL || is_busy)
+    };
     match observed.iter().find(is_full) {
         Some(host) if OF_A_CPU.contains(&limit.kind) => Limit {
             kind: LimitKind::ForwarderCpu,
@@ -63,6 +66,9 @@ fn sentence(host: &ObservedHost) -> String {
 
 /// A CPU has no time left for more packets.
 const FULL: f64 = 0.9;
+/// A CPU is never idle, and packets take most of it: the programs that serve them take the rest.
+const BUSY: f64 = 0.97;
+const MOST_OF_BUSY: f64 = 0.8;
 /// Kinds that a CPU which forwards no more looks like. A bucket has the same rate at every load, and a CPU has not.
 const OF_A_CPU: [LimitKind; 4] =
     [LimitKind::PacketRate, LimitKind::VariableRate, LimitKind::Competing, LimitKind::NotKnown];

@@ -761,6 +761,9 @@ fn a_full_cpu_of_an_observed_router_is_the_limit_unless_a_bucket_is() {
     let cause = found.cause.expect("a cause");
     assert!(cause.contains("97") && cause.contains("hop 2"), "{cause}");
     assert_eq!(of_packets(vec![router(0.6, Vec::new())]).kind, LimitKind::PacketRate);
+    let busy = |cpu| ObservedHost { busiest_cpu: cpu, ..router(0.85, Vec::new()) };
+    assert_eq!(of_packets(vec![busy(0.98)]).kind, LimitKind::ForwarderCpu, "programs take the rest of it");
+    assert_eq!(of_packets(vec![busy(0.9)]).kind, LimitKind::PacketRate);
     let own = ObservedHost { is_this_host: true, ..router(0.97, Vec::new()) };
     assert_eq!(of_packets(vec![own]).kind, LimitKind::PacketRate, "it may be the CPU of an end");
     let bucket = Evidence { observed: vec![router(0.97, Vec::new())], ..capped(Nanos::from_millis(50)) };

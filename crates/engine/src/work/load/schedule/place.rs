@@ -209,7 +209,7 @@ fn bounds(answers: &[(u8, Reach)], links: u8) -> (u8, u8) {
     (clear(Reach::No).max().unwrap_or(0), clear(Reach::Yes).min().unwrap_or(links))
 }
 
-/// Less of the load is lost than of one that goes to the end: a faster limit on the way may have taken it.
+/// Less of the load is lost than of one that goes to the end: a faster limit before it may have taken it.
 fn takes_less(scoped: &LoadStep, whole: f64) -> bool {
     let deviation = (whole * (1.0 - whole) / (scoped.sparse as f64).max(1.0)).sqrt();
     let is_less = scoped.sparse_loss.is_some_and(|loss| whole - loss > LESS * deviation);
