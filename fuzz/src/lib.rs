@@ -88,7 +88,7 @@ impl<'a> Chance<'a> {
             2 => Ending::Bytes(Bytes(100_000)),
             _ => Ending::Blocks(100),
         };
-        let length = if transport == Transport::Udp { 1000 } else { 0 };
+        let length = (transport == Transport::Udp).then_some(1000);
         TestSpec { directions, end, length, ..TestSpec::new(transport) }
     }
 

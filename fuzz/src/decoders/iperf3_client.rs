@@ -15,7 +15,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let end = [End::Time(Nanos::from_secs(1)), End::Bytes(Bytes(1000)), End::Blocks(3)];
     let end = end[usize::from(choice >> 3 & 3) % 3];
     let extras = Extras { get_server_output: choice & 32 != 0, ..Extras::default() };
-    let test = TestSpec { directions, end, streams: 2, length: 100, ..TestSpec::new(transport) };
+    let test = TestSpec { directions, end, streams: 2, length: Some(100), ..TestSpec::new(transport) };
     let config = ClientConfig { cookie: Cookie::from_entropy(&[0; 36]), test, extras };
     Driver::new(Box::new(Client::new(config, MonoTime(1))), &SAYINGS).run(&mut script);
 }
