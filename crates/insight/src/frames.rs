@@ -18,7 +18,7 @@ pub fn measured(
     device: Option<(String, u64)>,
 ) -> FrameRow {
     let directions = direction_figures(run, asked.direction);
-    let plan = run.throughput().or_else(|| run.tests.iter().find_map(|test| test.throughput()));
+    let plan = run.first_throughput();
     let goodput = goodput(run, asked.direction, &directions);
     let payload = mean_payload(&directions);
     let per_second = payload.map(|payload| goodput.0 as f64 / (8.0 * payload));

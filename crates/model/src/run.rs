@@ -63,7 +63,7 @@ impl Run {
     /// Reads a document of any version: those before `work` have a key for each kind of plan.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not a result of this schema.
     pub fn read(mut document: Value) -> serde_json::Result<Run> {
         join_plans(&mut document);
         serde_json::from_value(document)
@@ -97,6 +97,12 @@ impl Run {
             Some(Work::Throughput(plan)) => Some(plan),
             _ => None,
         }
+    }
+
+    /// The same, or that of the first of its tests that has one.
+    #[must_use]
+    pub fn first_throughput(&self) -> Option<&Plan> {
+        self.throughput().or_else(|| self.tests.iter().find_map(Run::throughput))
     }
 
     /// The plan of round trips.

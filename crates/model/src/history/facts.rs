@@ -37,7 +37,7 @@ fn of_run(run: &Run) -> Vec<(&'static str, String)> {
         known.extend(names.iter().copied().zip(values));
     }
     // The tests of a run share hosts; plans stand in the tests.
-    let plan = run.throughput().or_else(|| run.tests.iter().find_map(|test| test.throughput()));
+    let plan = run.first_throughput();
     known.extend(plan.map(of_plan).unwrap_or_default());
     known.extend(run.latency().map(of_latency).unwrap_or_default());
     known.extend(run.transfer().map(of_transfer).unwrap_or_default());

@@ -89,7 +89,7 @@ fn answer(run: &Run) -> Answer {
 
 /// `client -> 10.0.0.2`.
 fn between(run: &Run) -> String {
-    let plan = run.throughput().or_else(|| run.tests.iter().find_map(|test| test.throughput()));
+    let plan = run.first_throughput();
     let mut hosts: Vec<&str> = run
         .latency()
         .into_iter()

@@ -98,10 +98,8 @@ fn is_link_changing(signs: &Signs<'_>) -> bool {
         matches!(step.purpose, Purpose::Hot | Purpose::Higher) && step.stalled < STALLED && step.loss > 0.3
     });
     let growths: Vec<f64> = steps.map(|step| step.growth.0 as f64).collect();
-    let (least, most) = (
-        growths.iter().fold(f64::INFINITY, |a, b| a.min(*b)),
-        growths.iter().fold(0.0, |a: f64, b| a.max(*b)),
-    );
+    let all = || growths.iter().copied();
+    let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
     growths.len() >= 3 && most > CHANGED * least && most - least > 5.0 * MILLI
 }
 

@@ -44,7 +44,7 @@ fn at_line_rate(row: &FrameRow) -> Option<Limit> {
 
 /// The row got what the path gives, nearly or, as long as a bucket was full, more.
 fn reaches(row: &FrameRow, test: &Run, limit: &Limit) -> bool {
-    let plan = test.throughput().or_else(|| test.tests.iter().find_map(|pair| pair.throughput()));
+    let plan = test.first_throughput();
     let streams = plan.map_or(1, |plan| u64::from(plan.test.streams.max(1))) * row.pairs.max(1);
     let flows = if limit.per_flow == Some(true) { streams as f64 } else { 1.0 };
     match (limit.packets, limit.rate) {

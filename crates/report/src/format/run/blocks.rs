@@ -228,7 +228,7 @@ fn one_way(run: &Run, egress: &EgressResult) -> Vec<Block> {
 
 /// The test and the host.
 pub(in crate::format) fn title(run: &Run) -> String {
-    let plan = run.throughput().or_else(|| run.tests.iter().find_map(|test| test.throughput()));
+    let plan = run.first_throughput();
     let named = match run.subject() {
         Subject::Latency => Some(run.latency().map_or_else(
             || format!("Latency, {}", count(run.summary.egress_paths.len() as u64, "path")),

@@ -84,7 +84,7 @@ fn ended(summary: &Summary) -> Option<String> {
 }
 
 fn ends(run: &Run) -> Vec<(String, String)> {
-    let plan = run.throughput().or_else(|| run.tests.iter().find_map(|test| test.throughput()));
+    let plan = run.first_throughput();
     let to = plan.map(|plan| format!("{}, {} protocol", plan.target.address, plan.protocol));
     let sizes = run.path().map(|plan| {
         let method = run.summary.path.as_ref().map_or(plan.method, |found| found.method);
