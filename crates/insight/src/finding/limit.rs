@@ -78,7 +78,7 @@ fn lossless(signs: &Signs<'_>) -> Option<BitRate> {
 #[must_use]
 pub fn limit_of_path(evidence: &Evidence) -> Limit {
     let signs = Signs::new(evidence);
-    let rows = [rows::host_drop, path::standing, path::competing, path::any];
+    let rows = [rows::host_drop, path::others::standing, path::others::competing, path::any];
     let mut limit = rows.into_iter().find_map(|row| row(&signs)).unwrap_or_default();
     if evidence.host.busy {
         limit.confidence = signs.lowered(limit.confidence);

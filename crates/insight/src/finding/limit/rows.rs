@@ -21,7 +21,7 @@ pub(super) const ROWS: &[LimitRow] = &[
     |signs| cpu(signs, LimitKind::SenderCpu, signs.evidence.host.sender_full.as_ref()),
     |signs| cpu(signs, LimitKind::ReceiverCpu, signs.evidence.host.receiver_full.as_ref()),
     ramp_up,
-    path::standing,
+    path::others::standing,
     receiver_window,
     sender_buffer,
     loss,
@@ -29,19 +29,19 @@ pub(super) const ROWS: &[LimitRow] = &[
     reordering,
     ack_path,
     dropped_load,
-    path::short_queue,
-    path::cpus_far_above,
-    path::forwarder,
-    path::variable,
-    path::competing,
+    path::queue::short_queue,
+    path::packets::cpus_far_above,
+    path::packets::forwarder,
+    path::others::variable,
+    path::others::competing,
     path::treated_differently,
     path::not_met,
-    path::packet_rate,
-    path::policer_beside_a_queue,
-    path::controlled,
-    path::queue_of_another,
-    path::shaper,
-    path::policer,
+    path::packets::packet_rate,
+    path::policer::policer_beside_a_queue,
+    path::queue::controlled,
+    path::policer::queue_of_another,
+    path::queue::shaper,
+    path::policer::policer,
 ];
 
 fn application(signs: &Signs<'_>) -> Option<Limit> {
@@ -122,7 +122,7 @@ fn ramp_up(signs: &Signs<'_>) -> Option<Limit> {
     let is_losing =
         signs.lost() >= LOSING && signs.round_trips().is_some_and(|count| count > MANY_ROUND_TRIPS);
     // Others take and leave their share of a path, and chance losses come and go: TCP grows and falls with them, to the end.
-    let by_others = path::standing(signs).is_some() || path::is_filled(signs);
+    let by_others = path::others::standing(signs).is_some() || path::is_filled(signs);
     let by_chance = loss(signs).is_some_and(|limit| limit.confidence == Confidence::High);
     // Acknowledgements that wait let TCP grow slowly, and it goes on to the end.
     let is_start = !is_losing && !by_others && !by_chance && ack_path(signs).is_none();
