@@ -98,7 +98,7 @@ async function tabs() {
   assert.equal(await first.getByLabel('Seconds').inputValue(), '600')
   await first.locator('dl.now dd').first().waitFor()
   // An address with other values changes it.
-  await first.goto(at('#/live?kind=latency&host=other.example&seconds=3&loaded=true&dscp=ef'))
+  await first.goto(at('#/live?kind=latency&host=other.example&time=3s&loaded=true&dscp=ef'))
   assert.equal(await first.getByLabel('DSCP').inputValue(), 'ef')
   assert.deepEqual([await first.getByLabel('Far end,').inputValue(), await first.locator('select', { has: first.locator('option[value=true]') }).inputValue()], ['other.example', 'true'])
   await stop(first)

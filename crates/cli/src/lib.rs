@@ -16,6 +16,7 @@ pub mod files;
 mod foreign;
 #[cfg(test)]
 mod glossary;
+pub mod keys;
 pub mod man;
 pub mod request;
 pub mod written;

@@ -4,7 +4,6 @@ use crate::estimate;
 use crate::file::Known;
 use crate::plan::{Cell, PathPlace, Plan};
 use engine::host::address::Family;
-use engine::host::host_port::HostPort;
 use engine::host::interrupt::Interrupt;
 use engine::request::Request;
 use engine::session::connect::Security;
@@ -51,7 +50,7 @@ impl Cell<'_> {
     pub fn as_plan(&self) -> String {
         let (path, name) = (self.path, quoted(&self.path.name));
         let mut text = format!("title = {name}\nrepetitions = 1\n[paths.{name}]\n");
-        text += &format!("to = {}\n", quoted(&typed(path.named.as_ref().unwrap_or(&path.to))));
+        text += &format!("to = {}\n", quoted(&path.named.as_ref().unwrap_or(&path.to).typed()));
         match path.origin.family {
             Family::Any => {}
             Family::V4(_) => text += "family = 4\n",
@@ -103,15 +102,6 @@ pub fn request_of_plan(
         }
         (PathPlace::Here, _) => Ok((request, cell.path.security.clone())),
         _ => Err("a job begins at the host of the agent that carries it out".into()),
-    }
-}
-
-/// The host as typed, with the port.
-fn typed(host: &HostPort) -> String {
-    match (host.port, host.host.contains(':')) {
-        (None, _) => host.host.clone(),
-        (Some(port), true) => format!("[{}]:{port}", host.host),
-        (Some(port), false) => format!("{}:{port}", host.host),
     }
 }
 

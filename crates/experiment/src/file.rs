@@ -3,8 +3,6 @@
 mod path;
 mod test;
 
-pub use test::keys;
-
 use crate::plan::{Limits, Path, PathPlace, Plan, RunSequence, Test};
 use engine::host::host_port::HostPort;
 use engine::session::connect::Security;

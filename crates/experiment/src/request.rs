@@ -80,5 +80,5 @@ fn in_url(host: &HostPort) -> String {
 }
 
 /// Placeholder for the far end of the path.
-pub(crate) const HOST: &str = "{host}";
+const HOST: &str = "{host}";
 const LARGEST: u32 = 65_535;

@@ -355,8 +355,8 @@ mod tests {
                 "tests toward 2001:db9::1",
             ),
             ("10.1.2.3", "test = \"throughput\"\nbitrate = \"2M\"", host, "a rate of 2"),
-            ("10.1.2.3", "test = \"throughput\"\nbitrate = \"500k\"\nstreams = 3", host, "a rate of 1.5"),
-            ("10.1.2.3", "test = \"throughput\"\nstreams = 5", host, "5 streams"),
+            ("10.1.2.3", "test = \"throughput\"\nbitrate = \"500k\"\nparallel = 3", host, "a rate of 1.5"),
+            ("10.1.2.3", "test = \"throughput\"\nparallel = 5", host, "5 streams"),
             ("10.1.2.3", "test = \"latency\"", host, "latency tests"),
             (
                 "other.example",
@@ -379,7 +379,7 @@ mod tests {
                 "{test}: {refused}"
             );
         }
-        let mut request = request("10.1.2.3", "test = \"throughput\"\nstreams = 4");
+        let mut request = request("10.1.2.3", "test = \"throughput\"\nparallel = 4");
         allowed.check(&mut request, host).expect("allowed");
         let Request::Throughput(asked) = request else { panic!("it is one") };
         assert_eq!(asked.bitrate, Some(BitRate(250_000)), "four streams share the highest rate");

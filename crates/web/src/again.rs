@@ -10,6 +10,7 @@ use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, Tes
 use model::run::Run;
 use model::units::{Nanos, PacketRate};
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 use std::net::{IpAddr, SocketAddr};
 
 /// The fields, named as the API takes them.
@@ -18,31 +19,18 @@ pub(crate) struct Again {
     kind: Kind,
     pub(crate) host: String,
     label: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quick: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    udp: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    directions: Option<Directions>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seconds: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    streams: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bitrate: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mss: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    length: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    interval_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    loaded: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dscp: Option<String>,
+    keys: Map<String, Value>,
     /// The IP version that was measured, where the name of the host leaves it open.
     #[serde(skip_serializing_if = "Option::is_none")]
     family: Option<u8>,
+}
+
+impl Again {
+    /// The same with these keys; those without a value are left out.
+    fn with<const N: usize>(self, keys: [(&str, Value); N]) -> Again {
+        let keys = keys.into_iter().filter(|(_, value)| !value.is_null());
+        Again { keys: keys.map(|(name, value)| (name.to_owned(), value)).collect(), ..self }
+    }
 }
 
 /// The fields for this run; absent: it was measured elsewhere, or otherwise than the form can ask for.
@@ -85,16 +73,24 @@ fn is_usual(local: &LocalOptions) -> bool {
     local.bind.is_none() && local.device.is_none() && local.client_port.is_none() && local.affinity.is_empty()
 }
 
-/// Whole seconds that the form takes.
-fn seconds(time: Nanos) -> Option<u64> {
+/// Whole seconds that the form takes, as text.
+fn seconds(time: Nanos) -> Option<String> {
     let seconds = time.0 / SECOND;
-    (time.0.is_multiple_of(SECOND) && (1..=3_600).contains(&seconds)).then_some(seconds)
+    (time.0.is_multiple_of(SECOND) && (1..=3_600).contains(&seconds)).then(|| format!("{seconds}s"))
 }
 
-/// Whole milliseconds between reports that the form takes.
-fn interval_ms(interval: Nanos) -> Option<u64> {
+/// Whole milliseconds between reports that the form takes, as text.
+fn interval(interval: Nanos) -> Option<String> {
     let milliseconds = interval.0 / MILLISECOND;
-    (interval.0.is_multiple_of(MILLISECOND) && (10..=60_000).contains(&milliseconds)).then_some(milliseconds)
+    let fits = interval.0.is_multiple_of(MILLISECOND) && (10..=60_000).contains(&milliseconds);
+    fits.then(|| format!("{milliseconds}ms"))
+}
+
+fn transport(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Tcp => "tcp",
+        Transport::Udp => "udp",
+    }
 }
 
 /// The byte is one that the form can ask for: it has no bits of ECN.
@@ -120,7 +116,7 @@ fn measure(run: &Run) -> Option<Again> {
     let again = to(Kind::Measure, &plan.target, PORT);
     // A run without a requested version looks at the other one, too.
     let is_single = run.summary.reach.as_ref().is_some_and(|reach| reach.families.len() == 1);
-    Some(Again { quick: Some(quick), family: again.family.filter(|_| is_single), ..again })
+    Some(Again { family: again.family.filter(|_| is_single), ..again }.with([("quick", json!(quick))]))
 }
 
 fn throughput(plan: &Plan) -> Option<Again> {
@@ -141,18 +137,22 @@ fn throughput(plan: &Plan) -> Option<Again> {
     let can =
         *test == usual && is_dscp(test.tos) && is_usual(&plan.local) && plan.protocol == ProtocolName::Native;
     can.then_some(())?;
-    Some(Again {
-        udp: Some(test.transport == Transport::Udp),
-        directions: Some(test.directions),
-        seconds: Some(seconds(time)?),
-        streams: Some(test.streams),
-        bitrate: test.bitrate.map(|rate| rate.0),
-        mss: test.mss,
-        length: test.length,
-        interval_ms: interval_ms(plan.local.interval),
-        dscp: dscp(test.tos),
-        ..to(Kind::Throughput, &plan.target, PORT)
-    })
+    let direction = match test.directions {
+        Directions::Up => "up",
+        Directions::Down => "down",
+        Directions::Both => "both",
+    };
+    Some(to(Kind::Throughput, &plan.target, PORT).with([
+        ("transport", json!(transport(test.transport))),
+        ("direction", json!(direction)),
+        ("time", json!(seconds(time)?)),
+        ("parallel", json!(test.streams)),
+        ("bitrate", json!(test.bitrate.map(|rate| rate.0))),
+        ("mss", json!(test.mss)),
+        ("length", json!(test.length)),
+        ("interval", json!(interval(plan.local.interval))),
+        ("dscp", json!(dscp(test.tos))),
+    ]))
 }
 
 fn latency(plan: &LatencyPlan) -> Option<Again> {
@@ -173,15 +173,14 @@ fn latency(plan: &LatencyPlan) -> Option<Again> {
     }
     let End::Time(time) = plan.end else { return None };
     let time = plan.load.as_ref().map_or(time, |load| load.time);
-    Some(Again {
-        udp: Some(plan.transport == Transport::Udp),
-        seconds: Some(seconds(time)?),
-        length: Some(plan.size),
-        interval_ms: interval_ms(plan.interval),
-        loaded: Some(plan.load.is_some()),
-        dscp: dscp(plan.tos),
-        ..to(Kind::Latency, &egress.target, PORT)
-    })
+    Some(to(Kind::Latency, &egress.target, PORT).with([
+        ("transport", json!(transport(plan.transport))),
+        ("time", json!(seconds(time)?)),
+        ("size", json!(plan.size)),
+        ("interval", json!(interval(plan.interval))),
+        ("loaded", json!(plan.load.is_some())),
+        ("dscp", json!(dscp(plan.tos))),
+    ]))
 }
 
 fn mtu(plan: &PathPlan) -> Option<Again> {

@@ -2,9 +2,9 @@
 
 use model::event::Event;
 use model::history::Entry;
-use model::plan::Directions;
 use model::run::Run;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::time::Duration;
 use store::Store;
 
@@ -22,7 +22,7 @@ pub struct Backend {
     /// Far ends that have names in the configuration.
     pub targets: Vec<String>,
     /// The topologies of the lab, each a document with a `drawing`; none where this build has no lab.
-    pub topologies: Box<dyn Fn() -> Vec<serde_json::Value> + Send + Sync>,
+    pub topologies: Box<dyn Fn() -> Vec<Value> + Send + Sync>,
     /// The document of a run that has not ended, of its events.
     pub unended: fn(&Entry, &[Event]) -> Run,
 }
@@ -100,33 +100,9 @@ pub struct TestRequest {
     pub kind: Kind,
     /// The far end, as on the command line: a name or an address, with a port or without.
     pub host: String,
-    /// A shorter `measure`.
+    /// The keys of the test, named as in a plan file, each with a text, a number, or true or false.
     #[serde(default)]
-    pub quick: bool,
-    /// Throughput and latency: UDP in place of TCP.
-    #[serde(default)]
-    pub udp: bool,
-    /// Throughput: direction of the data.
-    #[serde(default = "up")]
-    pub directions: Directions,
-    /// Throughput and latency: how long, in seconds, 1 to 3,600.
-    pub seconds: Option<u32>,
-    /// Throughput: streams in each direction.
-    pub streams: Option<u32>,
-    /// Throughput: the rate of each stream, bits per second; absent: as fast as it goes.
-    pub bitrate: Option<u64>,
-    /// Throughput by TCP: the requested largest segment, bytes.
-    pub mss: Option<u32>,
-    /// Bytes of a write, a datagram or a message; absent: as it suits the test.
-    pub length: Option<u32>,
-    /// Throughput and latency: time between reports, and so between the points of charts, in milliseconds, 10 to 60,000; absent:
-    /// the length of the test decides.
-    pub interval_ms: Option<u32>,
-    /// Latency: round trips idle, and beside a load up, down and both.
-    #[serde(default)]
-    pub loaded: bool,
-    /// Throughput and latency: the mark of the packets (DSCP), a name such as `ef` or a number from 0 to 63.
-    pub dscp: Option<String>,
+    pub keys: Map<String, Value>,
     /// 4 or 6: addresses of this IP version alone.
     pub family: Option<u8>,
     /// A word that holds runs together.
@@ -165,8 +141,4 @@ impl Kind {
             Kind::Hops => "hops",
         }
     }
-}
-
-fn up() -> Directions {
-    Directions::Up
 }

@@ -1,5 +1,5 @@
 // The form of a test. It stays as it was filled in, and what the address names is in it.
-import type { Known } from './types'
+import type { Known, TestFields } from './types'
 
 export const KINDS = [
   ['measure', 'Measure', 'Round trips, path MTU, TCP and UDP in each direction, and what limits them'],
@@ -26,9 +26,9 @@ class Form {
   host = $state('')
   quick = $state(true)
   transport = $state<'tcp' | 'udp'>('tcp')
-  directions = $state('up')
+  direction = $state('up')
   seconds = $state<number | null>(10)
-  streams = $state<number | null>(1)
+  parallel = $state<number | null>(1)
   /** Mbit/s of each stream; null: as fast as it goes. */
   rate = $state<number | null>(null)
   mss = $state<number | null>(null)
@@ -54,18 +54,19 @@ class Form {
       return query.has(name) && Number.isFinite(value) && value > 0 ? value : usual
     }
     if (KINDS.some(([name]) => name === kind)) this.kind = kind
-    const udp = query.get('udp')
+    const time = (name: string, usual: number | null) => milliseconds(query.get(name)) ?? usual
+    const transport = query.get('transport') ?? (this.kind === 'latency' ? 'udp' : 'tcp')
     Object.assign(this, {
       host: query.get('host') ?? this.host,
       quick: query.get('quick') !== 'false',
-      transport: udp === 'true' || (udp === null && this.kind === 'latency') ? 'udp' : 'tcp',
-      directions: ['up', 'down', 'both'].includes(query.get('directions') ?? '') ? query.get('directions') : 'up',
-      seconds: number('seconds', this.kind === 'latency' ? 5 : 10),
-      streams: number('streams', 1),
+      transport: transport === 'udp' ? 'udp' : 'tcp',
+      direction: ['up', 'down', 'both'].includes(query.get('direction') ?? '') ? query.get('direction') : 'up',
+      seconds: (time('time', null) ?? (this.kind === 'latency' ? 5000 : 10000)) / 1000,
+      parallel: number('parallel', 1),
       rate: query.has('bitrate') ? (number('bitrate', 0) ?? 0) / 1e6 || null : null,
       mss: number('mss', null),
-      length: number('length', null),
-      interval: number('interval_ms', null),
+      length: number(this.kind === 'latency' ? 'size' : 'length', null),
+      interval: time('interval', null),
       loaded: query.get('loaded') === 'true',
       dscp: query.get('dscp') ?? '',
       family: ['4', '6'].includes(query.get('family') ?? '') ? query.get('family') : '',
@@ -88,33 +89,42 @@ class Form {
   }
 
   /** The fields that a test of this kind has, as the API takes them. */
-  fields(): Record<string, unknown> {
+  fields(): TestFields {
     const timed = this.kind === 'throughput' || this.kind === 'latency'
     const flow = this.kind === 'throughput'
-    const udp = this.transport === 'udp'
-    return {
-      kind: this.kind,
-      host: this.host.trim(),
-      label: this.label.trim(),
+    const keys = {
       ...(this.kind === 'measure' ? { quick: this.quick } : {}),
-      ...(timed ? { seconds: this.seconds ?? 10, udp } : {}),
-      ...(timed && this.length ? { length: this.length } : {}),
-      ...(timed && this.interval ? { interval_ms: this.interval } : {}),
-      ...(flow ? { directions: this.directions, streams: this.streams ?? 1 } : {}),
+      ...(timed ? { time: `${this.seconds ?? 10}s`, transport: this.transport } : {}),
+      ...(timed && this.length ? { [flow ? 'length' : 'size']: this.length } : {}),
+      ...(timed && this.interval ? { interval: `${this.interval}ms` } : {}),
+      ...(flow ? { direction: this.direction, parallel: this.parallel ?? 1 } : {}),
       ...(flow && this.rate ? { bitrate: Math.round(this.rate * 1e6) } : {}),
-      ...(flow && !udp && this.mss ? { mss: this.mss } : {}),
+      ...(flow && this.transport === 'tcp' && this.mss ? { mss: this.mss } : {}),
       ...(this.kind === 'latency' && this.loaded ? { loaded: true } : {}),
       ...(timed && this.dscp.trim() ? { dscp: this.dscp.trim() } : {}),
-      ...(this.family ? { family: Number(this.family) } : {}),
     }
+    const family = this.family ? { family: Number(this.family) } : {}
+    return { kind: this.kind, host: this.host.trim(), label: this.label.trim(), keys, ...family }
   }
 
   /** The same for an address: it measures the same when it is opened again. The token is not in it. */
   query(): Record<string, string> {
-    const query = Object.fromEntries(Object.entries(this.fields()).map(([name, value]) => [name, String(value)]))
+    const query = flat(this.fields())
     this.read = String(new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')))
     return query
   }
+}
+
+/** A test as the parameters of an address. */
+export function flat({ keys, ...fields }: TestFields): Record<string, string> {
+  return Object.fromEntries(Object.entries({ ...fields, ...keys }).map(([name, value]) => [name, String(value)]))
+}
+
+/** A time such as 10s or 250ms, in milliseconds; null: it is none. */
+function milliseconds(text: string | null): number | null {
+  const found = /^(\d+(?:\.\d+)?)(ms|s|min|h)?$/.exec(text ?? '')
+  const unit = { ms: 1, s: 1e3, min: 6e4, h: 36e5 }[found?.[2] ?? 's'] ?? 1e3
+  return (found && Number(found[1]) * unit) || null
 }
 
 export const form = new Form()

@@ -92,12 +92,22 @@ export interface Series {
   marks?: Mark[]
 }
 
+/** A test, as the API takes it. */
+export interface TestFields {
+  kind: string
+  host: string
+  label: string
+  /** Named as in a plan file. */
+  keys: Record<string, string | number | boolean>
+  family?: number
+}
+
 export interface RunPage {
   entry: Entry
   status: Status | null
   document: Doc
   /** The fields of the form that measures the same; none where there is no such form. */
-  again: Record<string, string | number | boolean> | null
+  again: TestFields | null
   series: Series[]
 }
 

@@ -32,6 +32,18 @@ impl FromStr for HostPort {
     }
 }
 
+impl HostPort {
+    /// The text that is read as this: with the port, an IPv6 address before it in brackets.
+    #[must_use]
+    pub fn typed(&self) -> String {
+        match (self.port, self.host.contains(':')) {
+            (None, _) => self.host.clone(),
+            (Some(port), true) => format!("[{}]:{port}", self.host),
+            (Some(port), false) => format!("{}:{port}", self.host),
+        }
+    }
+}
+
 /// The name that runs of a far end are kept under, however it is written: the host without a port. Any other text, such as a
 /// URL, stays as it is.
 #[must_use]
@@ -93,7 +105,9 @@ mod tests {
             ("[::1]", "::1", None),
             ("[fe80::1%eth0]:7", "fe80::1%eth0", Some(7)),
         ] {
-            assert_eq!(text.parse(), Ok(HostPort { host: host.into(), port }), "{text}");
+            let read = HostPort { host: host.into(), port };
+            assert_eq!(text.parse(), Ok(read.clone()), "{text}");
+            assert_eq!(read.typed().parse(), Ok(read), "{text}");
         }
         for text in
             ["", ":80", "host:", "host:0", "host:65536", "host:x", "[::1", "[::1]80", "a b", "http://x/"]

@@ -32,7 +32,7 @@ expect = "rtt.p99<5ms"
 test = "throughput"
 name = "bulk"
 paths = ["lab"]
-streams = [1, 4]
+parallel = [1, 4]
 bitrate = ["10M", "20M"]
 bytes = 1000000
 "#;
@@ -81,10 +81,10 @@ fn a_list_of_values_is_a_variable_and_paths_take_turns() {
             "lab: latency, size 64",
             "cable: latency, size 1400",
             "lab: latency, size 1400",
-            "lab: bulk, streams 1, bitrate 10M",
-            "lab: bulk, streams 1, bitrate 20M",
-            "lab: bulk, streams 4, bitrate 10M",
-            "lab: bulk, streams 4, bitrate 20M",
+            "lab: bulk, parallel 1, bitrate 10M",
+            "lab: bulk, parallel 1, bitrate 20M",
+            "lab: bulk, parallel 4, bitrate 10M",
+            "lab: bulk, parallel 4, bitrate 20M",
         ]
     );
     let cells = plan.cells();
@@ -132,7 +132,7 @@ fn faults_are_named_with_their_place_and_advice() {
         (&[("\"10GB\"", "\"much\"")], "p.toml:7:9: `bytes`: "),
         (
             &[("expect = \"rtt.p99<5ms\"", "observe = \"10.0.0.1\"")],
-            "--observe is about hosts that a load crosses",
+            "required arguments were not provided: --loaded",
         ),
         (&[("bytes = 1000000", "observe = \"10.0.0.1, a b\"")], "`observe`: expected a name or an address"),
         (&[("bind", "bnid")], "unknown key `bnid`: did you mean `bind`?"),
@@ -169,7 +169,18 @@ fn faults_are_named_with_their_place_and_advice() {
         ),
         (&[("name = \"bulk\"", "name = \"latency\"")], "two tests are called `latency`"),
         (&[("bytes = 1000000", "bytes = 1000000\ntime = \"1s\"")], "a test ends by time or by amount"),
-        (&[("streams = [1, 4]", "streams = [1, 400]")], "`streams` is 400: it must be from 1 to 128"),
+        (&[("parallel = [1, 4]", "parallel = [1, 400]")], "--parallel 400 is out of range"),
+        (&[("parallel = [1, 4]", "parallel = [1, true]")], "p.toml:26:16: `parallel`: "),
+        (
+            &[("parallel = [1, 4]", "parallel = [1, [4]]")],
+            "p.toml:26:16: `parallel` must be a text, a number",
+        ),
+        (&[("parallel = [1, 4]", "nodelay = 1")], "`nodelay` must be `true` or `false`"),
+        (
+            &[("parallel = [1, 4]", "protocol = \"iperf4\"")],
+            "`protocol` cannot be `iperf4`: did you mean `iperf",
+        ),
+        (&[("bytes = 1000000", "time = 0")], "`time` is 0, which is until Ctrl-C"),
         (&[("repetitions = 2", "repetitions = = 2")], "p.toml:3:"),
     ] {
         let reported = faults(replaced);
@@ -179,10 +190,13 @@ fn faults_are_named_with_their_place_and_advice() {
 
 #[test]
 fn every_fault_is_reported_at_once() {
-    let reported =
-        faults(&[("titl", "titel"), ("bytes = \"10GB\"", "bites = 1"), ("streams = [1, 4]", "streams = 0")]);
+    let reported = faults(&[
+        ("titl", "titel"),
+        ("bytes = \"10GB\"", "bites = 1"),
+        ("parallel = [1, 4]", "parallel = \"x\""),
+    ]);
     let lines: Vec<&str> = reported.lines().map(|line| line.split(": ").next().unwrap_or_default()).collect();
-    assert_eq!(lines, ["p.toml:1:1", "p.toml:1:1", "p.toml:7:1", "p.toml:26:11"], "{reported}");
+    assert_eq!(lines, ["p.toml:1:1", "p.toml:1:1", "p.toml:7:1", "p.toml:26:12"], "{reported}");
 }
 
 #[test]
@@ -304,11 +318,11 @@ fn a_target_of_the_configuration_is_a_far_end() {
 #[test]
 fn paths_that_start_together_are_one() {
     let text = "title = \"x\"\n[paths.a]\nagent = \"ams\"\nto = \"192.0.2.1\"\n[paths.b]\nagent = \"fra\"\nto = \"192.0.2.2\"\n\
-                [[tests]]\ntest = \"throughput\"\nstart = \"together\"\nstreams = [1, 4]\n";
+                [[tests]]\ntest = \"throughput\"\nstart = \"together\"\nparallel = [1, 4]\n";
     let plan = Plan::parse("p.toml", text, &Known::default()).unwrap();
     let cells = plan.cells();
     let names: Vec<String> = cells.iter().map(|cell| cell.name()).collect();
-    assert_eq!(names, ["a + b: throughput, streams 1", "a + b: throughput, streams 4"]);
+    assert_eq!(names, ["a + b: throughput, parallel 1", "a + b: throughput, parallel 4"]);
     let crate::PathPlace::Together(paths) = &cells[1].path.place else { panic!("{:?}", cells[1].path) };
     let jobs: Vec<String> = paths.iter().map(|path| Cell { path, ..cells[1] }.as_plan()).collect();
     assert!(
@@ -318,9 +332,9 @@ fn paths_that_start_together_are_one() {
     assert!(plan.has_agents() && cells[0].path.refused().is_some(), "it needs a fleet");
     for (from, to, expected) in [
         ("agent = \"fra\"\n", "", "all of which begin at agents"),
-        ("streams", "paths = [\"a\"]\nstreams", "two paths or more"),
-        ("streams", "bytes = \"1MB\"\nstreams", "by the native protocol, for a time"),
-        ("streams", "protocol = \"iperf3\"\nstreams", "by the native protocol, for a time"),
+        ("parallel", "paths = [\"a\"]\nparallel", "two paths or more"),
+        ("parallel", "bytes = \"1MB\"\nparallel", "by the native protocol, for a time"),
+        ("parallel", "protocol = \"iperf3\"\nparallel", "by the native protocol, for a time"),
     ] {
         let faulty =
             Plan::parse("p.toml", &text.replace(from, to), &Known::default()).unwrap_err().to_string();
@@ -332,12 +346,12 @@ fn paths_that_start_together_are_one() {
 #[test]
 fn every_key_is_documented() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plans.md")).unwrap();
-    for (kind, keys) in keys() {
-        let heading = format!("### `{kind}`");
+    for keyed in &cli::keys::KEYED {
+        let heading = format!("### `{}`", keyed.command);
         let (_, section) = page.split_once(&heading).unwrap_or_else(|| panic!("no section {heading}"));
         let section = section.split("\n##").next().unwrap();
-        for key in keys {
-            assert!(section.contains(&format!("| `{key}` |")), "{kind}: {key}");
+        for key in keyed.keys {
+            assert!(section.contains(&format!("| `{}` |", key.name)), "{}: {}", keyed.command, key.name);
         }
     }
 }

@@ -200,6 +200,16 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// A text, a number or a truth, as a text.
+    pub fn scalar_text(&self) -> Option<String> {
+        match self.value.get_ref() {
+            DeValue::Array(_) | DeValue::Table(_) | DeValue::Datetime(_) => {
+                self.not_a("a text, a number, `true` or `false`")
+            }
+            _ => Some(self.written()),
+        }
+    }
+
     /// A text or a number that is read as something else; `example` shows how it is written.
     pub fn scalar<T: FromStr<Err: Display>>(&self, example: &str) -> Option<T> {
         let text = self.written();

@@ -52,6 +52,7 @@ impl Page {
             let length = stream.read(&mut part).unwrap();
             assert!(length > 0, "it ended early: {reported}");
             reported.push_str(&String::from_utf8_lossy(&part[..length]));
+            assert!(!reported.contains("\"type\":\"failed\""), "{reported}");
         }
         reported
     }
@@ -68,7 +69,10 @@ fn a_test_started_from_the_page_is_kept() {
     let (server, scratch) = (Server::start(&[]), Scratch::new("ui-live"));
     let store = scratch.file("runs.db", None);
     let page = Page::start(&["--store", &store]);
-    let request = format!(r#"{{"kind":"throughput","host":"{}","seconds":1,"label":"page"}}"#, server.host());
+    let request = format!(
+        r#"{{"kind":"throughput","host":"{}","keys":{{"time":"1s"}},"label":"page"}}"#,
+        server.host()
+    );
     let begun = page.request("POST", "/api/live", &page.csrf(), &request);
     assert!(begun.starts_with("HTTP/1.1 202"), "{begun}");
     let reported = page.reported_until("\"type\":\"ended\"");
@@ -84,8 +88,23 @@ fn a_test_started_from_the_page_is_kept() {
 
     let refused = page.request("POST", "/api/live", &page.csrf(), r#"{"kind":"mtu","host":"-x y"}"#);
     assert!(refused.starts_with("HTTP/1.1 422") && refused.contains("advice"), "{refused}");
+    for (keys, named) in [
+        (r#""time":"0s""#, "`time` is 0"),
+        (r#""time":-1"#, "`time`: "),
+        (r#""interval":"9ms","parallel":129"#, "--parallel 129 is out of range"),
+        (r#""dscp":"ef","bitrate":true"#, "`bitrate`: "),
+        (r#""pcap":"/etc/passwd""#, "throughput has no key `pcap`"),
+        (r#""tims":"1s""#, "did you mean `time`?"),
+    ] {
+        let body = format!(r#"{{"kind":"throughput","host":"{}","keys":{{{keys}}}}}"#, server.host());
+        let refused = page.request("POST", "/api/live", &page.csrf(), &body);
+        assert!(refused.starts_with("HTTP/1.1 422") && refused.contains(named), "{keys}: {refused}");
+    }
     // When it is stopped, it ends a running test, and keeps its measurement.
-    let long = format!(r#"{{"kind":"throughput","host":"{}","seconds":600,"label":"cut"}}"#, server.host());
+    let long = format!(
+        r#"{{"kind":"throughput","host":"{}","keys":{{"time":"10min"}},"label":"cut"}}"#,
+        server.host()
+    );
     assert!(page.request("POST", "/api/live", &page.csrf(), &long).starts_with("HTTP/1.1 202"));
     page.reported_until("\"figure\":\"Goodput\"");
     page.process.signal("TERM");
@@ -104,7 +123,7 @@ fn a_configured_far_end_is_found_by_its_name_and_by_its_host() {
     let config = scratch.file("known.toml", Some(&text));
     let page = Page::start(&["--store", &store, "--config", &config]);
     for host in ["far".to_owned(), server.host()] {
-        let body = format!(r#"{{"kind":"throughput","host":"{host}","seconds":1}}"#);
+        let body = format!(r#"{{"kind":"throughput","host":"{host}","keys":{{"time":"1s"}}}}"#);
         let begun = page.request("POST", "/api/live", &page.csrf(), &body);
         assert!(begun.starts_with("HTTP/1.1 202"), "{begun}");
         let reported = page.reported_until("\"type\":\"ended\"");

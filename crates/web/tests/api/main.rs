@@ -550,10 +550,10 @@ fn bodies_are_bounded_and_read_with_care() {
         (r#"{"kind":"measure"}"#, "host"),
         (r#"{"kind":"reboot","host":"a"}"#, "reboot"),
         (r#"{"kind":"measure","host":"a","shell":"x"}"#, "shell"),
-        (r#"{"kind":"throughput","host":"a","seconds":0}"#, "seconds"),
-        (r#"{"kind":"throughput","host":"a","interval_ms":9}"#, "interval_ms is to be from 10 to 60000"),
-        (r#"{"kind":"throughput","host":"a","seconds":-1}"#, "-1"),
-        (r#"{"kind":"throughput","host":"a","streams":129}"#, "streams"),
+        (r#"{"kind":"throughput","host":"a","seconds":1}"#, "seconds"),
+        (r#"{"kind":"throughput","host":"a","keys":[]}"#, "map"),
+        (r#"{"kind":"throughput","host":"a","keys":{"time":["1s"]}}"#, "time must be a text, a number"),
+        (r#"{"kind":"throughput","host":"a","family":5}"#, "family"),
         (r#"{"kind":"measure","host":"  "}"#, "far end"),
         (r#"{"kind":"measure","host":"a\u0000b"}"#, "far end"),
     ] {
@@ -638,7 +638,7 @@ fn kinds(reported: &[serde_json::Value]) -> Vec<&str> {
 #[test]
 fn a_test_is_begun_followed_and_stopped() {
     let page = page();
-    let request = r#"{"kind":"throughput","host":"far.example","label":"new","seconds":5}"#;
+    let request = r#"{"kind":"throughput","host":"far.example","label":"new","keys":{"time":"5s"}}"#;
     assert_eq!(page.change("POST", "/api/live/stop", "").json()["running"], false);
     assert_eq!(page.change("POST", "/api/live", request).status, 202);
     let begin = events_until(&page, "points");

@@ -87,27 +87,18 @@ fn a_path_states_when_it_is_measured_next_and_what_is_overdue() {
     assert_eq!(page.get("/api/schedules").json()["schedules"].as_array().unwrap().len(), 1);
 }
 
-/// The mark of packets: checked, and requested again.
+/// The mark of packets is requested again.
 #[test]
-fn packets_are_marked_as_the_form_asks() {
+fn packets_are_marked_as_before() {
     let page = page();
-    let start = |dscp: &str| {
-        let body = json!({ "kind": "throughput", "host": "far.example", "dscp": dscp }).to_string();
-        page.change("POST", "/api/live", &body)
-    };
-    for wrong in ["64", "af44", "expedited", ""] {
-        let refused = start(wrong);
-        assert_eq!(refused.status, 400, "{wrong}");
-        assert!(refused.json()["error"].as_str().unwrap().starts_with("dscp: "), "{refused:?}");
-    }
-    assert_eq!(start("AF41").status, 202);
     let again = |id: &str, tos: u8| {
         let mut kept: Run = run(id, 0, 3);
         plan_of(&mut kept).test.tos = tos;
         page.keep(&kept, "far.example", "");
         page.get(&format!("/api/runs/{id}")).json()["again"].clone()
     };
-    assert_eq!((&again("ef", 184)["dscp"], &again("odd", 4 * 13)["dscp"]), (&"ef".into(), &"13".into()));
-    assert_eq!(again("usual", 0)["dscp"], Value::Null);
+    let dscp = |id: &str, tos: u8| again(id, tos)["keys"]["dscp"].clone();
+    assert_eq!((dscp("ef", 184), dscp("odd", 4 * 13)), ("ef".into(), "13".into()));
+    assert_eq!(dscp("usual", 0), Value::Null);
     assert_eq!(again("ecn", 185), Value::Null, "the form asks for no bits of ECN");
 }

@@ -226,8 +226,8 @@ fn measuring_again_is_measuring_the_same() {
     let again = keep("usual", &|_| {});
     assert_eq!((&again["host"], &again["kind"]), (&"far.example".into(), &"throughput".into()), "{again}");
     assert_eq!(
-        (&again["seconds"], &again["label"], &again["udp"]),
-        (&10.into(), &"mine".into(), &false.into())
+        (&again["keys"]["time"], &again["label"], &again["keys"]["transport"]),
+        (&"10s".into(), &"mine".into(), &"tcp".into())
     );
     let again = keep("asked", &|run| {
         let plan = plan_of(run);
@@ -239,8 +239,8 @@ fn measuring_again_is_measuring_the_same() {
         plan.local.interval = Nanos::from_millis(100);
     });
     assert_eq!(again["host"], "far.example:5300", "its own port");
-    let known = ["directions", "streams", "bitrate", "seconds", "interval_ms"].map(|field| &again[field]);
-    assert_eq!(known, [&json!("down"), &json!(4), &json!(5_000_000), &json!(3), &json!(100)]);
+    let known = ["direction", "parallel", "bitrate", "time", "interval"].map(|key| &again["keys"][key]);
+    assert_eq!(known, [&json!("down"), &json!(4), &json!(5_000_000), &json!("3s"), &json!("100ms")]);
     let again = keep("six", &|run| {
         let target = &mut plan_of(run).target;
         (target.host, target.address) = ("2001:db8::1".into(), "[2001:db8::1]:5300".parse().unwrap());
@@ -274,7 +274,7 @@ fn how_a_test_stands_is_asked_for_in_parts() {
     };
     let idle = standing(&first, "", 0, 0);
     assert_eq!((&idle["running"], &idle["number"], &idle["story"]), (&false.into(), &0.into(), &json!([])));
-    let body = r#"{"kind":"throughput","host":"far.example","seconds":5}"#;
+    let body = r#"{"kind":"throughput","host":"far.example","keys":{"time":"5s"}}"#;
     assert_eq!(first.change("POST", "/api/live", body).status, 202);
     let whole = loop {
         let whole = standing(&first, "", 0, 0);
@@ -320,7 +320,7 @@ fn a_stream_ends_with_its_session() {
     }
     assert_eq!(page.request("POST", "/api/logout", &[&cookie, &csrf], "").status, 204);
     let bearer = format!("Authorization: bearer {TOKEN}");
-    let body = r#"{"kind":"throughput","host":"far.example","seconds":5}"#;
+    let body = r#"{"kind":"throughput","host":"far.example","keys":{"time":"5s"}}"#;
     assert_eq!(page.request("POST", "/api/live", &[&bearer], body).status, 202, "the scheme has no case");
     let rest = read(&mut stream);
     assert!(!rest.head.contains("started"), "{rest:?}");

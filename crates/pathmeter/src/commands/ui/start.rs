@@ -2,29 +2,27 @@
 
 use super::super::keep::UNDELIVERED;
 use super::super::store::{failed, folder, open};
+use cli::keys::{Given, Keyed};
 use cli::{NamedTarget, StoreArgs};
 use engine::error::{Error, Failure, Result, fault, sentence};
 use engine::host::address::Family;
 use engine::host::host_port::HostPort;
 use engine::host::interrupt::Interrupt;
-use engine::request::{
-    FarEnd, Hops, Host, Latency, LatencyLoad, Measure, Origin, Path, Request, Sockets, Throughput, resolve,
-};
+use engine::request::{Host, Request, resolve};
 use engine::run::{Ended, Options, Plan, run, run_id};
 use engine::session::connect::Security;
 use insight::run_of_failure;
 use linux::clock::wall_now;
 use model::history::{Kept, Measured};
-use model::marks::Dscp;
-use model::plan::{End, Transport};
+use model::plan::End;
 use model::run::Run;
-use model::units::{BitRate, Bytes, Nanos};
+use model::units::{BitRate, Nanos};
 use report::expect::headlines;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{Begun, Recorder};
-use web::{BegunTest, Kind, Refused, Sink, TestRequest, Update};
+use web::{BegunTest, Refused, Sink, TestRequest, Update};
 use wire::native::{PORT, Token};
 
 /// A far end that has a name in the configuration.
@@ -67,12 +65,15 @@ pub(super) fn start(
 
 fn begin(asked: TestRequest, mut sink: Sink, args: &StoreArgs, targets: &[NamedFarEnd]) -> Result<BegunTest> {
     let named = configured(&asked.host, targets);
-    let (far, link) = far_end(&asked, named)?;
-    let target = far.host.host.clone();
     let given = asked.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
     let mut security = named.map(|target| target.security.clone()).unwrap_or_default();
     security.token = given.map(token).transpose()?.or(security.token);
-    let plan = resolve(&request(&asked, far, link, security.token.is_some()), &Host::here())?;
+    let host = far_end(&asked, named)?;
+    let target = host.host.clone();
+    let link = named.and_then(|named| named.link);
+    let request = request(&asked, &host, link, security.token.is_some())?;
+    let expected = expected(&request);
+    let plan = resolve(&request, &Host::here())?;
     let begun = Begun {
         id: run_id()?,
         kind: asked.kind.name().into(),
@@ -89,7 +90,7 @@ fn begin(asked: TestRequest, mut sink: Sink, args: &StoreArgs, targets: &[NamedF
             .unwrap_or_else(|error| Update::Failed(refused(&error)));
         sink(last);
     })?;
-    Ok(BegunTest { stop: Box::new(move || stop.raise()), id, expected: expected(&asked) })
+    Ok(BegunTest { stop: Box::new(move || stop.raise()), id, expected })
 }
 
 /// The configured far end of this name; or of this host and port, under which its runs are kept.
@@ -103,31 +104,28 @@ fn configured<'a>(wanted: &str, targets: &'a [NamedFarEnd]) -> Option<&'a NamedF
     by_name.or_else(|| targets.iter().find(is_host))
 }
 
-/// The far end and the speed of the link to it.
-fn far_end(asked: &TestRequest, named: Option<&NamedFarEnd>) -> Result<(FarEnd, Option<BitRate>)> {
+/// The far end.
+fn far_end(asked: &TestRequest, named: Option<&NamedFarEnd>) -> Result<HostPort, Failure> {
     let wrong =
         |why: String| Failure::usage(why, "a name or an address, such as far.example or 10.0.0.2:5210");
-    let host = match named {
-        Some(named) => named.host.clone(),
-        None => asked.host.trim().parse().map_err(wrong)?,
-    };
-    let usual = FarEnd::named("");
-    let family = Family::chosen(asked.family == Some(4), asked.family == Some(6), None);
-    let far = FarEnd { host, origin: Origin { family, ..usual.origin.clone() }, ..usual };
-    Ok((far, named.and_then(|named| named.link)))
+    named.map_or_else(|| asked.host.trim().parse().map_err(wrong), |named| Ok(named.host.clone()))
 }
 
 /// The time that it takes, by the request; packet sizes and hops take as long as the path makes it.
-fn expected(asked: &TestRequest) -> Option<Duration> {
-    let given = |usual: u32| u64::from(asked.seconds.unwrap_or(usual));
-    let seconds = match asked.kind {
-        Kind::Measure if asked.quick => 8,
-        Kind::Measure => 30,
-        Kind::Throughput => given(10),
-        // Idle for five seconds at most, then beside a load up, down and both.
-        Kind::Latency if asked.loaded => given(5).min(5) + 3 * given(5),
-        Kind::Latency => given(5),
-        Kind::Mtu | Kind::Hops => return None,
+fn expected(request: &Request) -> Option<Duration> {
+    let seconds = match request {
+        Request::Measure(asked) if asked.quick => 8,
+        Request::Measure(_) => 30,
+        Request::Throughput(asked) => match asked.end {
+            End::Time(time) => time.0 / SECOND,
+            _ => return None,
+        },
+        Request::Latency(asked) => {
+            let time = asked.time.map_or(LATENCY, |time| time.0 / SECOND);
+            // Idle for five seconds at most, then beside a load up, down and both.
+            asked.load.as_ref().map_or(time, |_| time.min(LATENCY) + 3 * time)
+        }
+        _ => return None,
     };
     Some(Duration::from_secs(seconds))
 }
@@ -170,55 +168,43 @@ fn waiting() -> Option<PathBuf> {
     folder().map(|folder| folder.join(UNDELIVERED))
 }
 
-/// Converts the form's request to the engine's.
-fn request(asked: &TestRequest, far: FarEnd, link: Option<BitRate>, secured: bool) -> Request {
-    let time = asked.seconds.map(|seconds| Nanos::from_secs(seconds.into()));
-    let transport = if asked.udp { Transport::Udp } else { Transport::Tcp };
-    let bytes = |count: Option<u32>| count.map(|count| Bytes(count.into()));
-    // The text was checked before.
-    let tos = asked.dscp.as_deref().and_then(|text| text.parse().ok()).map_or(0, Dscp::tos);
-    match asked.kind {
-        Kind::Measure => Request::Measure(Box::new(Measure { quick: asked.quick, link, ..Measure::to(far) })),
-        Kind::Throughput => {
-            let usual = Throughput::to(far);
-            Request::Throughput(Box::new(Throughput {
-                transport,
-                directions: asked.directions,
-                streams: asked.streams.unwrap_or(usual.streams),
-                end: time.map_or(usual.end, End::Time),
-                interval: interval(asked),
-                length: bytes(asked.length),
-                bitrate: asked.bitrate.map(BitRate),
-                sockets: Sockets { mss: bytes(asked.mss), tos, ..Sockets::default() },
-                link,
-                ..usual
-            }))
-        }
-        Kind::Latency => {
-            let usual = Latency::to(far);
-            let load = asked.loaded.then_some(LatencyLoad { streams: LOAD_STREAMS, congestion: None });
-            Request::Latency(Box::new(Latency {
-                transport,
-                time: time.or(usual.time),
-                size: bytes(asked.length),
-                load,
-                secured,
-                tos,
-                interval: interval(asked),
-                ..usual
-            }))
-        }
-        Kind::Mtu => Request::Path(Box::new(Path { link, ..Path::to(far) })),
-        Kind::Hops => Request::Hops(Box::new(Hops::to(far))),
+/// The engine's request of the form's keys, which are those of a plan.
+fn request(asked: &TestRequest, host: &HostPort, link: Option<BitRate>, secured: bool) -> Result<Request> {
+    let wrong = |why: String| Failure::usage(why, "docs/plans.md explains the keys of each test");
+    let keyed = Keyed::named(asked.kind.name()).ok_or_else(|| fault("the form has a test without keys"))?;
+    let mut reader = keyed.reader();
+    let mut given = Given::default();
+    for (name, value) in &asked.keys {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let more = keyed.key(name).and_then(|key| reader.given(key, &text)).map_err(wrong)?;
+        given = given.and(&more);
     }
+    let mut request = reader.request(&host.typed(), &given)?;
+    let family = Family::chosen(asked.family == Some(4), asked.family == Some(6), None);
+    match &mut request {
+        Request::Measure(asked) => (asked.far.origin.family, asked.link) = (family, link),
+        Request::Throughput(asked) => (asked.far.origin.family, asked.link) = (family, link),
+        Request::Latency(asked) => (asked.origin.family, asked.secured) = (family, secured),
+        Request::Path(asked) => (asked.far.origin.family, asked.link) = (family, link),
+        Request::Hops(asked) => asked.far.origin.family = family,
+        _ => {}
+    }
+    let is_usual = !asked.keys.contains_key("interval");
+    match &mut request {
+        Request::Throughput(asked) if is_usual => {
+            asked.interval = interval(if let End::Time(time) = asked.end { Some(time) } else { None });
+        }
+        Request::Latency(asked) if is_usual => asked.interval = interval(asked.time),
+        _ => {}
+    }
+    Ok(request)
 }
 
 /// A chart of a short test needs more points than one each second.
-fn interval(asked: &TestRequest) -> Nanos {
-    match (asked.interval_ms, asked.seconds) {
-        (Some(interval), _) => Nanos::from_millis(interval.into()),
-        (None, Some(seconds)) if seconds > 60 => Nanos::from_secs(1),
-        (None, _) => Nanos::from_millis(250),
+fn interval(time: Option<Nanos>) -> Nanos {
+    match time {
+        Some(time) if time > Nanos::from_secs(60) => Nanos::from_secs(1),
+        _ => Nanos::from_millis(250),
     }
 }
 
@@ -233,5 +219,6 @@ pub(super) fn refused(error: &Error) -> Refused {
     Refused { error: format!("{error:#}"), advice: error.advice().map(str::to_owned) }
 }
 
-/// The default of `pathmeter latency --loaded`.
-const LOAD_STREAMS: u32 = 4;
+const SECOND: u64 = 1_000_000_000;
+/// Seconds of round trips, where no time is requested.
+const LATENCY: u64 = 5;

@@ -18,7 +18,7 @@ const TOOLS: [Tool; 4] = [
         words: &["-s", "-p"],
         is_udp: false,
         tests: &[
-            "test = \"throughput\"\nprotocol = \"iperf3\"\nstreams = 2",
+            "test = \"throughput\"\nprotocol = \"iperf3\"\nparallel = 2",
             "test = \"throughput\"\nprotocol = \"iperf3\"\ndirection = \"down\"",
             "test = \"throughput\"\nprotocol = \"iperf3\"\ntransport = \"udp\"\nbitrate = \"10M\"",
         ],
