@@ -129,7 +129,7 @@ impl Reader {
     /// none.
     ///
     /// # Errors
-    /// What the command line refuses: arguments that exclude each other, and a host that is no name.
+    /// The command line refuses it: arguments exclude each other, or the host is no name.
     pub fn request(&mut self, host: &str, given: &Given) -> Result<Request> {
         let matches = self.matches(host, given).map_err(|error| {
             let text = error.to_string();
@@ -190,21 +190,21 @@ const fn option(name: &'static str) -> Key {
     Key { name, form: Form::Option }
 }
 
-const fn words(name: &'static str, words: &'static [(&'static str, &'static str)]) -> Key {
-    Key { name, form: Form::Words(words) }
+const fn choice(name: &'static str, options: &'static [(&'static str, &'static str)]) -> Key {
+    Key { name, form: Form::Words(options) }
 }
 
 const OBSERVE: Key = Key { name: "observe", form: Form::Several };
 
-/// Every command that a plan or the form can request. Files of this host, other hosts than the far end, and what becomes of the
-/// result are no keys: a plan also comes from other hosts.
+/// Every command that a plan or the form can request. Options that name files of this host, or where the
+/// result is kept, are no keys: a plan also comes from other hosts.
 pub const KEYED: [Keyed; 7] = [
     Keyed {
         command: "throughput",
         keys: &[
             option("protocol"),
-            words("transport", &[("tcp", ""), ("udp", "--udp")]),
-            words("direction", &[("up", ""), ("down", "--reverse"), ("both", "--bidir")]),
+            choice("transport", &[("tcp", ""), ("udp", "--udp")]),
+            choice("direction", &[("up", ""), ("down", "--reverse"), ("both", "--bidir")]),
             option("port"),
             option("time"),
             option("bytes"),
@@ -233,7 +233,7 @@ pub const KEYED: [Keyed; 7] = [
         command: "latency",
         keys: &[
             option("protocol"),
-            words("transport", &[("udp", ""), ("tcp", "--tcp")]),
+            choice("transport", &[("udp", ""), ("tcp", "--tcp")]),
             option("port"),
             option("time"),
             option("count"),
@@ -277,8 +277,8 @@ pub const KEYED: [Keyed; 7] = [
         command: "frames",
         keys: &[
             option("frame"),
-            words("transport", &[("udp", ""), ("tcp", "--tests=tcp")]),
-            words("direction", &[("up", ""), ("down", "--reverse")]),
+            choice("transport", &[("udp", ""), ("tcp", "--tests=tcp")]),
+            choice("direction", &[("up", ""), ("down", "--reverse")]),
             option("port"),
             option("time"),
             option("parallel"),

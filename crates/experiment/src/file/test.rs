@@ -123,7 +123,7 @@ fn variants(table: &mut Table<'_>, keyed: &'static Keyed) -> Vec<Variant> {
             }
         };
     let variants = all.into_iter().filter_map(&mut variant).collect();
-    // What a value lacks is reported already.
+    // The fault of a value is reported already.
     if let Some(error) = refusal.filter(|_| are_read) {
         table
             .wrong(error.failure().map_or_else(|| error.to_string(), |failure| with_advice(failure.clone())));

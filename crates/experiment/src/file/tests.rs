@@ -150,18 +150,6 @@ fn faults_are_named_with_their_place_and_advice() {
         (&[("lab = \"forward\"", "lab = \"forward\"\nagent = \"a\"")], "a path begins in one place"),
         (&[("lab = \"forward\"", "agent = \"a\"")], "give `to` or `to-agent`"),
         (&[("bind", "from = \"client\"\nbind")], "`from` goes with `lab`"),
-        (
-            &[("test = \"latency\"", "test = \"latenzy\"")],
-            "`test` cannot be `latenzy`: did you mean `latency`?",
-        ),
-        (
-            &[("size = [64, 1400]", "sise = [64, 1400]")],
-            "p.toml:19:1: unknown key `sise`: did you mean `size`?",
-        ),
-        (&[("[64, 1400]", "[64, \"64\"]")], "`size` has the value 64 twice"),
-        (&[("[64, 1400]", "[]")], "`size`: give 1 value or more"),
-        (&[("[64, 1400]", "[64, 3]")], "messages of 3 bytes cannot be sent over TCP"),
-        (&[("transport = \"tcp\"", "transport = \"sctp\"")], "`transport` cannot be `sctp`"),
         (&[("rtt.p99<5ms", "rtt.p98<5ms")], "there is no figure `rtt.p98`: did you mean"),
         (
             &[("paths = [\"lab\"]", "paths = [\"lib\"]")],
@@ -182,6 +170,27 @@ fn faults_are_named_with_their_place_and_advice() {
         ),
         (&[("bytes = 1000000", "time = 0")], "`time` is 0, which is until Ctrl-C"),
         (&[("repetitions = 2", "repetitions = = 2")], "p.toml:3:"),
+    ] {
+        let reported = faults(replaced);
+        assert!(reported.contains(expected), "{replaced:?}\n{reported}");
+    }
+}
+
+#[test]
+fn faults_of_keys_are_those_of_options() {
+    for (replaced, expected) in [
+        (
+            &[("test = \"latency\"", "test = \"latenzy\"")][..],
+            "`test` cannot be `latenzy`: did you mean `latency`?",
+        ),
+        (
+            &[("size = [64, 1400]", "sise = [64, 1400]")],
+            "p.toml:19:1: unknown key `sise`: did you mean `size`?",
+        ),
+        (&[("[64, 1400]", "[64, \"64\"]")], "`size` has the value 64 twice"),
+        (&[("[64, 1400]", "[]")], "`size`: give 1 value or more"),
+        (&[("[64, 1400]", "[64, 3]")], "messages of 3 bytes cannot be sent over TCP"),
+        (&[("transport = \"tcp\"", "transport = \"sctp\"")], "`transport` cannot be `sctp`"),
     ] {
         let reported = faults(replaced);
         assert!(reported.contains(expected), "{replaced:?}\n{reported}");

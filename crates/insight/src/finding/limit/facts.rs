@@ -1,5 +1,5 @@
-//! Facts of hosts that name a limit by themselves, or explain one. The table says where each is read, from when on it counts, in
-//! which words, and with which command it is repaired; `docs/methods/limit.md` has the same table.
+//! Facts of hosts that name a limit by themselves, or explain one. A row of the table has the source of each, the threshold from
+//! which on it counts, its words and the command that repairs it; `docs/methods/limit.md` has the same table.
 
 mod drivers;
 mod table;

@@ -84,7 +84,7 @@ pub(super) fn not_met(signs: &Signs<'_>) -> Option<Limit> {
     })
 }
 
-/// What TCP lost was lost in slow start. Behind it TCP got less than the path gives, and filled no queue.
+/// TCP lost packets in slow start alone. Behind it TCP got less than the path gives, and filled no queue.
 fn is_touched_no_more(signs: &Signs<'_>, hot: &Hot) -> bool {
     let kept =
         |tcp: &TcpSigns| tcp.is_loss_based && tcp.late_segments > 0 && tcp.late_lost < 2 && tcp.marked == 0;
