@@ -91,6 +91,7 @@ fn a_test_started_from_the_page_is_kept() {
     for (keys, named) in [
         (r#""time":"0s""#, "`time` is 0"),
         (r#""time":-1"#, "`time`: "),
+        (r#""time":"5h""#, "four hours at most"),
         (r#""interval":"9ms","parallel":129"#, "--parallel 129 is out of range"),
         (r#""dscp":"ef","bitrate":true"#, "`bitrate`: "),
         (r#""pcap":"/etc/passwd""#, "throughput has no key `pcap`"),

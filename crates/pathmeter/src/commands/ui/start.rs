@@ -73,6 +73,10 @@ fn begin(asked: TestRequest, mut sink: Sink, args: &StoreArgs, targets: &[NamedF
     let link = named.and_then(|named| named.link);
     let request = request(&asked, &host, link, security.token.is_some())?;
     let expected = expected(&request);
+    if expected.is_some_and(|expected| expected > LONGEST) {
+        let advice = "give less, or measure from the command line";
+        return Err(Failure::usage("a test from the page takes four hours at most", advice).into());
+    }
     let plan = resolve(&request, &Host::here())?;
     let begun = Begun {
         id: run_id()?,
@@ -220,5 +224,7 @@ pub(super) fn refused(error: &Error) -> Refused {
 }
 
 const SECOND: u64 = 1_000_000_000;
+/// Four phases of an hour, beside a load.
+const LONGEST: Duration = Duration::from_secs(4 * 3_600);
 /// Seconds of round trips, where no time is requested.
 const LATENCY: u64 = 5;
