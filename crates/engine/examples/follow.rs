@@ -1,7 +1,7 @@
 //! Follows a test while it runs: prints what arrived in each tenth of a second: `follow HOST`.
 
 use pathmeter_engine::model::event::Event;
-use pathmeter_engine::model::plan::End;
+use pathmeter_engine::model::plan::{End, TestSpec};
 use pathmeter_engine::model::units::Nanos;
 use pathmeter_engine::request::{FarEnd, Throughput};
 use pathmeter_engine::{Host, Options, Request, resolve, run};
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut far = FarEnd::named(&host);
     far.port = std::env::args().nth(2).map(|port| port.parse()).transpose()?;
     let request = Throughput {
-        end: End::Time(Nanos::from_secs(1)),
+        test: TestSpec { end: End::Time(Nanos::from_secs(1)), ..TestSpec::default() },
         interval: Nanos::from_millis(100),
         ..Throughput::to(far)
     };

@@ -24,7 +24,7 @@ pub use hops::Hops;
 pub use latency::{Latency, LatencyLoad, LatencyWait, Via};
 pub use measure::Measure;
 pub use path::{Path, Service as UdpService};
-pub use throughput::{Sockets, Throughput};
+pub use throughput::Throughput;
 pub use transfer::{Body, BucketPlace, S3, Transfer};
 
 pub use model::plan::ENDLESS;

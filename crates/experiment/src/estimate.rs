@@ -10,8 +10,8 @@ use model::units::{Bytes, Nanos};
 #[must_use]
 pub fn time(request: &Request) -> Option<Nanos> {
     let time = match request {
-        Request::Throughput(asked) => match asked.end {
-            End::Time(time) => time.saturating_add(asked.omit).saturating_add(AROUND),
+        Request::Throughput(asked) => match asked.test.end {
+            End::Time(time) => time.saturating_add(asked.test.omit).saturating_add(AROUND),
             _ => return None,
         },
         Request::Latency(asked) => match (asked.count, &asked.load) {
@@ -37,16 +37,16 @@ pub fn time(request: &Request) -> Option<Nanos> {
 pub(crate) fn bytes(request: &Request) -> Option<Bytes> {
     match request {
         Request::Throughput(asked) => {
-            let directions = asked.directions.each().count() as u64;
+            let directions = asked.test.directions.each().count() as u64;
             let pairs = match asked.pairs {
                 Some(PairCount::Fixed(pairs)) => u64::from(pairs),
                 Some(PairCount::Auto) => return None,
                 None => 1,
             };
-            match (asked.end, asked.bitrate) {
+            match (asked.test.end, asked.test.bitrate) {
                 (End::Bytes(bytes), _) => Some(times(bytes, directions * pairs)),
                 (End::Time(time), Some(rate)) if rate.0 > 0 => {
-                    let streams = u64::from(asked.streams) * directions * pairs;
+                    let streams = u64::from(asked.test.streams) * directions * pairs;
                     let bytes = u128::from(rate.0) * u128::from(time.0) / 8_000_000_000;
                     Some(times(Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)), streams))
                 }
@@ -74,15 +74,18 @@ pub(crate) fn times(bytes: Bytes, factor: u64) -> Bytes {
 pub(crate) fn description(request: &Request) -> String {
     match request {
         Request::Throughput(asked) => {
-            let end = match asked.end {
+            let end = match asked.test.end {
                 End::Time(time) => time.to_string(),
                 End::Bytes(bytes) => bytes.to_string(),
                 End::Blocks(blocks) => format!("{blocks} blocks"),
             };
-            let streams =
-                if asked.streams > 1 { format!(", {} streams", asked.streams) } else { String::new() };
-            let directions: Vec<String> = asked.directions.each().map(|one| one.to_string()).collect();
-            format!("{} {}{streams}, {end}", asked.transport, directions.join(" and "))
+            let streams = if asked.test.streams > 1 {
+                format!(", {} streams", asked.test.streams)
+            } else {
+                String::new()
+            };
+            let directions: Vec<String> = asked.test.directions.each().map(|one| one.to_string()).collect();
+            format!("{} {}{streams}, {end}", asked.test.transport, directions.join(" and "))
         }
         Request::Latency(asked) => {
             let transport = if asked.transport == Transport::Tcp { "TCP" } else { "UDP" };

@@ -225,7 +225,9 @@ impl Plan {
 fn shorten(request: &mut Request, time: Option<Nanos>) {
     let Some(time) = time else { return };
     match request {
-        Request::Throughput(asked) if matches!(asked.end, End::Time(_)) => asked.end = End::Time(time),
+        Request::Throughput(asked) if matches!(asked.test.end, End::Time(_)) => {
+            asked.test.end = End::Time(time)
+        }
         Request::Latency(asked) if asked.count.is_none() => asked.time = Some(time),
         Request::Frames(asked) => asked.time = Some(time),
         _ => {}

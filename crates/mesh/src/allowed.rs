@@ -95,8 +95,8 @@ impl Allowed {
                 }
             }
             Request::Latency(asked) => {
-                let size = asked.size.map_or(0, |size| size.0);
-                let bits = asked.rate.map_or(0, |rate| rate.0.saturating_mul(size).saturating_mul(8));
+                let size = asked.size.unwrap_or(0);
+                let bits = asked.rate.map_or(0, |rate| rate.0.saturating_mul(size.into()).saturating_mul(8));
                 self.check_rate(BitRate(bits))
             }
             _ => Ok(()),
@@ -137,15 +137,15 @@ impl Allowed {
     }
 
     fn check_throughput(&self, asked: &mut Throughput) -> Result<(), String> {
-        if let End::Bytes(bytes) = asked.end {
+        if let End::Bytes(bytes) = asked.test.end {
             self.check_bytes(bytes)?;
         }
-        let streams = u64::from(asked.streams.max(1));
-        if let Some(rate) = asked.bitrate {
+        let streams = u64::from(asked.test.streams.max(1));
+        if let Some(rate) = asked.test.bitrate {
             self.check_rate(BitRate(rate.0.saturating_mul(streams)))?;
         }
         let share = self.max_rate.map(|most| BitRate((most.0 / streams).max(1)));
-        asked.bitrate = asked.bitrate.or(share);
+        asked.test.bitrate = asked.test.bitrate.or(share);
         Ok(())
     }
 
@@ -237,7 +237,7 @@ fn streams(request: &Request) -> Option<u32> {
         None => 1,
     };
     match request {
-        Request::Throughput(asked) => Some(asked.streams.saturating_mul(sessions(&asked.pairs))),
+        Request::Throughput(asked) => Some(asked.test.streams.saturating_mul(sessions(&asked.pairs))),
         Request::Frames(asked) => Some(asked.streams.saturating_mul(sessions(&asked.pairs))),
         Request::Latency(asked) => asked.load.as_ref().map(|load| load.streams),
         _ => None,
@@ -382,6 +382,6 @@ mod tests {
         let mut request = request("10.1.2.3", "test = \"throughput\"\nparallel = 4");
         allowed.check(&mut request, host).expect("allowed");
         let Request::Throughput(asked) = request else { panic!("it is one") };
-        assert_eq!(asked.bitrate, Some(BitRate(250_000)), "four streams share the highest rate");
+        assert_eq!(asked.test.bitrate, Some(BitRate(250_000)), "four streams share the highest rate");
     }
 }

@@ -5,7 +5,7 @@ use engine::request::{FarEnd, Hops, Latency, Path, Request, Throughput};
 use insight::finding::capital;
 use model::finding::Status;
 use model::mesh::path;
-use model::plan::{Directions, End};
+use model::plan::{Directions, End, TestSpec};
 use model::run::Run;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -196,8 +196,7 @@ impl MeshJob {
             MeshTest::Throughput => {
                 let directions = if self.reverse { Directions::Down } else { Directions::Up };
                 Request::Throughput(Box::new(Throughput {
-                    directions,
-                    end: End::Time(self.time),
+                    test: TestSpec { directions, end: End::Time(self.time), ..TestSpec::default() },
                     interval,
                     ..Throughput::to(far)
                 }))

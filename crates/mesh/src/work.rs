@@ -102,7 +102,7 @@ fn of_plan(
     };
     far.allowed.check(&mut request, toward)?;
     if let (true, Request::Throughput(asked)) = (start.is_common(), &mut request)
-        && let End::Time(time) = asked.end
+        && let End::Time(time) = asked.test.end
     {
         asked.interval = sampled_every(time);
     }

@@ -1,11 +1,11 @@
 //! The options of `pathmeter hops`.
 
-use super::values::one_of;
+use super::values::{one_of, size};
 use super::{CaptureArgs, IdentityArgs, KeepArgs, OriginArgs};
 use clap::Args;
 use engine::host::host_port::HostPort;
 use model::hops::HopProtocol;
-use model::units::{Bytes, Nanos};
+use model::units::Nanos;
 use std::path::PathBuf;
 
 /// Trace a path: loss, delay and MTU at each hop, equal paths
@@ -58,8 +58,8 @@ pub struct HopsArgs {
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub timeout: Nanos,
     /// Size of each probe, IP header included [default: 60]
-    #[arg(long, value_name = "SIZE")]
-    pub size: Option<Bytes>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub size: Option<u32>,
     /// Do not send packets of full size to see which hop refuses them
     #[arg(long)]
     pub no_mtu: bool,

@@ -1,11 +1,11 @@
 //! The command line of `pathmeter latency`.
 
-use super::values::one_of;
+use super::values::{one_of, size};
 use super::{CaptureArgs, CpuList, Dscp, ExplainArgs, HostPort, KeepArgs, OriginArgs, SessionArgs, TosByte};
 use clap::Args;
 use engine::request::LatencyWait;
 use model::latency::{LatencyMode, LatencyProtocol, WaitMode};
-use model::units::{Bytes, Nanos, PacketRate};
+use model::units::{Nanos, PacketRate};
 use std::path::PathBuf;
 
 /// Measure round trips, idle or under load, and what causes the tail
@@ -79,8 +79,8 @@ pub struct LatencyTestArgs {
     #[arg(long)]
     pub tcp: bool,
     /// Bytes of one message, 14 and more [default: 64, or 44 for STAMP]
-    #[arg(short = 'm', long, value_name = "SIZE")]
-    pub size: Option<Bytes>,
+    #[arg(short = 'm', long, value_name = "SIZE", value_parser = size)]
+    pub size: Option<u32>,
     /// Duration of the measurement, with --loaded of each phase; 0: until Ctrl-C, at most a day [default: 5s]
     #[arg(short, long, value_name = "TIME", allow_negative_numbers = true, conflicts_with = "count")]
     pub time: Option<Nanos>,

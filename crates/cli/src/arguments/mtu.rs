@@ -1,11 +1,11 @@
 //! The options of `pathmeter mtu`.
 
-use super::values::{Pattern, one_of};
+use super::values::{Pattern, one_of, size};
 use super::{CaptureArgs, KeepArgs, SessionArgs, TargetArgs};
 use clap::Args;
 use model::framing::Encaps;
 use model::path::PathMethod;
-use model::units::{Bytes, Nanos};
+use model::units::Nanos;
 
 /// Find which packets cross: path MTU, fragments, MSS
 ///
@@ -25,8 +25,8 @@ pub struct MtuArgs {
     #[arg(long, value_parser = one_of(&PathMethod::WORDS), value_name = "PROTOCOL", default_value = "auto", hide_possible_values = true)]
     pub protocol: PathMethod,
     /// Largest packet to try, IP header included [default: the MTU of the sender's interface]
-    #[arg(long, value_name = "SIZE")]
-    pub largest: Option<Bytes>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub largest: Option<u32>,
     /// Encapsulation to give the MTU of a tunnel for, as linerate takes it: wireguard, ipip6, gre, vxlan, …
     #[arg(long, value_name = "LAYERS")]
     pub encap: Option<Encaps>,

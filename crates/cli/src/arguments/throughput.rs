@@ -1,6 +1,6 @@
 //! The command line of `pathmeter throughput`.
 
-use super::values::one_of;
+use super::values::{one_of, size};
 use super::{
     CaptureArgs, CpuList, Dscp, ExplainArgs, HostPort, KeepArgs, LimitArgs, SessionArgs, TargetArgs, TosByte,
 };
@@ -83,8 +83,8 @@ pub struct TestArgs {
     #[arg(short, long, value_name = "TIME", allow_negative_numbers = true, default_value = "1s")]
     pub interval: Nanos,
     /// Bytes of one write, or of one datagram's payload [default: TCP the best, UDP what the path MTU carries]
-    #[arg(short, long, value_name = "SIZE")]
-    pub length: Option<Bytes>,
+    #[arg(short, long, value_name = "SIZE", value_parser = size)]
+    pub length: Option<u32>,
     /// Rate of each stream, bits per second of payload; 0 is as fast as possible, which is the default for UDP too
     #[arg(short, long, value_name = "RATE", allow_hyphen_values = true)]
     pub bitrate: Option<BitRate>,
@@ -95,11 +95,11 @@ pub struct TestArgs {
 #[command(next_help_heading = "Sockets")]
 pub struct SocketArgs {
     /// TCP maximum segment size, 88 to 32767
-    #[arg(short = 'M', long, value_name = "SIZE")]
-    pub mss: Option<Bytes>,
+    #[arg(short = 'M', long, value_name = "SIZE", value_parser = size)]
+    pub mss: Option<u32>,
     /// Socket buffer size [default: sized for the rate by itself]
-    #[arg(short, long, value_name = "SIZE")]
-    pub window: Option<Bytes>,
+    #[arg(short, long, value_name = "SIZE", value_parser = size)]
+    pub window: Option<u32>,
     /// TCP congestion control at both ends, such as cubic or bbr
     #[arg(long, value_name = "NAME")]
     pub congestion: Option<String>,

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use model::path::from_hex;
-use model::units::{BitRate, UnitError};
+use model::units::{BitRate, Bytes, UnitError};
 use report::format::{FORMATS, Format, by_name};
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
@@ -40,6 +40,12 @@ pub(super) fn link_speed(text: &str) -> Result<BitRate, String> {
         0 | 1_000.. => Ok(speed),
         _ => Err(format!("{speed} is the speed of no link: write its unit, such as 25G or 100M")),
     }
+}
+
+/// A size below 4 GiB, which is more than any packet, block or buffer has.
+pub(super) fn size(text: &str) -> Result<u32, String> {
+    let size: Bytes = text.parse().map_err(|error: UnitError| error.to_string())?;
+    u32::try_from(size.0).map_err(|_| format!("{} bytes are more than can be", size.0))
 }
 
 /// A share of a hundred, from 0 to 100, with or without its sign.

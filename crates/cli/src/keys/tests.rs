@@ -3,7 +3,6 @@
 use super::*;
 use engine::request::{FarEnd, Frames, Hops, Latency, Measure, Path, Throughput, Transfer};
 use model::plan::Transport;
-use model::units::Bytes;
 
 fn ask(command: &str, keys: &[(&str, &str)]) -> Result<Request, String> {
     let keyed = Keyed::named(command).expect("a command of the table");
@@ -72,8 +71,9 @@ fn keys_become_a_request() {
         ("no-gso", "true"),
     ];
     let Ok(Request::Throughput(asked)) = ask("throughput", &keys) else { panic!("a request of throughput") };
-    assert_eq!((asked.transport, asked.streams, asked.length), (Transport::Udp, 4, Some(Bytes(1472))));
-    assert!(!asked.sockets.offload && asked.directions == model::plan::Directions::Both);
+    let test = &asked.test;
+    assert_eq!((test.transport, test.streams, test.length), (Transport::Udp, 4, Some(1472)));
+    assert!(!test.offload && test.directions == model::plan::Directions::Both);
     let keys = [("observe", "10.0.0.1, [2001:db8::1]:5211"), ("loaded", "true")];
     let Ok(Request::Latency(asked)) = ask("latency", &keys) else { panic!("a request of latency") };
     assert_eq!((asked.observe.len(), asked.load.map(|load| load.streams)), (2, Some(4)));

@@ -3,8 +3,8 @@
 use super::{Asks, Measures, Shared, exclude, far};
 use crate::arguments::{Dscp, TestArgs, ThroughputArgs};
 use engine::error::{Failure, Result};
-use engine::request::{ENDLESS, Request, Sockets, Throughput};
-use model::plan::{Directions, End, ProtocolName, Transport};
+use engine::request::{ENDLESS, Request, Throughput};
+use model::plan::{Directions, End, ProtocolName, TestSpec, Transport};
 use model::units::Nanos;
 
 impl Measures for ThroughputArgs {
@@ -27,20 +27,18 @@ fn throughput(args: &ThroughputArgs) -> Result<Throughput, Failure> {
         more: args.more.clone(),
         pairs: args.pairs,
         protocol: args.protocol,
-        transport: if test.udp { Transport::Udp } else { Transport::Tcp },
-        directions: directions(test),
-        streams: test.parallel,
-        end: match (test.bytes, test.time) {
-            (Some(bytes), _) => End::Bytes(bytes),
-            (None, Some(Nanos::ZERO)) if args.pairs.is_none() => End::Time(ENDLESS),
-            (None, Some(time)) => End::Time(time),
-            (None, None) => plain.end,
-        },
-        omit: test.omit,
-        interval: test.interval,
-        length: test.length,
-        bitrate: test.bitrate,
-        sockets: Sockets {
+        test: TestSpec {
+            directions: directions(test),
+            streams: test.parallel,
+            end: match (test.bytes, test.time) {
+                (Some(bytes), _) => End::Bytes(bytes),
+                (None, Some(Nanos::ZERO)) if args.pairs.is_none() => End::Time(ENDLESS),
+                (None, Some(time)) => End::Time(time),
+                (None, None) => plain.test.end,
+            },
+            omit: test.omit,
+            length: test.length,
+            bitrate: test.bitrate,
             mss: socket.mss,
             window: socket.window,
             congestion: socket.congestion.clone(),
@@ -49,7 +47,9 @@ fn throughput(args: &ThroughputArgs) -> Result<Throughput, Failure> {
             zero_copy: socket.zero_copy,
             receive_discard: socket.receive_discard,
             offload: !socket.no_gso,
+            ..TestSpec::new(if test.udp { Transport::Udp } else { Transport::Tcp })
         },
+        interval: test.interval,
         affinity: args.host.affinity.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),
         wait: args.host.wait,
         link: args.session.link,

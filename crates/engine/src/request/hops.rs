@@ -2,7 +2,6 @@
 
 use super::Host;
 use super::far::FarEnd;
-use super::throughput::fits_u32;
 use crate::error::{Failure, Result};
 use crate::request::preflight;
 use crate::run::{HopsWork, Plan};
@@ -11,7 +10,7 @@ use model::framing::LARGEST_PACKET;
 use model::hops::{AsTable, HopProtocol, HopsPlan};
 use model::path::headers;
 use model::plan::LocalOptions;
-use model::units::{Bytes, Nanos};
+use model::units::Nanos;
 use std::path::PathBuf;
 use wire::native;
 
@@ -33,7 +32,7 @@ pub struct Hops {
     /// Hops looked at, at most.
     pub max_hops: u8,
     /// Each probe, whole IP packet; absent: 60 bytes.
-    pub size: Option<Bytes>,
+    pub size: Option<u32>,
     /// Packets of the interface's MTU are sent too.
     pub mtu: bool,
     /// Routers are named by the resolver.
@@ -87,7 +86,7 @@ pub(super) fn resolve(asked: &Hops, host: &Host) -> Result<Plan> {
     check("--count", asked.probes(), MOST_PROBES)?;
     check("--max-hops", asked.max_hops.into(), MOST_HOPS)?;
     times(asked)?;
-    let size = asked.size.map_or(USUAL_SIZE.max(least(ipv6)), fits_u32);
+    let size = asked.size.unwrap_or(USUAL_SIZE.max(least(ipv6)));
     if !(least(ipv6)..=LARGEST_PACKET).contains(&size) {
         let advice = format!("give {} to {LARGEST_PACKET} bytes, IP header included", least(ipv6));
         return Err(Failure::usage(format!("--size {size}: no probe is of that size"), advice).into());

@@ -4,7 +4,6 @@ mod check;
 
 use super::Host;
 use super::far::{FarEnd, Origin};
-use super::throughput::fits_u32;
 use crate::error::{Failure, Result};
 use crate::host::host_port::HostPort;
 use crate::request::preflight;
@@ -16,7 +15,7 @@ use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::{EgressPath, LatencyMode, LatencyPlan, LatencyProtocol, Load, SocketSetup, WaitMode};
 use model::plan::{Directions, End, Target, Transport};
 use model::playback::Item;
-use model::units::{Bytes, Nanos, PacketRate};
+use model::units::{Nanos, PacketRate};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use wire::stamp::{self, Key};
@@ -42,7 +41,7 @@ pub struct Latency {
     /// TCP or UDP.
     pub transport: Transport,
     /// Bytes of a message; absent: the protocol's own.
-    pub size: Option<Bytes>,
+    pub size: Option<u32>,
     /// How long; absent: five seconds. In a run beside a load, the length of each phase.
     pub time: Option<Nanos>,
     /// The number of messages, in place of a time.
@@ -271,7 +270,7 @@ fn size(asked: &Latency) -> Result<u32, Failure> {
         LatencyProtocol::Iperf2 => iperf2::DEFAULT_BOUNCE as u32,
         LatencyProtocol::Native | LatencyProtocol::Sockperf => DEFAULT_SIZE,
     };
-    let size = asked.size.map_or(default, fits_u32);
+    let size = asked.size.unwrap_or(default);
     let most = if transport == Transport::Udp { LARGEST_UDP_PAYLOAD as usize } else { sockperf::MAX_TCP_LEN };
     let least = match protocol {
         LatencyProtocol::Iperf2 => iperf2::MIN_BOUNCE,

@@ -2,7 +2,6 @@
 
 use super::Host;
 use super::far::{FarEnd, check_link};
-use super::throughput::fits_u32;
 use crate::error::{Failure, Result};
 use crate::request::preflight;
 use crate::run::Plan;
@@ -10,7 +9,7 @@ use model::framing::Encaps;
 use model::framing::LARGEST_PACKET;
 use model::path::{PathMethod, PathPlan, ServicePlan, least_mtu};
 use model::plan::LocalOptions;
-use model::units::{BitRate, Bytes, Nanos};
+use model::units::{BitRate, Nanos};
 use wire::native;
 
 /// A search for the packet sizes that a path carries.
@@ -21,7 +20,7 @@ pub struct Path {
     /// The method of the search.
     pub method: PathMethod,
     /// Largest packet tried; absent: the most that the interface toward the host can send.
-    pub largest: Option<Bytes>,
+    pub largest: Option<u32>,
     /// A tunnel to be laid over the path, whose MTU is wanted.
     pub encap: Option<Encaps>,
     /// A UDP service whose largest datagram is wanted too.
@@ -59,7 +58,7 @@ pub(super) fn resolve(asked: &Path, host: &Host) -> Result<Plan> {
     let ours = matches!(asked.method, PathMethod::Auto | PathMethod::Native);
     let target = asked.far.target(if ours { native::PORT } else { 0 }, host)?;
     let ipv6 = target.address.ip().to_canonical().is_ipv6();
-    let largest = asked.largest.map(fits_u32);
+    let largest = asked.largest;
     if let Some(largest) = largest.filter(|largest| !(least_mtu(ipv6)..=LARGEST_PACKET).contains(largest)) {
         let family = if ipv6 { "IPv6" } else { "IPv4" };
         return Err(Failure::usage(

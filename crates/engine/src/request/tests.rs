@@ -6,7 +6,7 @@ use crate::host::address::Family;
 use crate::run;
 use model::latency::{LatencyMode, WaitMode};
 use model::plan::{End, ProtocolName, TestSpec, Transport};
-use model::units::{BitRate, Bytes, Nanos, PacketRate};
+use model::units::{BitRate, Nanos, PacketRate};
 use std::net::IpAddr;
 
 /// `far.example` has both families, and the path to it an MTU of 1400.
@@ -51,13 +51,14 @@ fn a_datagram_fits_the_path_and_what_the_protocol_reads() {
     let udp = |protocol, family, length| {
         let mut far = far();
         far.origin.family = family;
-        let request = Throughput { protocol, length, transport: Transport::Udp, ..Throughput::to(far) };
+        let test = TestSpec { length, ..TestSpec::new(Transport::Udp) };
+        let request = Throughput { protocol, test, ..Throughput::to(far) };
         throughput(request).unwrap().test.length.unwrap()
     };
     let (native, iperf2) = (ProtocolName::Native, ProtocolName::Iperf2);
     assert_eq!(udp(native, Family::Any, None), 1400 - 28);
     assert_eq!(udp(native, Family::V6("the test"), None), 1400 - 48);
-    assert_eq!(udp(native, Family::Any, Some(Bytes(8192))), 8192, "what was asked for goes in fragments");
+    assert_eq!(udp(native, Family::Any, Some(8192)), 8192, "what was asked for goes in fragments");
     assert_eq!(udp(iperf2, Family::Any, None), 1372);
 }
 
@@ -65,7 +66,7 @@ fn a_datagram_fits_the_path_and_what_the_protocol_reads() {
 fn paced_tcp_of_iperf3_has_the_length_of_a_millisecond() {
     let request = |bitrate| Throughput {
         protocol: ProtocolName::Iperf3,
-        bitrate,
+        test: TestSpec { bitrate, ..TestSpec::default() },
         ..Throughput::to(FarEnd::named("far.example"))
     };
     assert_eq!(throughput(request(None)).unwrap().test.length, None);
@@ -163,7 +164,7 @@ fn what_cannot_be_is_refused_with_a_remedy() {
     assert!(refused(Request::Frames(Box::new(Frames::to(other)))).contains("the other family"));
     let slow = Measure { link: Some(BitRate(0)), ..Measure::to(far()) };
     assert!(refused(Request::Measure(Box::new(slow))).contains("--link 0"));
-    let small = Path { largest: Some(Bytes(20)), ..Path::to(far()) };
+    let small = Path { largest: Some(20), ..Path::to(far()) };
     assert!(refused(Request::Path(Box::new(small))).contains("--largest 20"));
     assert!(refused(Request::Device(Box::default())).contains("nothing to test"));
     assert!(

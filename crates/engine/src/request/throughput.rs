@@ -12,8 +12,8 @@ use crate::session::protocol::{Protocol, Tests};
 use crate::work::throughput::flows::{paced_block, udp_payload};
 use crate::work::throughput::pacer::is_sent_singly;
 use model::explain::DEFAULT_BUDGET;
-use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport, Wait};
-use model::units::{BitRate, Bytes, Nanos};
+use model::plan::{LocalOptions, Plan, ProtocolName, TestSpec, Transport, Wait};
+use model::units::{BitRate, Nanos};
 
 /// A test of throughput.
 #[derive(Clone, Debug)]
@@ -26,24 +26,10 @@ pub struct Throughput {
     pub pairs: Option<PairCount>,
     /// The wire protocol.
     pub protocol: ProtocolName,
-    /// TCP or UDP.
-    pub transport: Transport,
-    /// Direction of the data.
-    pub directions: Directions,
-    /// Streams in each direction.
-    pub streams: u32,
-    /// The condition that ends the test.
-    pub end: End,
-    /// Time at the begin that is not counted.
-    pub omit: Nanos,
+    /// The parameters on which both ends agree. Without a length, TCP takes the fastest and UDP the largest that crosses in one packet.
+    pub test: TestSpec,
     /// Time between reports; zero: only at the end.
     pub interval: Nanos,
-    /// Bytes of one write, or of a datagram's payload; absent: the fastest, or the largest that crosses in one packet.
-    pub length: Option<Bytes>,
-    /// Rate of each stream; absent: as fast as it goes.
-    pub bitrate: Option<BitRate>,
-    /// Options of the sockets.
-    pub sockets: Sockets,
     /// CPUs of the streams' threads, in turn.
     pub affinity: Vec<u32>,
     /// How threads wait for data.
@@ -58,42 +44,6 @@ pub struct Throughput {
     pub observe: Vec<HostPort>,
 }
 
-/// Options of the sockets that carry a test.
-#[derive(Clone, Debug)]
-pub struct Sockets {
-    /// Largest TCP segment.
-    pub mss: Option<Bytes>,
-    /// Send and receive buffer.
-    pub window: Option<Bytes>,
-    /// TCP's congestion control.
-    pub congestion: Option<String>,
-    /// The TOS or traffic-class byte.
-    pub tos: u8,
-    /// Segments are sent at once (`TCP_NODELAY`).
-    pub nodelay: bool,
-    /// Sent without a copy (`MSG_ZEROCOPY`).
-    pub zero_copy: bool,
-    /// Received without a copy (`MSG_TRUNC`).
-    pub receive_discard: bool,
-    /// Datagrams are cut by the kernel (`UDP_SEGMENT`).
-    pub offload: bool,
-}
-
-impl Default for Sockets {
-    fn default() -> Sockets {
-        Sockets {
-            mss: None,
-            window: None,
-            congestion: None,
-            tos: 0,
-            nodelay: false,
-            zero_copy: false,
-            receive_discard: false,
-            offload: true,
-        }
-    }
-}
-
 impl Throughput {
     /// TCP to this host in one stream for ten seconds, a report each second.
     #[must_use]
@@ -103,15 +53,8 @@ impl Throughput {
             more: Vec::new(),
             pairs: None,
             protocol: ProtocolName::Native,
-            transport: Transport::Tcp,
-            directions: Directions::Up,
-            streams: 1,
-            end: End::Time(DEFAULT_TIME),
-            omit: Nanos::ZERO,
+            test: TestSpec::default(),
             interval: Nanos::from_secs(1),
-            length: None,
-            bitrate: None,
-            sockets: Sockets::default(),
             affinity: Vec::new(),
             wait: Wait::Auto,
             link: None,
@@ -170,33 +113,13 @@ fn fill_payload(plan: &mut Plan, host: &Host) -> Result<()> {
 }
 
 fn spec(asked: &Throughput) -> TestSpec {
-    let sockets = &asked.sockets;
-    let bitrate = asked.bitrate.filter(|rate| *rate > BitRate(0));
-    let length = match (asked.length, asked.protocol, asked.transport, bitrate) {
-        (Some(length), ..) => Some(fits_u32(length)),
-        // Its servers receive the length.
-        (None, protocol, Transport::Tcp, Some(rate)) if Tests::for_protocol(protocol).counts_blocks => {
-            Some(paced_block(rate))
-        }
-        _ => None,
-    };
-    TestSpec {
-        directions: asked.directions,
-        streams: asked.streams,
-        end: asked.end,
-        omit: asked.omit,
-        length,
-        bitrate,
-        mss: sockets.mss.map(fits_u32),
-        window: sockets.window.map(fits_u32),
-        congestion: sockets.congestion.clone(),
-        tos: sockets.tos,
-        nodelay: sockets.nodelay,
-        zero_copy: sockets.zero_copy,
-        receive_discard: sockets.receive_discard,
-        offload: sockets.offload,
-        ..TestSpec::new(asked.transport)
+    let mut test = asked.test.clone();
+    test.bitrate = test.bitrate.filter(|rate| *rate > BitRate(0));
+    // Its servers receive the length.
+    if test.transport == Transport::Tcp && Tests::for_protocol(asked.protocol).counts_blocks {
+        test.length = test.length.or(test.bitrate.map(paced_block));
     }
+    test
 }
 
 fn local(asked: &Throughput) -> LocalOptions {
@@ -209,10 +132,3 @@ fn local(asked: &Throughput) -> LocalOptions {
         ..asked.far.origin.local(asked.link)
     }
 }
-
-/// Sizes were checked against limits far below 2^32; what is not, saturates.
-pub(super) fn fits_u32(size: Bytes) -> u32 {
-    u32::try_from(size.0).unwrap_or(u32::MAX)
-}
-
-const DEFAULT_TIME: Nanos = Nanos::from_secs(10);

@@ -28,7 +28,7 @@ fn spends_keys(request: &Request) -> bool {
 /// Whether the agent that carries it out can wait for a common start, and report its transfer over time.
 fn may_start_together(request: &Request) -> bool {
     matches!(request, Request::Throughput(asked)
-        if asked.protocol == ProtocolName::Native && matches!(asked.end, End::Time(_)) && asked.pairs.is_none())
+        if asked.protocol == ProtocolName::Native && matches!(asked.test.end, End::Time(_)) && asked.pairs.is_none())
 }
 
 /// Reads one.

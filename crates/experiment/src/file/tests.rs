@@ -89,10 +89,13 @@ fn a_list_of_values_is_a_variable_and_paths_take_turns() {
     );
     let cells = plan.cells();
     let Request::Throughput(bulk) = cells[6].request() else { panic!("the kind of the test") };
-    assert_eq!((bulk.streams, bulk.end, bulk.transport), (4, End::Bytes(Bytes(1_000_000)), Transport::Tcp));
+    assert_eq!(
+        (bulk.test.streams, bulk.test.end, bulk.test.transport),
+        (4, End::Bytes(Bytes(1_000_000)), Transport::Tcp)
+    );
     assert_eq!(bulk.far.host.host, "198.51.100.2");
     let Request::Latency(pings) = cells[0].request() else { panic!("the kind of the test") };
-    assert_eq!((pings.size, pings.transport), (Some(Bytes(64)), Transport::Tcp));
+    assert_eq!((pings.size, pings.transport), (Some(64), Transport::Tcp));
     assert_eq!((pings.hosts[0].host.as_str(), pings.labels[0].as_str()), ("192.0.2.1", "cable"));
     assert_eq!(pings.origin.bind, Some("127.0.0.1".parse().unwrap()));
 }
@@ -116,7 +119,7 @@ fn a_command_line_makes_a_plan_shorter() {
     let Request::Latency(pings) = plan.cells()[0].request() else { panic!("the kind of the test") };
     assert_eq!(pings.time, Some(Nanos::from_millis(100)));
     let Request::Throughput(bulk) = plan.cells()[4].request() else { panic!("the kind of the test") };
-    assert_eq!(bulk.end, End::Bytes(Bytes(1_000_000)), "it ends by amount");
+    assert_eq!(bulk.test.end, End::Bytes(Bytes(1_000_000)), "it ends by amount");
 }
 
 #[test]

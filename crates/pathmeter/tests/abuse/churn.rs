@@ -4,7 +4,7 @@ use super::figures::record;
 use super::support::{Running, free_port, pathmeter};
 use engine::request::{FarEnd, Host, Request, Throughput, resolve};
 use engine::run::{Options, run};
-use model::plan::{End, ProtocolName, Transport};
+use model::plan::{End, ProtocolName, TestSpec, Transport};
 use model::units::{BitRate, Bytes};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -39,9 +39,7 @@ fn session(n: usize, ports: Ports) {
         let far = FarEnd { port: Some(port), ..FarEnd::named("127.0.0.1") };
         let request = Throughput {
             protocol,
-            transport,
-            bitrate,
-            end: End::Bytes(Bytes(20_000)),
+            test: TestSpec { bitrate, end: End::Bytes(Bytes(20_000)), ..TestSpec::new(transport) },
             ..Throughput::to(far)
         };
         let plan = resolve(&Request::Throughput(Box::new(request)), &Host::here()).unwrap();

@@ -24,9 +24,9 @@ pub(super) fn check(asked: &Throughput) -> Result<(), Failure> {
 
 /// Options of the other transport.
 fn transport(asked: &Throughput) -> Result<(), Failure> {
-    let sockets = &asked.sockets;
-    if asked.transport == Transport::Tcp {
-        return match sockets.offload {
+    let test = &asked.test;
+    if test.transport == Transport::Tcp {
+        return match test.offload {
             false => Err(Failure::usage(
                 "--no-gso is for UDP, and this test is TCP",
                 "add --udp, or drop --no-gso",
@@ -35,11 +35,11 @@ fn transport(asked: &Throughput) -> Result<(), Failure> {
         };
     }
     let of_tcp = [
-        ("--mss", sockets.mss.is_some(), "set the payload with --length"),
-        ("--congestion", sockets.congestion.is_some(), "set the rate with --bitrate"),
-        ("--nodelay", sockets.nodelay, "datagrams are never held back"),
-        ("--zero-copy", sockets.zero_copy, "segmentation offload serves UDP better, and is on"),
-        ("--receive-discard", sockets.receive_discard, "every datagram's number is read"),
+        ("--mss", test.mss.is_some(), "set the payload with --length"),
+        ("--congestion", test.congestion.is_some(), "set the rate with --bitrate"),
+        ("--nodelay", test.nodelay, "datagrams are never held back"),
+        ("--zero-copy", test.zero_copy, "segmentation offload serves UDP better, and is on"),
+        ("--receive-discard", test.receive_discard, "every datagram's number is read"),
     ];
     match of_tcp.iter().find(|(_, asked, _)| *asked) {
         Some((name, _, instead)) => {
@@ -51,47 +51,49 @@ fn transport(asked: &Throughput) -> Result<(), Failure> {
 }
 
 fn numbers(asked: &Throughput) -> Result<(), Failure> {
-    limits::streams(asked.streams)?;
-    match asked.end {
+    let test = &asked.test;
+    limits::streams(test.streams)?;
+    match test.end {
         End::Time(time) => limits::time(time)?,
         End::Bytes(Bytes(0)) => {
             return Err(Failure::usage("--bytes 0 sends nothing", "give an amount, or --time"));
         }
         End::Bytes(_) | End::Blocks(_) => {}
     }
-    at_most("--omit", asked.omit, MAX_OMIT)?;
+    at_most("--omit", test.omit, MAX_OMIT)?;
     if asked.interval > Nanos::ZERO && asked.interval < MIN_INTERVAL {
         return Err(Failure::usage(
             format!("--interval {} is too short to mean anything", asked.interval),
             format!("give {MIN_INTERVAL} or more, or 0 for a report at the end only"),
         ));
     }
-    length(asked.length, asked.transport)?;
-    if let Some(mss) = asked.sockets.mss {
+    length(test.length, test.transport)?;
+    if let Some(mss) = test.mss {
         let advice = "Linux takes no other (use --udp -l for smaller packets)";
-        range("--mss", mss.0, LINUX_MIN_MSS.0, MAX_MSS, "bytes", advice)?;
+        range("--mss", mss.into(), LINUX_MIN_MSS.0, MAX_MSS, "bytes", advice)?;
     }
-    match asked.sockets.window {
-        Some(window) => within("--window", window.0, 1, MAX_WINDOW, "bytes"),
+    match test.window {
+        Some(window) => within("--window", window.into(), 1, MAX_WINDOW, "bytes"),
         None => Ok(()),
     }
 }
 
-fn length(length: Option<Bytes>, transport: Transport) -> Result<(), Failure> {
+fn length(length: Option<u32>, transport: Transport) -> Result<(), Failure> {
     match length {
         Some(length) if transport == Transport::Udp => {
             let why = "a datagram holds our 16-byte header, and 65507 bytes at most over IPv4";
-            range("--length", length.0, MIN_UDP, LARGEST_UDP_PAYLOAD.into(), "bytes with --udp", why)
+            range("--length", length.into(), MIN_UDP, LARGEST_UDP_PAYLOAD.into(), "bytes with --udp", why)
         }
-        Some(length) => within("--length", length.0, 1, MAX_WRITE, "bytes"),
+        Some(length) => within("--length", length.into(), 1, MAX_WRITE, "bytes"),
         None => Ok(()),
     }
 }
 
 /// Refuses tests that iPerf3's parameters cannot express or its servers refuse.
 fn iperf3(asked: &Throughput) -> Result<(), Failure> {
-    let time = if let End::Time(time) = asked.end { time } else { Nanos::ZERO };
-    for (name, value) in [("--time", time), ("--omit", asked.omit)] {
+    let test = &asked.test;
+    let time = if let End::Time(time) = test.end { time } else { Nanos::ZERO };
+    for (name, value) in [("--time", time), ("--omit", test.omit)] {
         if value.0 % Nanos::from_secs(1).0 != 0 {
             return Err(Failure::usage(
                 format!("{name} {value} with --protocol iperf3: it knows whole seconds only"),
@@ -100,9 +102,9 @@ fn iperf3(asked: &Throughput) -> Result<(), Failure> {
         }
         at_most(&format!("{name} with --protocol iperf3"), value, Nanos::from_secs(86_400))?;
     }
-    match asked.length {
-        Some(length) if asked.transport == Transport::Tcp => {
-            within("--length with --protocol iperf3", length.0, 1, MAX_IPERF3_BLOCK, "bytes")
+    match test.length {
+        Some(length) if test.transport == Transport::Tcp => {
+            within("--length with --protocol iperf3", length.into(), 1, MAX_IPERF3_BLOCK, "bytes")
         }
         _ => Ok(()),
     }
@@ -110,24 +112,24 @@ fn iperf3(asked: &Throughput) -> Result<(), Failure> {
 
 /// Refuses tests that iPerf2's protocol cannot express.
 fn iperf2(asked: &Throughput) -> Result<(), Failure> {
-    let sockets = &asked.sockets;
-    let (back, only_back) = (asked.directions.down(), asked.directions == Directions::Down);
+    let test = &asked.test;
+    let (back, only_back) = (test.directions.down(), test.directions == Directions::Down);
     let unknown = [
-        ("--omit", asked.omit > Nanos::ZERO, "it has no omitted time"),
-        ("--receive-discard", sockets.receive_discard && !back, "only the receiver can do that"),
+        ("--omit", test.omit > Nanos::ZERO, "it has no omitted time"),
+        ("--receive-discard", test.receive_discard && !back, "only the receiver can do that"),
         (
             "--congestion",
-            sockets.congestion.is_some() && only_back,
+            test.congestion.is_some() && only_back,
             "the protocol cannot pass it to the sending server",
         ),
-        ("--nodelay", sockets.nodelay && only_back, "the protocol cannot pass it to the sending server"),
-        ("--zero-copy", sockets.zero_copy && only_back, "the protocol cannot pass it to the sending server"),
+        ("--nodelay", test.nodelay && only_back, "the protocol cannot pass it to the sending server"),
+        ("--zero-copy", test.zero_copy && only_back, "the protocol cannot pass it to the sending server"),
     ];
     if let Some((name, _, why)) = unknown.iter().find(|(_, asked, _)| *asked) {
         let advice = format!("drop {name}, or use --protocol native");
         return exclude(name, "--protocol iperf2", why, &advice);
     }
-    match asked.end {
+    match test.end {
         End::Time(time) if time < IPERF2_SHORTEST => {
             return Err(Failure::usage(
                 format!("--time {time} with --protocol iperf2: it counts in hundredths of a second"),
@@ -136,24 +138,24 @@ fn iperf2(asked: &Throughput) -> Result<(), Failure> {
         }
         End::Bytes(bytes) if back => {
             let why = "so much can a server be asked for; of more it would send a part";
-            let most = u64::from(asked.streams.max(1)) * IPERF2_MAX_AMOUNT;
+            let most = u64::from(test.streams.max(1)) * IPERF2_MAX_AMOUNT;
             range("--bytes with --protocol iperf2", bytes.0, 1, most, "bytes", why)?;
         }
         _ => {}
     }
-    match asked.length {
-        Some(length) if asked.transport == Transport::Udp => {
+    match test.length {
+        Some(length) if test.transport == Transport::Udp => {
             let why = "each datagram holds the 76 bytes of the test header";
             range(
                 "--length with --protocol iperf2",
-                length.0,
+                length.into(),
                 IPERF2_MIN_UDP,
                 LARGEST_UDP_PAYLOAD.into(),
                 "bytes",
                 why,
             )
         }
-        Some(length) => within("--length with --protocol iperf2", length.0, 1, MAX_WRITE, "bytes"),
+        Some(length) => within("--length with --protocol iperf2", length.into(), 1, MAX_WRITE, "bytes"),
         None => Ok(()),
     }
 }

@@ -120,7 +120,7 @@ fn expected(request: &Request) -> Option<Duration> {
     let seconds = match request {
         Request::Measure(asked) if asked.quick => 8,
         Request::Measure(_) => 30,
-        Request::Throughput(asked) => match asked.end {
+        Request::Throughput(asked) => match asked.test.end {
             End::Time(time) => time.0 / SECOND,
             _ => return None,
         },
@@ -196,7 +196,7 @@ fn request(asked: &TestRequest, host: &HostPort, link: Option<BitRate>, secured:
     let is_usual = !asked.keys.contains_key("interval");
     match &mut request {
         Request::Throughput(asked) if is_usual => {
-            asked.interval = interval(if let End::Time(time) = asked.end { Some(time) } else { None });
+            asked.interval = interval(if let End::Time(time) = asked.test.end { Some(time) } else { None });
         }
         Request::Latency(asked) if is_usual => asked.interval = interval(asked.time),
         _ => {}
