@@ -75,6 +75,8 @@ pub(super) struct Block {
     pub(super) begin: usize,
     /// Lines at its end that no tool claims.
     pub(super) foreign: usize,
+    /// A line that no tool claims is in it, and is not empty.
+    pub(super) has_foreign: bool,
     /// How far the output has come, as its tool's `mark` needs to know.
     pub(super) reading: Reading,
 }
@@ -132,6 +134,7 @@ impl Block {
             command: None,
             begin: line,
             foreign: 0,
+            has_foreign: false,
             reading: Reading::default(),
         };
         block.push(first);
@@ -150,6 +153,15 @@ impl Block {
             block.push(&Line { text: text.into(), stamp });
         }
         Some(block)
+    }
+
+    /// The same output with other texts of its lines.
+    pub(super) fn with_lines(self, texts: Vec<String>) -> Block {
+        let stamps = self.stamps.iter().copied().chain(std::iter::repeat(None));
+        let mut lines = texts.into_iter().zip(stamps).map(|(text, stamp)| Line { text: text.into(), stamp });
+        let mut block = Block::new(self.tool, self.line, &lines.next().unwrap_or_default());
+        lines.for_each(|line| block.push(&line));
+        Block { lines: block.lines, stamps: block.stamps, reading: block.reading, ..self }
     }
 
     pub(super) fn push(&mut self, line: &Line<'_>) {
@@ -179,6 +191,7 @@ impl Block {
         let foreign = self.foreign + 1;
         if foreign <= MOST_FOREIGN {
             self.push(line);
+            self.has_foreign |= !line.text.is_empty();
         }
         self.foreign = foreign;
     }

@@ -37,12 +37,16 @@ fn clean(line: &str) -> Cow<'_, str> {
     Cow::Owned(without_key(kept.trim_end()).to_owned())
 }
 
-/// The line without the key that a terminal shows where one interrupts.
+/// The line without the key that a terminal shows where one interrupts, and without the mark of a block of code in front of it.
 fn without_key(line: &str) -> &str {
-    match line.starts_with('^') {
-        true => ["^C", "^\\", "^Z"].iter().find_map(|key| line.strip_prefix(key)).unwrap_or(line),
-        false => line,
-    }
+    let marks: &[&str] = match line.as_bytes().first() {
+        Some(b'^') => &["^C", "^\\", "^Z"],
+        Some(b'[') => &["[code]", "[CODE]"],
+        Some(b'{') => &["{code}", "{noformat}"],
+        Some(b'`') => &["```"],
+        _ => return line,
+    };
+    marks.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line)
 }
 
 /// The rest of an escape sequence (ECMA-48): `[…m` and its like, or a text up to a bell or backslash after `]` and others.
@@ -72,5 +76,11 @@ mod tests {
     fn blanks_and_dashes_of_editors_are_ours() {
         let text = "\u{200b}[  5]\u{2009}0.00–1.00\u{3000}sec\n— host —\r";
         assert_eq!(lines(text).collect::<Vec<_>>(), ["[  5] 0.00-1.00 sec", "--- host ---"]);
+    }
+
+    #[test]
+    fn marks_of_code_before_a_line_go() {
+        let text = "[code][  5]  0.00\n{noformat}a\n```PING\n^Cb\n[  5]\n{";
+        assert_eq!(lines(text).collect::<Vec<_>>(), ["[  5]  0.00", "a", "PING", "b", "[  5]", "{"]);
     }
 }

@@ -372,7 +372,9 @@ fn source(head: &str) -> String {
             || ["stdout", "stderr", "F", "P", ""].contains(&bare)
     };
     let tokens = head.split(|c: char| c.is_whitespace() || c == '"' || c == ',');
-    tokens.filter(|word| !is_time(word)).collect::<Vec<_>>().join(" ")
+    // A mail program that breaks a line puts fewer marks of quotation before its rest.
+    let is_quotation = |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte == b'>');
+    tokens.filter(|word| !is_time(word) && !is_quotation(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// `I1125`: how grave a line is, and month and day (glog).

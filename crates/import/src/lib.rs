@@ -36,6 +36,7 @@ mod sockperf;
 mod source;
 mod stream;
 mod units;
+mod wrapped;
 
 pub use names::{group, names};
 pub use source::{Source, open, texts};

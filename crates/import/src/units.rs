@@ -8,7 +8,7 @@ use super::heads::{Heads, Part};
 use super::json::{self, Document, Split};
 use super::results::Results;
 use super::row::IperfRow;
-use super::{Item, Known, READERS, Tool, What, iperf3, mixed, own, ping, read_whole, reader};
+use super::{Item, Known, READERS, Tool, What, iperf3, mixed, own, ping, read_whole, reader, wrapped};
 use model::units::Nanos;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -230,7 +230,7 @@ fn of_part(part: &Part<'_>, is_whole: bool, depth: usize, above: Option<&Running
     }
     let whole = blocks.into_iter().map(|block| {
         let before = before(&block);
-        Unit::Block(block, before)
+        Unit::Block(wrapped::joined(block), before)
     });
     taken.units.extend(whole);
     taken

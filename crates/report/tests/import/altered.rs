@@ -209,6 +209,53 @@ const HEADED: [&str; 6] = [
     "iperf2-indented.txt",
 ];
 
+/// The lines broken at blanks, as mail programs do, or in the last column, as terminals do.
+fn broken(text: &str, width: usize, at_blanks: bool) -> String {
+    let mut broken = String::new();
+    for mut line in text.lines().map(str::trim_end) {
+        while line.chars().count() > width {
+            let full = line.char_indices().nth(width).map_or(line.len(), |(at, _)| at);
+            let fits = if line[full..].starts_with(' ') { Some(full) } else { line[..full].rfind(' ') };
+            let blank = fits.filter(|at| at_blanks && *at > 0);
+            let (begin, rest) = line.split_at(blank.unwrap_or(full));
+            broken += begin.trim_end();
+            broken.push('\n');
+            line = if at_blanks { rest.trim_start() } else { rest };
+        }
+        broken += line;
+        broken.push('\n');
+    }
+    broken
+}
+
+#[test]
+fn cases_stay_right_in_broken_lines() {
+    let mut wrong = Vec::new();
+    for (name, text) in cases().into_iter().filter(|(name, _)| may_be_broken(name)) {
+        let right = right(&name, &text);
+        for (width, at_blanks, head) in BREAKS {
+            let broken = broken(&text, width, at_blanks);
+            let shown: String = broken.lines().map(|line| format!("{head}{line}\n")).collect();
+            let found = figures_in(shown.into_bytes());
+            if found != Ok(right.clone()) {
+                wrong.push(format!("{name}: {width} {at_blanks} {head:?} {found:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The rest of a broken line has no head; the tables of netperf are refused without the begins of their rows; the heading of a German
+/// ping ends in a word of the language.
+fn may_be_broken(name: &str) -> bool {
+    let is_read = !name.starts_with("netperf") && name != "ping-windows-de.txt";
+    name.ends_with(".txt") && is_read && (!HEADED.contains(&name) || name.contains("quoted"))
+}
+
+/// Columns, whether lines are broken at blanks, and what a mail program puts before each.
+const BREAKS: [(usize, bool, &str); 5] =
+    [(72, true, ""), (65, true, ""), (76, true, "> "), (80, false, ""), (100, false, "")];
+
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(bytes).expect("memory");
