@@ -115,7 +115,7 @@ impl Phase<'_> {
     fn carry_out(&mut self) -> Result<()> {
         let capped = if self.quest.is_met { Some(self.below()?) } else { self.ladder()? };
         let Some(capped) = capped else { return self.idle(None) };
-        let flood = self.step(capped * FLOOD, self.quest.payload, Nanos::from_secs(1));
+        let flood = self.step(self.allowed(capped * FLOOD), self.quest.payload, Nanos::from_secs(1));
         let most = capped * SATURATED / self.bits(self.quest.payload);
         let time = self.saturation_time(Nanos(self.left_for_load().0 / 2));
         let saturation = self.path.saturate(StepRequest { time, ..flood }, most)?;
