@@ -23,9 +23,7 @@ pub(crate) struct Dialogue<M = ProbeClient> {
     pub(crate) machine: M,
     /// Raised: every wait ends with an error.
     pub(crate) interrupt: Interrupt,
-    /// The flow once it is open, which never blocks.
-    pub(crate) flow: Option<FlowSocket>,
-    /// All flows, of which a session of load has several.
+    /// The flows once they are open, of which a session of load has several. The first never blocks.
     pub(crate) flows: Vec<FlowSocket>,
     /// Local ports of UDP that got no answer, where another port did.
     pub(crate) dead_ports: u32,
@@ -72,7 +70,6 @@ impl<M: Session> Dialogue<M> {
         Dialogue {
             machine,
             interrupt: interrupt.clone(),
-            flow: None,
             flows: Vec::new(),
             dead_ports: 0,
             pump: Pump::new(link),
@@ -124,12 +121,9 @@ impl<M: Session> Dialogue<M> {
             }
             Err(error) => return Ok(WorkReply::Failed(sentence(&error))),
         };
-        self.flow = flows.first().map(|f| f.socket.clone());
         self.flows = flows.iter().map(|flow| flow.socket.clone()).collect();
-        match &self.flow {
-            Some(FlowSocket::Tcp(socket)) => socket.set_nonblocking(true)?,
-            Some(FlowSocket::Udp(socket)) => socket.set_nonblocking(true)?,
-            None => {}
+        if let Some(flow) = self.flows.first() {
+            flow.set_nonblocking(true)?;
         }
         Ok(WorkReply::Open(flows.into_iter().map(|flow| flow.info).collect()))
     }

@@ -61,11 +61,7 @@ struct End {
 impl Load {
     /// Begins to receive on these connected flows. `class`: the traffic class of what is sent.
     pub(crate) fn start(flows: impl IntoIterator<Item = FlowSocket>, class: u8) -> Result<Load> {
-        let udp = |flow| match flow {
-            FlowSocket::Udp(socket) => Some(socket),
-            FlowSocket::Tcp(_) => None,
-        };
-        let flows: Flows = flows.into_iter().filter_map(udp).collect();
+        let flows: Flows = flows.into_iter().filter_map(|flow| flow.udp().cloned()).collect();
         if flows.is_empty() {
             return Err(fault("a session of load without a UDP flow"));
         }

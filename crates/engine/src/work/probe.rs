@@ -126,7 +126,7 @@ impl Prober {
                 dialogue.wait(until, deadline, None)?;
             }
         }
-        let Some(FlowSocket::Udp(socket)) = &dialogue.flow else {
+        let Some(socket) = dialogue.flows.first().and_then(FlowSocket::udp) else {
             return Err(fault("the probe session has no flow"));
         };
         let flow =

@@ -265,7 +265,7 @@ fn worker(flows: Vec<Flow>, order: FlowsRequest, local: &LocalOptions) -> Result
     }
     Ok(match order.kind {
         WorkKind::Throughput => Box::new(Throughput::new(flows, order)),
-        WorkKind::Probes => Box::new(Probes::new(flows, local)?),
+        WorkKind::Probes => Box::new(Probes::new(&flows, local)?),
         WorkKind::RoundTrips => Box::new(RoundTrips::new(flows)),
         WorkKind::Load => Box::new(Loads::new(flows, order.plan.test.tos)),
     })

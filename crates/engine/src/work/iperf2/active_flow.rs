@@ -5,7 +5,6 @@ use crate::session::budget::Held;
 use crate::work::observer::{Fact, TcpStart};
 use crate::work::throughput::shared::{FlowSocket, PieceRecords, Records};
 use linux::clock::mono_now;
-use linux::poll::Interest;
 use linux::sockaddr::plain;
 use linux::tcp_info::{TcpState, tcp_info};
 use model::plan::{Direction, TestSpec, Transport};
@@ -80,12 +79,8 @@ impl ActiveFlow {
             Known::Requested(Some(request)) => (request.wide, request.shape, request.trip_times),
             _ => (true, Shape::Stream, false),
         };
-        let tcp = match &socket {
-            FlowSocket::Tcp(socket) => TcpStart::from_socket(socket),
-            FlowSocket::Udp(_) => None,
-        };
         ActiveFlow {
-            tcp,
+            tcp: socket.tcp().and_then(TcpStart::from_socket),
             first: None,
             socket,
             index: 0,
@@ -115,14 +110,6 @@ impl ActiveFlow {
         !self.over && !self.ended && (self.receives.is_none() || self.receiver_done) && !self.measuring
     }
 
-    /// To wait for what comes on it.
-    pub(super) fn interest(&self) -> Interest<'_> {
-        match &self.socket {
-            FlowSocket::Tcp(socket) => Interest::readable(socket.as_ref()),
-            FlowSocket::Udp(socket) => Interest::readable(socket.as_ref()),
-        }
-    }
-
     /// Something moved since the last call; its place is not to be another's then.
     pub(super) fn note_moved(&mut self, moved: u64, now: MonoTime) -> bool {
         let more = std::mem::replace(&mut self.known_moved, moved) != moved;
@@ -134,8 +121,7 @@ impl ActiveFlow {
 
     /// Looks how much of what it sends the peer's host has acknowledged.
     pub(super) fn note_acknowledged(&mut self, now: MonoTime) {
-        let FlowSocket::Tcp(socket) = &self.socket else { return };
-        let bytes = tcp_info(socket.as_ref()).ok().and_then(|info| info.bytes_acked);
+        let bytes = self.socket.tcp().and_then(|socket| tcp_info(socket).ok()?.bytes_acked);
         if let Some(bytes) = bytes.filter(|bytes| self.acknowledged.is_none_or(|(known, _)| *bytes > known)) {
             self.acknowledged = Some((bytes, now));
         }
@@ -149,61 +135,36 @@ impl ActiveFlow {
     /// The last data is not acknowledged, however often it was retransmitted; or the peer's host is there and its program reads
     /// no more: it is at its end, and has room for none of what is left.
     pub(super) fn is_unanswered(&self) -> bool {
-        match &self.socket {
-            FlowSocket::Tcp(socket) => {
-                let left = linux::options::unacknowledged(socket.as_ref()).map_or(0, |bytes| bytes.0);
-                tcp_info(socket.as_ref()).is_ok_and(|info| {
-                    let is_shut = info.send_window.is_some_and(|window| window.0 < u64::from(SMALL_WINDOW));
-                    info.timeouts_in_a_row >= UNANSWERED || (!self.ended && left > 1 && is_shut)
-                })
-            }
-            FlowSocket::Udp(_) => false,
-        }
+        let Some(socket) = self.socket.tcp() else { return false };
+        let left = linux::options::unacknowledged(socket).map_or(0, |bytes| bytes.0);
+        tcp_info(socket).is_ok_and(|info| {
+            let is_shut = info.send_window.is_some_and(|window| window.0 < u64::from(SMALL_WINDOW));
+            info.timeouts_in_a_row >= UNANSWERED || (!self.ended && left > 1 && is_shut)
+        })
     }
 
     /// The peer's host has acknowledged the end of the data, and its program has not closed the connection: one that reads does
     /// so at once. Called when the machine has waited long enough.
     pub(super) fn is_left_open(&self) -> bool {
-        match &self.socket {
-            FlowSocket::Tcp(socket) => {
-                let state = tcp_info(socket.as_ref()).map(|info| info.state);
-                !self.ended && matches!(state, Ok(TcpState::FinWait2))
-            }
-            FlowSocket::Udp(_) => false,
-        }
-    }
-
-    /// The transport that carries it.
-    pub(super) fn transport(&self) -> Transport {
-        match self.socket {
-            FlowSocket::Tcp(_) => Transport::Tcp,
-            FlowSocket::Udp(_) => Transport::Udp,
-        }
+        let state = self.socket.tcp().and_then(|socket| Some(tcp_info(socket).ok()?.state));
+        !self.ended && matches!(state, Some(TcpState::FinWait2))
     }
 
     /// This end of it.
     pub(super) fn local(&self) -> SocketAddr {
-        let local = match &self.socket {
-            FlowSocket::Tcp(socket) => socket.local_addr(),
-            FlowSocket::Udp(socket) => socket.local_addr(),
-        };
-        plain(local.unwrap_or(UNKNOWN))
+        plain(self.socket.local())
     }
 
     /// The other end.
     pub(super) fn peer(&self) -> SocketAddr {
-        let peer = match &self.socket {
-            FlowSocket::Tcp(socket) => socket.peer_addr(),
-            FlowSocket::Udp(socket) => socket.peer_addr(),
-        };
-        plain(peer.unwrap_or(UNKNOWN))
+        plain(self.socket.remote())
     }
 
     /// The records of what it receives that are to be timed: with times of sending, and TCP's bursts in any case.
     pub(super) fn records(&self) -> Option<Records> {
         let bursts = matches!(self.shape, Shape::Bursts(_));
         let frames = matches!(self.shape, Shape::Isochronous(_));
-        match (&self.known, self.transport()) {
+        match (&self.known, self.socket.transport()) {
             (Known::Back, _) => None,
             (_, Transport::Tcp) if self.trip_times || bursts => Some(Records::Pieces(PieceRecords {
                 trip_times: self.trip_times,
@@ -221,7 +182,7 @@ impl ActiveFlow {
     /// Keeps the part of a connection's first bytes that is data behind its header.
     pub(super) fn keep_data(&mut self, first: &[u8]) {
         if let (Some(Records::Pieces(_)), Header::Request(_, length)) =
-            (self.records(), Request::read(self.transport(), first))
+            (self.records(), Request::read(self.socket.transport(), first))
             && let Some(data) = first.get(length..)
         {
             self.early = vec![data.to_vec()];
@@ -277,4 +238,3 @@ pub(super) fn write_all(mut socket: &TcpStream, mut bytes: &[u8], deadline: Mono
 const UNANSWERED: u8 = 4;
 /// A window in which no full segment fits, bytes.
 const SMALL_WINDOW: u32 = 1460;
-const UNKNOWN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0);

@@ -195,7 +195,7 @@ impl Server {
         clock: Clock,
     ) -> Result<()> {
         let peer = flow.peer();
-        let transport = flow.transport();
+        let transport = flow.socket.transport();
         let place = TestPlace::take(self, peer.ip(), transport)?;
         let test = test(&flow, request.as_ref());
         let plan = Plan {
@@ -271,7 +271,7 @@ fn udp_member(new_flow: NewFlow, held: Held) -> (ActiveFlow, Option<Request>) {
 
 /// The test of a session.
 fn test(flow: &ActiveFlow, request: Option<&Request>) -> TestSpec {
-    let Some(request) = request else { return TestSpec::new(flow.transport()) };
+    let Some(request) = request else { return TestSpec::new(flow.socket.transport()) };
     let test = request.test();
     let directions = if request.traffic == Traffic::Dual { Directions::Both } else { test.directions };
     TestSpec { streams: request.streams.max(1), directions, ..test }

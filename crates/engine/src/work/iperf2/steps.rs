@@ -3,6 +3,7 @@
 use super::active_flow::ActiveFlow;
 use crate::error::{Context, Result};
 use crate::work::throughput::shared::FlowSocket;
+use linux::options::set_max_pacing_rate;
 use model::units::{BitRate, Nanos};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -26,21 +27,13 @@ impl RateSteps {
             while stopped.recv_timeout(step.1.to_duration()) == Err(RecvTimeoutError::Timeout) {
                 rate = BitRate(rate.0.saturating_add(step.0.0));
                 // A kernel that refuses it has refused the first rate before.
-                sockets.iter().for_each(|socket| drop(pace(socket, rate)));
+                sockets.iter().for_each(|socket| drop(set_max_pacing_rate(socket, rate)));
             }
         };
         let thread = std::thread::Builder::new().name("rate-steps".into()).stack_size(64 << 10);
         let thread = thread.spawn(work).context("start a thread")?;
         Ok(RateSteps { stop: Some(stop), thread: Some(thread) })
     }
-}
-
-fn pace(socket: &FlowSocket, rate: BitRate) -> Result<()> {
-    match socket {
-        FlowSocket::Tcp(socket) => linux::options::set_max_pacing_rate(socket.as_ref(), rate)?,
-        FlowSocket::Udp(socket) => linux::options::set_max_pacing_rate(socket.as_ref(), rate)?,
-    }
-    Ok(())
 }
 
 impl Drop for RateSteps {

@@ -154,7 +154,7 @@ impl<'a> Flows<'a> {
             FlowCommand::Connect(back) => self.connect_back(index, &back, context),
             FlowCommand::Note(observed) => self.note_fact(index, observed, context),
             FlowCommand::Shutdown => {
-                if let FlowSocket::Tcp(socket) = &self.active_flows[index].socket {
+                if let Some(socket) = self.active_flows[index].socket.tcp() {
                     socket.shutdown(Shutdown::Write).ok();
                 }
             }
@@ -344,7 +344,7 @@ impl<'a> Flows<'a> {
     fn hear_all(&mut self, context: &mut WorkContext<'_>) {
         let heard: Vec<usize> = self.heard().collect();
         let mut interests: Vec<Interest<'_>> =
-            heard.iter().map(|index| self.active_flows[*index].interest()).collect();
+            heard.iter().map(|index| Interest::readable(&self.active_flows[*index].socket)).collect();
         if interests.is_empty() || wait(&mut interests, Some(MonoTime::ZERO)).is_err() {
             return;
         }
@@ -524,17 +524,13 @@ impl<'a> Flows<'a> {
     fn say_connected(&self, context: &mut WorkContext<'_>) {
         let Some(first) = self.active_flows.first() else { return };
         let (local, remote) = (first.local(), first.peer());
-        let mss = match &first.socket {
-            FlowSocket::Tcp(socket) => linux::options::mss(socket.as_ref()).ok(),
-            FlowSocket::Udp(_) => None,
-        };
         let event = Event::Connected(Connected {
             wall: wall_now(),
             plan: self.plan.clone(),
             local,
             remote,
             session: String::new(),
-            control_mss: mss.and_then(|mss| u32::try_from(mss.0).ok()),
+            control_mss: first.socket.tcp().and_then(flows::mss),
             host: context.setting.host.clone(),
             peer: None,
         });
@@ -584,7 +580,8 @@ impl Worker for Flows<'_> {
     }
 
     fn interests(&self) -> Vec<Interest<'_>> {
-        self.heard().map(|index| self.active_flows[index].interest()).chain(self.source.interest()).collect()
+        let heard = self.heard().map(|index| Interest::readable(&self.active_flows[index].socket));
+        heard.chain(self.source.interest()).collect()
     }
 
     fn due(&self) -> Option<MonoTime> {

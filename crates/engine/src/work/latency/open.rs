@@ -10,6 +10,7 @@ use crate::session::foreign_tls::ForeignTls;
 use crate::work::echo::encrypted::Encrypted;
 use crate::work::echo::server::join;
 use crate::work::echo::socket::Socket;
+use crate::work::throughput::flows::own_end;
 use crate::work::throughput::shared::FlowSocket;
 use linux::clock::wall_now;
 use linux::error::OsError;
@@ -24,7 +25,7 @@ use model::latency::{
 use model::plan::{End, LocalOptions, Transport};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use wire::{stamp, twamp};
 
@@ -172,10 +173,7 @@ fn foreign(job: &LatencyJob<'_>, egress: &EgressPath) -> Result<Socket> {
         socket.set_nonblocking(true)?;
         return Ok(Socket::Tcp(Arc::new(socket.into())));
     }
-    let any: IpAddr =
-        if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let socket =
-        datagrams(plan, egress, SocketAddr::new(egress.bind.unwrap_or(any), egress.port.unwrap_or(0)))?;
+    let socket = datagrams(plan, egress, own_end(remote, egress.bind, egress.port))?;
     if remote.ip().is_multicast() {
         let interface = plan.socket.multicast_interface.map(IpAddr::V4).or(egress.bind);
         return group(socket, remote, interface, plan);

@@ -42,7 +42,7 @@ impl LatencySession {
 
     /// The flow, whose messages the server answers.
     pub(crate) fn flow(&self) -> Result<FlowSocket> {
-        self.dialogue.flow.clone().ok_or_else(|| fault("the latency session has no flow"))
+        self.dialogue.flows.first().cloned().ok_or_else(|| fault("the latency session has no flow"))
     }
 
     /// The server's host.

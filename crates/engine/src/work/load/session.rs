@@ -56,13 +56,7 @@ impl LoadSession {
         class: u8,
     ) -> Result<LoadSession> {
         let mut dialogue = Dialogue::open(target, local, security, interrupt, MESSAGES, ProbeClient::load)?;
-        let deadline = mono_now() + OPEN_LIMIT;
-        while !dialogue.machine.is_ready() {
-            let until = dialogue.advance()?;
-            if !dialogue.machine.is_ready() {
-                dialogue.wait(until, deadline, None)?;
-            }
-        }
+        dialogue.run_until(mono_now() + OPEN_LIMIT, |machine| machine.is_ready())?;
         if dialogue.flows.is_empty() {
             return Err(fault("the session of load has no flows"));
         }

@@ -1,7 +1,7 @@
 //! Numbered datagrams: a UDP socket whose probes are identified in replies, and in errors of the network.
 
 use crate::error::{Context, Result};
-use crate::work::throughput::flows::is_too_big;
+use crate::work::throughput::flows::{is_too_big, own_end};
 use linux::errno::{
     EACCES, ECONNREFUSED, EHOSTDOWN, EHOSTUNREACH, EMSGSIZE, ENETUNREACH, ENOBUFS, ENOPROTOOPT, EOPNOTSUPP,
     EPROTO,
@@ -15,7 +15,7 @@ use model::path::headers;
 use model::plan::LocalOptions;
 use packet::mpls_labels;
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 /// A UDP socket connected to one port, every datagram of which begins with a secret and its number.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl Numbered {
             v6_only: true,
             ..UdpOptions::default()
         };
-        let socket = udp_bind(any(remote, local), &options)?;
+        let socket = udp_bind(own_end(remote, local.bind, None), &options)?;
         options::set_receive_errors(&socket, true)?;
         message::set_receive_notes(&socket)?;
         // Older kernels than Linux 5.9 say nothing of extensions.
@@ -212,13 +212,6 @@ pub(crate) fn probe_reply(error: &NetworkError, remote: IpAddr) -> Option<ProbeR
         (Origin::Local | Origin::Other(_), ..) => return None,
     };
     Some(reply)
-}
-
-/// The local address to bind towards `remote`.
-pub(crate) fn any(remote: SocketAddr, local: &LocalOptions) -> SocketAddr {
-    let unspecified: IpAddr =
-        if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    SocketAddr::new(local.bind.unwrap_or(unspecified), 0)
 }
 
 /// An error that an ICMP message left for the next call, and no fault of that call.

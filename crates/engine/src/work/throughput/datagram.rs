@@ -174,8 +174,7 @@ fn take_early<D: Datagram>(
     counters: &Counters,
     control: &StreamControl,
 ) -> Result<bool, String> {
-    let state = counters.udp.as_ref().ok_or("the stream has no receive state")?;
-    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut state = counters.receiver().ok_or("the stream has no receive state")?;
     let bytes =
         early.iter().map(|datagram| take_message([datagram.as_slice()], header, now, &mut state)).sum();
     counters.add_bytes(bytes);

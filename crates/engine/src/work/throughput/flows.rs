@@ -17,7 +17,7 @@ use model::time::MonoTime;
 use model::units::{BitRate, Bytes, Nanos};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use wire::native::flow::{self, FlowAnswer};
 use wire::native::udp::{UdpOpen, UdpStep};
@@ -67,38 +67,29 @@ pub(crate) const UNKNOWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSP
 pub(crate) fn describe(test: &TestSpec, stream: u32, socket: FlowSocket, sends: Direction) -> Flow {
     let direction = test.direction_of(stream);
     let role = if direction == sends { Role::Sender } else { Role::Receiver };
-    let info = match &socket {
-        FlowSocket::Tcp(tcp) => {
-            let tcp_state = tcp_info(tcp.as_ref()).ok();
-            StreamInfo {
-                stream,
-                direction,
-                role,
-                local: tcp.local_addr().unwrap_or(UNKNOWN),
-                remote: tcp.peer_addr().unwrap_or(UNKNOWN),
-                socket: tcp.as_raw_fd(),
-                mss: options::mss(tcp.as_ref()).ok().and_then(|b| u32::try_from(b.0).ok()),
-                path_mtu: tcp_state.and_then(|i| u32::try_from(i.path_mtu.0).ok()),
-                send_buffer: options::send_buffer(tcp.as_ref()).unwrap_or_default(),
-                receive_buffer: options::recv_buffer(tcp.as_ref()).unwrap_or_default(),
-                congestion: options::congestion(tcp.as_ref()).ok(),
-            }
-        }
-        FlowSocket::Udp(udp) => StreamInfo {
-            stream,
-            direction,
-            role,
-            local: udp.local_addr().unwrap_or(UNKNOWN),
-            remote: udp.peer_addr().unwrap_or(UNKNOWN),
-            socket: udp.as_raw_fd(),
-            mss: None,
-            path_mtu: options::path_mtu(udp.as_ref()).ok().and_then(|b| u32::try_from(b.0).ok()),
-            send_buffer: options::send_buffer(udp.as_ref()).unwrap_or_default(),
-            receive_buffer: options::recv_buffer(udp.as_ref()).unwrap_or_default(),
-            congestion: None,
-        },
+    let path_mtu = match &socket {
+        FlowSocket::Tcp(tcp) => tcp_info(tcp.as_ref()).ok().map(|info| info.path_mtu),
+        FlowSocket::Udp(udp) => options::path_mtu(udp.as_ref()).ok(),
+    };
+    let info = StreamInfo {
+        stream,
+        direction,
+        role,
+        local: socket.local(),
+        remote: socket.remote(),
+        socket: socket.as_fd().as_raw_fd(),
+        mss: socket.tcp().and_then(mss),
+        path_mtu: path_mtu.and_then(|mtu| u32::try_from(mtu.0).ok()),
+        send_buffer: options::send_buffer(&socket).unwrap_or_default(),
+        receive_buffer: options::recv_buffer(&socket).unwrap_or_default(),
+        congestion: socket.tcp().and_then(|tcp| options::congestion(tcp).ok()),
     };
     Flow { info, socket, own: None }
+}
+
+/// The segment size of a connection, bytes of payload.
+pub(crate) fn mss(socket: &TcpStream) -> Option<u32> {
+    options::mss(socket).ok().and_then(|mss| u32::try_from(mss.0).ok())
 }
 
 /// Options of a TCP data flow that follow from the test.
@@ -369,11 +360,15 @@ fn no_udp(remote: SocketAddr, stream: u32) -> String {
 }
 
 fn bind_udp(remote: SocketAddr, local: &LocalOptions, port: Option<u16>) -> Result<UdpSocket> {
+    let options = UdpOptions { device: local.device.clone(), ..UdpOptions::default() };
+    Ok(udp_bind(own_end(remote, local.bind, port), &options)?)
+}
+
+/// The local end to bind towards `remote`: on every address and at any port where none is given.
+pub(crate) fn own_end(remote: SocketAddr, bind: Option<IpAddr>, port: Option<u16>) -> SocketAddr {
     let any: IpAddr =
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let address = SocketAddr::new(local.bind.unwrap_or(any), port.unwrap_or(0));
-    let options = UdpOptions { device: local.device.clone(), ..UdpOptions::default() };
-    Ok(udp_bind(address, &options)?)
+    SocketAddr::new(bind.unwrap_or(any), port.unwrap_or(0))
 }
 
 fn local_port(local: &LocalOptions, stream: u32) -> Result<Option<u16>> {

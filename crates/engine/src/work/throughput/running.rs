@@ -12,7 +12,7 @@ use crate::work::throughput::shared::{Counters, Flow, FlowSocket};
 use crate::work::throughput::threads::{self, Stream};
 use crate::work::throughput::usage::{HostUsage, shared_cpu};
 use linux::clock::mono_now;
-use linux::options::saved_syn;
+use linux::options::{is_multipath, saved_syn};
 use linux::poll::Waker;
 use model::event::Warning;
 use model::plan::{End, LocalOptions};
@@ -90,7 +90,7 @@ impl Running {
         let readings: Vec<Reading> =
             flows.iter().map(|flow| Reading::take(flow, &Counters::default(), None)).collect();
         let plain_streams = match plan.test.mptcp {
-            true => flows.iter().filter(|flow| !flow.socket.is_multipath()).count(),
+            true => flows.iter().filter(|flow| !flow.socket.tcp().is_some_and(is_multipath)).count(),
             false => 0,
         };
         let streams = threads::spawn(&plan, flows, local, waker, deadline)?;
@@ -123,7 +123,8 @@ impl Running {
         let Some(epoch) = self.epoch else { return Some(self.started + self.timeout()) };
         let report = self.reports().then(|| self.interval_end(epoch));
         let report = report.filter(|end| !self.is_last(*end));
-        let drain = self.drain.as_ref().map(|d| d.limit.min(self.quiet_end()));
+        // A stream that waits for quiet must be looked at again.
+        let drain = self.drain.as_ref().map(|d| d.limit.min(mono_now() + DRAIN_STEP));
         [report, self.omit_end(epoch), self.time_end(epoch), drain].into_iter().flatten().min()
     }
 
@@ -158,10 +159,8 @@ impl Running {
 
     /// Begins the counted time of all receivers of datagrams at one moment, in which none of them takes a message, and returns it.
     fn begin_counted_time(&self) -> MonoTime {
-        let receivers = self.streams.iter().filter_map(|s| s.counters.udp.as_ref().map(|udp| (s, udp)));
-        let mut states: Vec<_> = receivers
-            .map(|(s, udp)| (s, udp.lock().unwrap_or_else(std::sync::PoisonError::into_inner)))
-            .collect();
+        let mut states: Vec<_> =
+            self.streams.iter().filter_map(|s| Some((s, s.counters.receiver()?))).collect();
         let now = mono_now();
         for (stream, state) in &mut states {
             state.begin_counted_time(now, stream.counters.bytes.load(Ordering::Relaxed));
@@ -187,11 +186,9 @@ impl Running {
     /// Where the far end throws away what it has not read, an exact amount is over when it is acknowledged.
     fn is_delivered(&self) -> bool {
         let exact = self.protocol.forgets_unread && !matches!(self.plan.test.end, End::Time(_));
-        let pending = |s: &Stream| match (&s.flow.socket, s.flow.info.role) {
-            (FlowSocket::Tcp(socket), Role::Sender) => {
-                linux::options::unacknowledged(socket.as_ref()).is_ok_and(|bytes| bytes.0 > 0)
-            }
-            _ => false,
+        let pending = |s: &Stream| {
+            let sender = s.flow.socket.tcp().filter(|_| s.flow.info.role == Role::Sender);
+            sender.is_some_and(|tcp| linux::options::unacknowledged(tcp).is_ok_and(|bytes| bytes.0 > 0))
         };
         !exact || !self.streams.iter().any(pending)
     }
@@ -480,18 +477,12 @@ impl Running {
             }
     }
 
-    /// When a stream that waits for quiet must be looked at again.
-    fn quiet_end(&self) -> MonoTime {
-        mono_now() + DRAIN_STEP
-    }
-
     fn last_sequence(&self, stream: &Stream) -> Option<u64> {
-        self.drain.as_ref()?.expect.iter().find(|e| e.stream == stream.flow.info.stream).and_then(|e| match e
-            .until
-        {
+        let expect = &self.drain.as_ref()?.expect;
+        match expect.iter().find(|e| e.stream == stream.flow.info.stream)?.until {
             Until::Sequence(last, _) => Some(last),
             _ => None,
-        })
+        }
     }
 }
 
@@ -508,15 +499,13 @@ impl Stream {
 
     /// Has every datagram up to this number come?
     fn is_whole(&self, last: u64) -> bool {
-        let state = self.counters.udp.as_ref();
-        state.is_some_and(|s| s.lock().unwrap_or_else(std::sync::PoisonError::into_inner).is_whole(last))
+        self.counters.receiver().is_some_and(|state| state.is_whole(last))
     }
 }
 
 /// The links that the peer's SYN crossed, where this end accepted the connection and its kernel kept it.
 fn links_from_peer(flow: &Flow) -> Option<u8> {
-    let FlowSocket::Tcp(socket) = &flow.socket else { return None };
-    let syn = syn_options(&saved_syn(socket.as_ref()).ok()?)?;
+    let syn = syn_options(&saved_syn(flow.socket.tcp()?).ok()?)?;
     links_crossed(syn.ttl)
 }
 

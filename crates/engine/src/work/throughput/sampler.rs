@@ -5,7 +5,6 @@ use linux::tcp_info::{TcpInfo, tcp_info};
 use model::sample::{Role, Silence, StreamResult, StreamSample, TcpCounters, UdpCounters};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 /// One stream at one moment: totals since it opened.
@@ -34,8 +33,8 @@ impl Reading {
     /// Reads a stream now; `last`: number of the last datagram sent to it, where it is known.
     pub(crate) fn take(flow: &Flow, counters: &Counters, last: Option<u64>) -> Reading {
         let bytes = || counters.bytes.load(Ordering::Relaxed);
-        match (&flow.socket, &counters.udp) {
-            (FlowSocket::Tcp(socket), _) => {
+        match &flow.socket {
+            FlowSocket::Tcp(socket) => {
                 let (before, tcp) = (bytes(), tcp_info(socket.as_ref()).ok());
                 let queued = linux::options::unacknowledged(socket.as_ref()).ok();
                 // Acknowledgements that come between the two make it less, never more.
@@ -43,16 +42,17 @@ impl Reading {
                 let taken = taken.map(|(acked, queued)| (acked.0 + queued.0).max(before));
                 Reading { bytes: before, taken, tcp, udp: None }
             }
-            (FlowSocket::Udp(socket), Some(state)) => {
+            FlowSocket::Udp(socket) => {
                 // The receiver adds its bytes while it holds this: they are those of the datagrams counted.
-                let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                let drops = linux::options::drops(socket.as_ref()).map_or(0, u64::from);
-                let udp =
-                    UdpCounters { socket_drops: state.dropped_datagrams(drops), ..state.counters(last) };
+                let state = counters.receiver();
+                let udp = state.as_ref().map_or_else(
+                    || sent_datagrams(counters),
+                    |state| {
+                        let drops = linux::options::drops(socket.as_ref()).map_or(0, u64::from);
+                        UdpCounters { socket_drops: state.dropped_datagrams(drops), ..state.counters(last) }
+                    },
+                );
                 Reading { bytes: bytes(), udp: Some(udp), ..Reading::default() }
-            }
-            (FlowSocket::Udp(_), None) => {
-                Reading { bytes: bytes(), udp: Some(sent_datagrams(counters)), ..Reading::default() }
             }
         }
     }
@@ -65,7 +65,7 @@ impl Reading {
     /// This reading, or the datagrams that came before the counted time, where these are more: some waited in the socket when it
     /// began.
     pub(crate) fn without_omitted(&self, counters: &Counters) -> Reading {
-        let state = counters.udp.as_ref().map(|state| state.lock().unwrap_or_else(PoisonError::into_inner));
+        let state = counters.receiver();
         let omitted = state.as_ref().and_then(|state| state.omitted());
         let read = |udp: &UdpCounters| udp.datagrams + udp.duplicates;
         match (omitted, &self.udp) {
@@ -111,8 +111,7 @@ impl Reading {
     ) -> StreamResult {
         let sample = self.sample(earlier, flow);
         let mut udp = sample.udp;
-        if let (Some(udp), Some(state)) = (&mut udp, &counters.udp) {
-            let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(udp), Some(state)) = (&mut udp, counters.receiver()) {
             udp.jitter_distribution = state.jitter_distribution();
             udp.transit = state.transit();
         }
@@ -228,10 +227,9 @@ fn tcp_between(earlier: Option<&TcpInfo>, now: &TcpInfo) -> TcpCounters {
 
 /// The longest time without data of a receiver, from `base` on; `end`: until when data was to come.
 pub(crate) fn silence(counters: &Counters, base: MonoTime, end: MonoTime) -> Option<Silence> {
-    let datagrams = counters.udp.as_ref().map(|state| {
-        let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.silence().map(|(began, length, missing)| (began, length, Some(missing)))
-    });
+    let datagrams = counters
+        .receiver()
+        .map(|state| state.silence().map(|(began, length, missing)| (began, length, Some(missing))));
     let (began, length, missing) = match datagrams {
         Some(longest) => longest.unwrap_or((base, Nanos::ZERO, None)),
         None => (counters.silence().0, counters.silence().1, None),
@@ -256,8 +254,7 @@ pub(crate) fn last_data(counters: &Counters, fallback: MonoTime) -> MonoTime {
 
 /// The same, but of datagrams the time at which the flow last went on.
 pub(crate) fn last_advance(counters: &Counters, fallback: MonoTime) -> MonoTime {
-    let state = counters.udp.as_ref().map(|state| state.lock().unwrap_or_else(PoisonError::into_inner));
-    state.and_then(|state| state.advanced()).unwrap_or_else(|| last_data(counters, fallback))
+    counters.receiver().and_then(|state| state.advanced()).unwrap_or_else(|| last_data(counters, fallback))
 }
 
 /// Shorter ones are pauses of hosts and queues.

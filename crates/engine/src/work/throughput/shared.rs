@@ -1,16 +1,20 @@
 //! State that a stream's thread shares with the driver: counters it adds to, requests it obeys.
 
 use crate::session::closing::Tcp;
+use crate::work::throughput::flows::UNKNOWN;
 use crate::work::throughput::receive::UdpReceive;
 use crate::work::throughput::timed::{Timed, Timing};
 use linux::cpu::Usage;
 use linux::poll::Waker;
+use model::plan::Transport;
 use model::sample::StreamInfo;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
-use std::net::UdpSocket;
+use std::io;
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use wire::iperf2::{Numbered, Sending, Shape};
 
 /// One open data flow.
@@ -75,9 +79,60 @@ pub(crate) enum FlowSocket {
 }
 
 impl FlowSocket {
-    /// Is it Multipath TCP at both ends?
-    pub(crate) fn is_multipath(&self) -> bool {
-        matches!(self, FlowSocket::Tcp(socket) if linux::options::is_multipath(socket.as_ref()))
+    /// The byte stream, if it is one.
+    pub(crate) fn tcp(&self) -> Option<&TcpStream> {
+        match self {
+            FlowSocket::Tcp(socket) => Some(socket),
+            FlowSocket::Udp(_) => None,
+        }
+    }
+
+    /// The datagram socket, if it is one.
+    pub(crate) fn udp(&self) -> Option<&Arc<UdpSocket>> {
+        match self {
+            FlowSocket::Tcp(_) => None,
+            FlowSocket::Udp(socket) => Some(socket),
+        }
+    }
+
+    /// The transport that carries it.
+    pub(crate) fn transport(&self) -> Transport {
+        if self.tcp().is_some() { Transport::Tcp } else { Transport::Udp }
+    }
+
+    /// This end of it.
+    pub(crate) fn local(&self) -> SocketAddr {
+        let local = match self {
+            FlowSocket::Tcp(socket) => socket.local_addr(),
+            FlowSocket::Udp(socket) => socket.local_addr(),
+        };
+        local.unwrap_or(UNKNOWN)
+    }
+
+    /// The other end.
+    pub(crate) fn remote(&self) -> SocketAddr {
+        let remote = match self {
+            FlowSocket::Tcp(socket) => socket.peer_addr(),
+            FlowSocket::Udp(socket) => socket.peer_addr(),
+        };
+        remote.unwrap_or(UNKNOWN)
+    }
+
+    /// Whether its calls wait.
+    pub(crate) fn set_nonblocking(&self, never_waits: bool) -> io::Result<()> {
+        match self {
+            FlowSocket::Tcp(socket) => socket.set_nonblocking(never_waits),
+            FlowSocket::Udp(socket) => socket.set_nonblocking(never_waits),
+        }
+    }
+}
+
+impl AsFd for FlowSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            FlowSocket::Tcp(socket) => socket.as_fd(),
+            FlowSocket::Udp(socket) => socket.as_fd(),
+        }
     }
 }
 
@@ -215,6 +270,11 @@ impl Counters {
     /// When the longest time without data began, and how long it was.
     pub(crate) fn silence(&self) -> (MonoTime, Nanos) {
         (MonoTime(self.silence_began.load(Ordering::Relaxed)), Nanos(self.silence.load(Ordering::Relaxed)))
+    }
+
+    /// The state of a UDP receiver.
+    pub(crate) fn receiver(&self) -> Option<MutexGuard<'_, UdpReceive>> {
+        self.udp.as_ref().map(|state| state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Changes what is timed beside the bytes, where anything is.

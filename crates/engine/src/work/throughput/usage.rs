@@ -1,6 +1,5 @@
 //! Resources of the host that the test used: CPU, softirq, steal, and the kernel counters that moved.
 
-use crate::work::throughput::shared::FlowSocket;
 use crate::work::throughput::threads::Stream;
 use linux::counters::{Counter, Counters, conntrack_drops, softnet, softnet_since};
 use linux::cpu::{CpuSnapshot, CpuTimes, Usage};
@@ -101,11 +100,7 @@ pub(crate) fn shared_cpu(streams: &[Stream]) -> Option<HostFact> {
     let receives = |stream: &&Stream| stream.flow.info.role == Role::Receiver;
     let both = streams.iter().filter(receives).find_map(|stream| {
         let own = *stream.counters.cpu.get()?;
-        let incoming = match &stream.flow.socket {
-            FlowSocket::Tcp(socket) => linux::options::incoming_cpu(socket.as_ref()),
-            FlowSocket::Udp(socket) => linux::options::incoming_cpu(socket.as_ref()),
-        };
-        incoming.filter(|incoming| *incoming == own)
+        linux::options::incoming_cpu(&stream.flow.socket).filter(|incoming| *incoming == own)
     });
     both.map(|cpu| HostFact::new(FactName::CpuShared, "", cpu as f64))
 }

@@ -84,10 +84,7 @@ impl Opening {
             Progress::Arriving { flows, .. } => flows.as_slice(),
             Progress::Connected(_) => &[],
         };
-        arrived.iter().filter_map(|flow| match &flow.socket {
-            FlowSocket::Udp(socket) => Some(Interest::readable(socket.as_ref())),
-            FlowSocket::Tcp(_) => None,
-        })
+        arrived.iter().filter_map(|flow| Some(Interest::readable(flow.socket.udp()?.as_ref())))
     }
 
     /// Takes what has arrived, and answers what came again.
@@ -118,21 +115,15 @@ impl Opening {
     /// The flows are open at both ends: from now on they are the worker's alone.
     pub(super) fn finish(self) {
         let Progress::Arriving { flows, .. } = self.progress else { return };
-        for flow in flows {
-            if let FlowSocket::Udp(socket) = &flow.socket {
-                socket.set_nonblocking(false).ok();
-            }
+        for socket in flows.iter().filter_map(|flow| flow.socket.udp()) {
+            socket.set_nonblocking(false).ok();
         }
     }
 }
 
 /// Connections that opened only after their SYN had been retransmitted, a second or more later.
 fn lost_syns(flows: &[Flow]) -> Option<Warning> {
-    let tcp = flows.iter().filter_map(|flow| match &flow.socket {
-        FlowSocket::Tcp(tcp) => tcp_info(tcp.as_ref()).ok(),
-        FlowSocket::Udp(_) => None,
-    });
-    let tcp: Vec<_> = tcp.collect();
+    let tcp: Vec<_> = flows.iter().filter_map(|flow| tcp_info(flow.socket.tcp()?).ok()).collect();
     opened_late(tcp.iter().filter(|tcp| tcp.retransmits > 0).count(), tcp.len())
 }
 
@@ -174,15 +165,13 @@ fn say_connected(request: &FlowsRequest, context: &mut WorkContext<'_>, control:
     context.reported = request.extras.clone().filter(|extras| extras.get_server_output);
     let FlowsRequest { plan, peer, .. } = request;
     let protocol = plan.hello.protocol();
-    let mss = control.and_then(|control| linux::options::mss(control).ok());
-    let control_mss = mss.and_then(|bytes| u32::try_from(bytes.0).ok());
     let event = Event::Connected(Connected {
         wall: wall_now(),
         plan: Plan { target, protocol, test: plan.test.clone(), local: context.setting.local.clone() },
         local: context.ends.0,
         remote: context.ends.1,
         session: plan.hello.session(),
-        control_mss,
+        control_mss: control.and_then(flows::mss),
         host: context.setting.host.clone(),
         peer: peer.clone(),
     });

@@ -4,7 +4,7 @@ use super::{WorkContext, Worker};
 use crate::error::{Result, fault};
 use crate::work::probe::flow::ProbeFlow;
 use crate::work::throughput::flows;
-use crate::work::throughput::shared::{Flow, FlowSocket};
+use crate::work::throughput::shared::Flow;
 use linux::poll::Interest;
 use model::plan::LocalOptions;
 use model::time::MonoTime;
@@ -19,11 +19,11 @@ pub(super) struct Probes {
 
 impl Probes {
     /// Over the first of these flows.
-    pub(super) fn new(flows: Vec<Flow>, local: &LocalOptions) -> Result<Probes> {
-        let Some(FlowSocket::Udp(socket)) = flows.into_iter().next().map(|flow| flow.socket) else {
+    pub(super) fn new(flows: &[Flow], local: &LocalOptions) -> Result<Probes> {
+        let Some(socket) = flows.first().and_then(|flow| flow.socket.udp()) else {
             return Err(fault("a probe session without a UDP flow"));
         };
-        let flow = ProbeFlow::open(socket, local.device.as_deref())?;
+        let flow = ProbeFlow::open(socket.clone(), local.device.as_deref())?;
         Ok(Probes { flow, buffer: vec![0; 1 << 16] })
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::error::{Context, Result};
 use crate::host::interrupt::Interrupt;
-use crate::work::probe::numbered::{ProbeReply, any, is_pending, probe_reply};
-use crate::work::throughput::flows::is_too_big;
+use crate::work::probe::numbered::{ProbeReply, is_pending, probe_reply};
+use crate::work::throughput::flows::{is_too_big, own_end};
 use linux::clock::mono_now;
 use linux::error_queue::{self, QueueEntry};
 use linux::message;
@@ -167,7 +167,7 @@ impl<'a> Asker<'a> {
             v6_only: true,
             ..UdpOptions::default()
         };
-        let socket = udp_bind(any(self.remote, &self.plan.local), &options)?;
+        let socket = udp_bind(own_end(self.remote, self.plan.local.bind, None), &options)?;
         options::set_receive_errors(&socket, true)?;
         udp_connect(&socket, self.remote, None)?;
         let request = Request { socket, size, sent: mono_now(), over: false, answered: false };

@@ -9,8 +9,8 @@ use linux::poll::Waker;
 use model::plan::LocalOptions;
 use model::sample::StreamResult;
 use model::time::MonoTime;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 use wire::Sent;
 
 impl Running {
@@ -62,9 +62,8 @@ impl Running {
     /// The datagram that ended the stream, once.
     pub(crate) fn take_end(&self, stream: u32) -> Option<Vec<u8>> {
         self.stream_value(stream, |stream| {
-            let state = stream.counters.udp.as_ref()?;
             // The place stays taken: only the first end counts.
-            state.lock().unwrap_or_else(PoisonError::into_inner).end.as_mut().map(std::mem::take)
+            stream.counters.receiver()?.end.as_mut().map(std::mem::take)
         })?
         .filter(|end| !end.is_empty())
     }
@@ -82,15 +81,11 @@ impl Running {
     pub(crate) fn take_details(&self) -> Vec<StreamDetails> {
         let taken_from = |stream: &Stream| {
             let counters = &stream.counters;
-            let delays = counters.udp.as_ref().and_then(|state| {
-                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                state.recent.as_mut().map(std::mem::take)
-            });
             StreamDetails {
                 stream: stream.flow.info.stream,
                 calls: counters.calls.load(Ordering::Relaxed),
                 reads: std::array::from_fn(|bin| counters.reads[bin].load(Ordering::Relaxed)),
-                delays,
+                delays: counters.receiver().and_then(|mut state| state.recent.as_mut().map(std::mem::take)),
                 timed: take_timed(counters),
             }
         };
@@ -114,8 +109,8 @@ impl Running {
 
 /// Timed quantities since the last call; bursts that are reported by themselves stay.
 fn take_timed(counters: &Counters) -> Option<Timed> {
-    if let Some(state) = &counters.udp {
-        return state.lock().unwrap_or_else(PoisonError::into_inner).timed.as_mut().map(Timed::take);
+    if let Some(mut state) = counters.receiver() {
+        return state.timed.as_mut().map(Timed::take);
     }
     let mut taken = None;
     counters.time(|timed| taken = Some(timed.take()));

@@ -11,7 +11,7 @@ use linux::clock::mono_now;
 use model::plan::{Direction, End, TestSpec};
 use model::sample::Role;
 use model::units::BitRate;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use wire::FlowPlan;
 use wire::iperf2::{Amount, Rate, Sending};
 
@@ -38,8 +38,8 @@ pub(super) fn begin(
     control: &StreamControl,
 ) -> (FlowPlan, Arc<Budget>) {
     let now = mono_now();
-    if let Some(state) = &counters.udp {
-        state.lock().unwrap_or_else(PoisonError::into_inner).recent = Some(Delays::default());
+    if let Some(mut state) = counters.receiver() {
+        state.recent = Some(Delays::default());
     }
     if own.moved > 0 {
         counters.add_bytes(own.moved);
