@@ -263,7 +263,6 @@ fn trace(
         match step {
             Step::Send { number, ttl, flow } => channel.send(Probe { number, ttl, flow })?,
             Step::Wait(until) => {
-                let until = channel.deadline().map_or(until, |deadline| deadline.min(until));
                 listen(channel, companion.as_deref(), &waker, until)?;
             }
             Step::Done => {
@@ -327,12 +326,14 @@ fn feed(tracer: &mut Tracer, heard: Heard) {
     }
 }
 
+/// Waits until something was heard, the channel has something to do, or that time.
 fn listen(
     channel: &dyn Channel,
     companion: Option<&Companion>,
     waker: &Waker,
     until: MonoTime,
 ) -> Result<()> {
+    let until = channel.deadline().map_or(until, |deadline| deadline.min(until));
     let sockets = channel.sockets();
     let mut interests: Vec<Interest<'_>> = sockets.iter().map(|socket| channel.interest(socket)).collect();
     interests.extend(companion.map(|companion| Interest::readable(companion.socket())));

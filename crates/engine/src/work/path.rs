@@ -14,7 +14,7 @@ use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
 use crate::session::protocol::UNACKNOWLEDGED;
-use crate::work::probe::{Opened, Prober, is_absent};
+use crate::work::probe::{Opened, Prober, Probes, is_absent};
 use crate::work::throughput::flows;
 use early::{Early, OpeningProber, Stopping};
 use legs::Legs;

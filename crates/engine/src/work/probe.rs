@@ -88,20 +88,11 @@ impl Prober {
         Prober::open_and_report(target, local, security, interrupt, (false, &mut |_| {}))
     }
 
-    /// The same where it is open whether a pathmeter is there: not waited for much longer than the connection took to open.
+    /// The same; `report` hears how far it has come. `is_unsure`: it is open whether a pathmeter is there, which is not waited for much
+    /// longer than the connection took to open.
     ///
     /// # Errors
     /// The same, and a timeout where something else than a pathmeter listens and is silent.
-    pub(crate) fn open_briefly(
-        target: &Target,
-        local: &LocalOptions,
-        security: &Security,
-        interrupt: &Interrupt,
-    ) -> Result<Prober> {
-        Prober::open_and_report(target, local, security, interrupt, (true, &mut |_| {}))
-    }
-
-    /// Either of both, as `is_unsure` has it; `report` hears how far it has come.
     pub(crate) fn open_and_report(
         target: &Target,
         local: &LocalOptions,
@@ -151,7 +142,7 @@ impl Prober {
         security: &Security,
         interrupt: &Interrupt,
     ) -> Result<Option<Prober>> {
-        match Prober::open_briefly(target, local, security, interrupt) {
+        match Prober::open_and_report(target, local, security, interrupt, (true, &mut |_| {})) {
             Ok(prober) => Ok(Some(prober)),
             Err(error) if is_absent(&error) => Ok(None),
             Err(error) => Err(error),
@@ -176,11 +167,6 @@ impl Prober {
     /// Local ports that got no answer, before one did.
     pub(crate) fn dead_ports(&self) -> u32 {
         self.dialogue.dead_ports
-    }
-
-    /// IPv6?
-    pub(crate) fn is_ipv6(&self) -> bool {
-        !self.flow.is_v4()
     }
 
     /// Datagrams that both ends have sent so far.
@@ -215,35 +201,12 @@ impl Prober {
         Ok(Probe::IdleRtt { transport: Transport::Udp, rtt, lost })
     }
 
-    /// The sender's own kernel refuses to send a payload of this size unfragmented.
-    pub(crate) fn is_refused(&self, direction: Direction, payload: u32) -> bool {
-        self.refused.contains(&(direction, payload))
-    }
-
-    /// Sends datagrams in one direction; returns which arrived, and in which fragments.
-    pub(crate) fn probe_train(
-        &mut self,
-        direction: Direction,
-        probe_train: ProbeTrain<'_>,
-    ) -> Result<Vec<SizeCount>> {
-        Ok(self.probe_trains(direction, &[probe_train])?.pop().unwrap_or_default())
-    }
-
-    /// The same of several trains, four at most, which go one right after the other: the counts of all of them are requested at
-    /// once, since a round trip may take most of a second.
-    pub(crate) fn probe_trains(
-        &mut self,
-        direction: Direction,
-        trains: &[ProbeTrain<'_>],
-    ) -> Result<Vec<Vec<SizeCount>>> {
+    /// Counts the datagrams of these trains and gives each a number.
+    fn number<'a>(&mut self, trains: &[ProbeTrain<'a>]) -> Vec<(u32, ProbeTrain<'a>)> {
         let first = self.next_id;
         self.next_id += trains.len() as u32;
-        let numbered: Vec<(u32, ProbeTrain<'_>)> = (first..).zip(trains.iter().copied()).collect();
         self.datagrams += trains.iter().map(ProbeTrain::datagrams).sum::<u64>();
-        match direction {
-            Direction::Up => self.trains_up(&numbered),
-            Direction::Down => self.trains_down(&numbered),
-        }
+        (first..).zip(trains.iter().copied()).collect()
     }
 
     fn trains_up(&mut self, trains: &[(u32, ProbeTrain<'_>)]) -> Result<Vec<Vec<SizeCount>>> {
@@ -279,21 +242,6 @@ impl Prober {
             observed.extend(self.observed(&late, 0)?.0);
         }
         Ok((trains.iter().map(|(id, _)| observed.remove(id).unwrap_or_default()).collect(), paths))
-    }
-
-    /// Groups of trains, each behind the one before it, and both ends' knowledge beside: all of it in one round trip, however long.
-    fn groups(&mut self, direction: Direction, groups: &[Vec<ProbeTrain<'_>>]) -> Result<GroupsReport> {
-        let mut numbered: Vec<Vec<(u32, ProbeTrain<'_>)>> = Vec::new();
-        for group in groups {
-            let first = self.next_id;
-            self.next_id += group.len() as u32;
-            self.datagrams += group.iter().map(ProbeTrain::datagrams).sum::<u64>();
-            numbered.push((first..).zip(group.iter().copied()).collect());
-        }
-        match direction {
-            Direction::Up => self.groups_up(&numbered),
-            Direction::Down => self.groups_down(&numbered),
-        }
     }
 
     fn groups_up(&mut self, groups: &[Vec<(u32, ProbeTrain<'_>)>]) -> Result<GroupsReport> {
@@ -406,14 +354,6 @@ impl Prober {
         Ok(trains.iter().map(|(id, _)| self.ledger.received(*id)).collect())
     }
 
-    /// The path as the sender of a direction knows it.
-    pub(crate) fn sender(&mut self, direction: Direction) -> Result<PathObservation> {
-        match direction {
-            Direction::Up => Ok(self.flow.observed(self.dialogue.pump.link.socket(), 0)),
-            Direction::Down => self.path_observation(0),
-        }
-    }
-
     /// The path to this end as the far end knows it, and the routers that ended probes of this order or a later one.
     fn path_observation(&mut self, since: u32) -> Result<PathObservation> {
         self.dialogue.machine.report_path(mono_now(), since)?;
@@ -444,7 +384,7 @@ impl Prober {
     }
 
     /// Longest wait for stragglers, and for what routers say of them.
-    pub(crate) fn settle(&self) -> Nanos {
+    fn settle(&self) -> Nanos {
         Nanos(self.round_trip().0 * 2).min(STRAGGLERS) + SETTLE
     }
 
@@ -563,7 +503,7 @@ impl Prober {
 
 impl Probes for Prober {
     fn is_ipv6(&self) -> bool {
-        Prober::is_ipv6(self)
+        !self.flow.is_v4()
     }
 
     fn flow(&self, direction: Direction) -> Flow {
@@ -573,19 +513,33 @@ impl Probes for Prober {
     }
 
     fn sender(&mut self, direction: Direction) -> Result<PathObservation> {
-        Prober::sender(self, direction)
+        match direction {
+            Direction::Up => Ok(self.flow.observed(self.dialogue.pump.link.socket(), 0)),
+            Direction::Down => self.path_observation(0),
+        }
     }
 
+    /// Four trains at most, which go one right after the other: the counts of all of them are requested at once, since a round trip
+    /// may take most of a second.
     fn probe_trains(
         &mut self,
         direction: Direction,
         trains: &[ProbeTrain<'_>],
     ) -> Result<Vec<Vec<SizeCount>>> {
-        Prober::probe_trains(self, direction, trains)
+        let numbered = self.number(trains);
+        match direction {
+            Direction::Up => self.trains_up(&numbered),
+            Direction::Down => self.trains_down(&numbered),
+        }
     }
 
+    /// Each group behind the one before it, and both ends' knowledge beside: all of it in one round trip, however long.
     fn probe_groups(&mut self, direction: Direction, groups: &[Vec<ProbeTrain<'_>>]) -> Result<GroupsReport> {
-        self.groups(direction, groups)
+        let numbered: Vec<_> = groups.iter().map(|group| self.number(group)).collect();
+        match direction {
+            Direction::Up => self.groups_up(&numbered),
+            Direction::Down => self.groups_down(&numbered),
+        }
     }
 
     fn is_long(&self) -> bool {
@@ -601,7 +555,7 @@ impl Probes for Prober {
     }
 
     fn is_refused(&self, direction: Direction, payload: u32) -> bool {
-        Prober::is_refused(self, direction, payload)
+        self.refused.contains(&(direction, payload))
     }
 }
 
@@ -611,7 +565,7 @@ fn takes_requests_side_by_side(limits: &Limits) -> bool {
 }
 
 /// The same with no long wait for connections: whether anything listens there is not known.
-pub(crate) fn briefly(local: &LocalOptions) -> LocalOptions {
+fn briefly(local: &LocalOptions) -> LocalOptions {
     let timeout = local.connect_timeout.unwrap_or(UNSURE_WAIT);
     LocalOptions { connect_timeout: Some(timeout.min(UNSURE_WAIT)), ..local.clone() }
 }

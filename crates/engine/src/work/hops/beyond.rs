@@ -4,7 +4,6 @@
 use super::{CLOSED_PORT, Channel, Datagrams, Heard, HopsJob, Probe};
 use crate::error::Result;
 use linux::clock::mono_now;
-use linux::poll::{Interest, wait};
 use model::hops::{AnswerKind, Beyond, HopProtocol, HopsEnd, HopsResult};
 use model::units::Nanos;
 use std::collections::BTreeMap;
@@ -76,10 +75,8 @@ fn one_round(
             Heard::Answer(number, answer) if number >= first => Some((number, (answer.from, answer.kind))),
             _ => None,
         }));
-        let sockets = datagrams.sockets();
-        let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
         if answers.len() < FLOWS as usize {
-            wait(&mut interests, Some(deadline))?;
+            datagrams.wait(deadline)?;
         }
     }
     Ok(answers)

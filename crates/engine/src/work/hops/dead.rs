@@ -1,10 +1,10 @@
 //! Flows that are never answered while others are: of several equal paths one may drop everything, or the far end's limit of answers has hit
 //! the same flows each time. Further probes decide it.
 
-use super::{Channel, Heard, HopsJob, Probe};
+use super::{Channel, Heard, HopsJob, Probe, listen};
 use crate::error::Result;
 use linux::clock::mono_now;
-use linux::poll::{Interest, Waker, wait};
+use linux::poll::Waker;
 use model::hops::{AnswerKind, Counted, HopsEnd, HopsResult};
 use model::units::Nanos;
 use std::collections::BTreeMap;
@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// Sends such flows more probes to the far end, so slowly that it answers each of them; behind each round goes one of a flow that is
 /// answered: where its answer comes, the limit has not been reached.
 pub(super) fn confirm(job: &HopsJob<'_>, channel: &mut dyn Channel, found: &mut HopsResult) -> Result<()> {
+    if job.plan.watch {
+        return Ok(());
+    }
     let flows = || (0..).zip(&found.flows);
     let silent: Vec<u32> =
         flows().filter(|(_, flow)| flow.reached_at.is_none()).map(|(number, _)| number).collect();
@@ -21,9 +24,6 @@ pub(super) fn confirm(job: &HopsJob<'_>, channel: &mut dyn Channel, found: &mut 
     let Some(control) = control.filter(|_| found.end == HopsEnd::Reached && !silent.is_empty()) else {
         return Ok(());
     };
-    if job.plan.watch {
-        return Ok(());
-    }
     let far_end = found.far_end().iter().flat_map(|hop| &hop.routers).map(|router| router.address).collect();
     let (sent, answered) = (BTreeMap::new(), Vec::new());
     let mut rounds = Rounds { job, silent, control, far_end, sent, answered };
@@ -82,12 +82,7 @@ impl Rounds<'_> {
             if mono_now() >= until || self.job.interrupt.is_raised() {
                 return Ok(());
             }
-            let until = channel.deadline().map_or(until, |deadline| deadline.min(until));
-            let sockets = channel.sockets();
-            let mut interests: Vec<Interest<'_>> =
-                sockets.iter().map(|socket| channel.interest(socket)).collect();
-            interests.push(Interest::readable(waker));
-            wait(&mut interests, Some(until))?;
+            listen(channel, None, waker, until)?;
         }
     }
 

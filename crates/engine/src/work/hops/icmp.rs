@@ -1,21 +1,21 @@
 //! Echo requests: one flow, whose checksum never changes, since some routers distinguish flows by it. Needs
 //! `net.ipv4.ping_group_range` or `CAP_NET_RAW`.
 
-use super::udp::kind;
+use super::tcp::arrived;
+use super::udp::answer_in;
 use super::{Channel, Heard, Probe};
 use crate::error::{Context, Failure, Result};
-use crate::work::probe::numbered::{is_pending, probe_reply};
+use crate::work::probe::numbered::is_pending;
 use linux::clock::mono_now;
 use linux::errno::{EACCES, EPERM};
 use linux::error_queue::{self, QueueEntry};
 use linux::icmp::EchoSocket;
 use linux::{message, options};
-use model::hops::{Answer, AnswerKind, HopsPlan};
+use model::hops::{Answer, HopsPlan};
 use model::path::Flow;
 use model::plan::LocalOptions;
 use packet::header;
 use packet::icmp::HEADER;
-use packet::mpls_labels;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -87,17 +87,8 @@ impl Echoes {
             let Some(entry) = entry else { break };
             let QueueEntry::Error(error) = entry else { continue };
             let quote = &quote[..error.quoted.min(QUOTED)];
-            let (Some((number, _)), Some(from)) = (self.socket.quoted(quote), error.offender) else {
-                continue;
-            };
-            let Some(reply) = probe_reply(&error, self.to.ip()) else { continue };
-            let answer = Answer {
-                from: from.to_canonical(),
-                at: mono_now(),
-                kind: kind(reply),
-                ttl: error.ttl,
-                labels: mpls_labels(quote, error.extensions, header::ip(self.to.is_ipv6())),
-            };
+            let Some((number, _)) = self.socket.quoted(quote) else { continue };
+            let Some(answer) = answer_in(&error, quote, self.to, mono_now()) else { continue };
             self.heard.push(Heard::Answer(numbered(self.latest, number), answer));
         }
         Ok(())
@@ -110,9 +101,7 @@ impl Echoes {
                 Ok(None) => {}
                 Ok(Some(reply)) => {
                     let from = reply.received.from.map_or(self.to.ip(), |from| from.ip());
-                    let (kind, ttl) = (AnswerKind::Arrived, reply.received.ttl);
-                    let from = from.to_canonical();
-                    let answer = Answer { from, at: mono_now(), kind, ttl, labels: Vec::new() };
+                    let answer = Answer { ttl: reply.received.ttl, ..arrived(from) };
                     self.heard.push(Heard::Answer(numbered(self.latest, reply.sequence), answer));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,

@@ -4,7 +4,7 @@
 use super::{Channel, Heard, HopsJob, Probe, is_own};
 use crate::error::Result;
 use linux::clock::mono_now;
-use linux::poll::{Interest, Waker, wait};
+use linux::poll::Waker;
 use model::hops::{AnswerKind, Counted, Hop, HopRouter, HopsEnd, HopsResult};
 use model::units::Nanos;
 use std::sync::Arc;
@@ -32,12 +32,7 @@ pub(super) fn listen(job: &HopsJob<'_>, channel: &mut dyn Channel, found: &mut H
             (next, number) = (next + PAUSE, number + 1);
         }
         let until = next.min(began + LONGEST);
-        let until = channel.deadline().map_or(until, |deadline| deadline.min(until));
-        let sockets = channel.sockets();
-        let mut interests: Vec<Interest<'_>> =
-            sockets.iter().map(|socket| channel.interest(socket)).collect();
-        interests.push(Interest::readable(&waker));
-        wait(&mut interests, Some(until))?;
+        super::listen(channel, None, &waker, until)?;
     }
     Ok(())
 }

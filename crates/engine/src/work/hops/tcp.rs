@@ -1,10 +1,9 @@
 //! SYNs: a local port for each flow, so that its probes take one way. Needs no privilege: each is an attempt to connect whose
 //! TTL ends at a hop. As no two attempts can have the same ports at once, each waits for the one before of its flow.
 
-use super::udp::kind;
+use super::udp::answer_in;
 use super::{Channel, Heard, Probe};
 use crate::error::Result;
-use crate::work::probe::numbered::probe_reply;
 use linux::clock::mono_now;
 use linux::errno::ECONNREFUSED;
 use linux::error_queue::{self, QueueEntry};
@@ -16,10 +15,8 @@ use model::path::Flow;
 use model::plan::Transport;
 use model::time::MonoTime;
 use model::units::Nanos;
-use packet::header;
-use packet::mpls_labels;
 use std::collections::VecDeque;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// The attempts of each flow.
@@ -84,7 +81,7 @@ impl Syns {
                 // A port of this very host that is closed is refused at once.
                 Err(error) if error.errno() == Some(ECONNREFUSED) => {
                     self.heard.push(Heard::Sent(probe.number, at));
-                    self.heard.push(Heard::Answer(probe.number, arrived(self.to)));
+                    self.heard.push(Heard::Answer(probe.number, arrived(self.to.ip())));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -158,26 +155,19 @@ impl Attempt {
         // The error that ended the attempt must not be raised by a later call.
         let ended = options::take_error(&self.stream)?;
         Ok(match entry {
-            Some(QueueEntry::Error(error)) => {
-                let (Some(from), Some(reply)) = (error.offender, probe_reply(&error, to.ip())) else {
-                    return Ok(None);
-                };
-                let quote = &quote[..error.quoted.min(QUOTED)];
-                let headers = header::ip(to.is_ipv6());
-                let labels = mpls_labels(quote, error.extensions, headers);
-                Some(Answer { from: from.to_canonical(), at, kind: kind(reply), ttl: error.ttl, labels })
-            }
+            Some(QueueEntry::Error(error)) => answer_in(&error, &quote[..error.quoted.min(QUOTED)], to, at),
             // Accepted, or reset by the far end: it arrived.
             _ if ended.as_ref().is_none_or(|error| error.raw_os_error() == Some(ECONNREFUSED)) => {
-                Some(arrived(to))
+                Some(arrived(to.ip()))
             }
             _ => None,
         })
     }
 }
 
-fn arrived(to: SocketAddr) -> Answer {
-    let from = to.ip().to_canonical();
+/// The answer of the far end itself.
+pub(super) fn arrived(from: IpAddr) -> Answer {
+    let from = from.to_canonical();
     Answer { from, at: mono_now(), kind: AnswerKind::Arrived, ttl: None, labels: Vec::new() }
 }
 

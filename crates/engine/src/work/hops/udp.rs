@@ -4,17 +4,19 @@
 use super::quotes::{Listener, Quotes};
 use super::{Channel, Heard, Probe};
 use crate::error::{Error, Result};
-use crate::work::probe::numbered::{Numbered, ProbeReply, Sent, Word};
+use crate::work::probe::numbered::{Numbered, ProbeReply, Sent, Word, icmp_reply, probe_reply};
 use linux::clock::mono_now;
+use linux::error_queue::NetworkError;
 use linux::options::{self, MtuDiscovery};
+use linux::poll::{Interest, wait};
 use model::hops::{Answer, AnswerKind, HopsPlan, TtlRewritten};
 use model::path::Flow;
 use model::plan::{LocalOptions, Transport};
 use model::time::MonoTime;
 use model::units::Nanos;
-use packet::icmp::Quote;
+use packet::{header, mpls_labels};
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// A socket for each flow.
@@ -90,9 +92,15 @@ impl Datagrams {
         });
         Ok(())
     }
-}
 
-impl Datagrams {
+    /// Waits until something was heard, or that time.
+    pub(crate) fn wait(&self, until: MonoTime) -> Result<()> {
+        let sockets = self.sockets();
+        let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
+        wait(&mut interests, Some(until))?;
+        Ok(())
+    }
+
     /// Takes the errors that no socket was given, and what the packets that others quote show.
     fn take_quotes(&mut self, heard: &mut Vec<Heard>) {
         let Datagrams { flows, to, listener, quotes, ttls, .. } = self;
@@ -116,32 +124,18 @@ impl Datagrams {
             {
                 return;
             }
-            let meaning = meaning(quote, message.from, to.ip());
-            let answered = answer(
-                Word {
-                    number: Some(number),
-                    from: message.from,
-                    reply: meaning,
-                    ttl: message.ttl,
-                    labels: Vec::new(),
-                },
-                at,
-            );
+            let is_far_end = message.from == Some(to.ip());
+            let reply = icmp_reply(to.is_ipv6(), (quote.kind, quote.code), quote.mtu, is_far_end);
+            let word = Word {
+                number: Some(number),
+                from: message.from,
+                reply,
+                ttl: message.ttl,
+                labels: Vec::new(),
+            };
             quotes.untranslated += 1;
-            heard.extend(answered.map(|answer| Heard::Answer(number, answer)));
+            heard.extend(answer(word, at).map(|answer| Heard::Answer(number, answer)));
         });
-    }
-}
-
-/// The meaning of an error that no socket was given.
-fn meaning(quote: &Quote<'_>, from: Option<IpAddr>, to: IpAddr) -> ProbeReply {
-    use ProbeReply::{Closed, Expired, Refused, TooBig};
-    let is_ipv6 = to.is_ipv6();
-    match (is_ipv6, quote.kind, quote.code) {
-        (false, 3, 4) | (true, 2, _) => TooBig(quote.mtu),
-        (false, 11, 0) | (true, 3, 0) => Expired,
-        (false, 3, 3) | (true, 1, 4) if from == Some(to) => Closed,
-        (_, kind, code) => Refused(kind, code),
     }
 }
 
@@ -205,11 +199,22 @@ fn answer(word: Word, at: MonoTime) -> Option<Answer> {
     Some(Answer { from: word.from?.to_canonical(), at, kind, ttl: word.ttl, labels: word.labels })
 }
 
+/// The answer in an error of the network about a probe to that host, heard at `at`; `None`: it is none.
+pub(super) fn answer_in(error: &NetworkError, quote: &[u8], to: SocketAddr, at: MonoTime) -> Option<Answer> {
+    Some(Answer {
+        from: error.offender?.to_canonical(),
+        at,
+        kind: kind(probe_reply(error, to.ip())?),
+        ttl: error.ttl,
+        labels: mpls_labels(quote, error.extensions, header::ip(to.is_ipv6())),
+    })
+}
+
 /// Probes of which it is remembered how far they were to go.
 const KEPT: usize = 1024;
 
 /// The kind of answer of a message about a probe.
-pub(super) fn kind(reply: ProbeReply) -> AnswerKind {
+fn kind(reply: ProbeReply) -> AnswerKind {
     match reply {
         ProbeReply::Answer | ProbeReply::Closed => AnswerKind::Arrived,
         ProbeReply::TooBig(mtu) => AnswerKind::TooBig(mtu),

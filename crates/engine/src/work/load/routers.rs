@@ -3,7 +3,6 @@
 use crate::error::Result;
 use crate::work::hops::{CLOSED_PORT, Channel, Datagrams, Heard, Probe};
 use linux::clock::mono_now;
-use linux::poll::{Interest, wait};
 use model::hops::AnswerKind;
 use model::plan::LocalOptions;
 use model::time::MonoTime;
@@ -65,9 +64,7 @@ impl Trips {
             let mut heard = Vec::new();
             datagrams.take(&mut heard)?;
             heard.into_iter().for_each(|heard| self.take(&heard));
-            let sockets = datagrams.sockets();
-            let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
-            wait(&mut interests, Some(until))?;
+            datagrams.wait(until)?;
         }
         Ok(())
     }

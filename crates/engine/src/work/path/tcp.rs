@@ -9,6 +9,7 @@ use super::native::DirectionSearch;
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
 use crate::work::client;
+use crate::work::probe::flow::TIMESTAMPS;
 use crate::work::probe::{Prober, Probes};
 use held::Gate;
 use linux::tcp_info::TcpInfo;
@@ -331,8 +332,6 @@ fn take(direction: &mut PathDirection, exchanged: &Exchanged) {
     tcp.largest_segment = received.map(|tcp| tcp.receive_mss).filter(|mss| arrived == AMOUNT && *mss > 0);
 }
 
-/// Bytes of TCP's timestamps in a segment.
-const TIMESTAMPS: u32 = 12;
 /// Bytes sent in each direction in one write: nine segments of Ethernet, which fit every send buffer and the first window (RFC 6928: ten).
 const AMOUNT: Bytes = Bytes(12 << 10);
 /// The receiver waits three seconds for the next byte; this bounds whatever else may stall.

@@ -4,7 +4,6 @@ use crate::error::Result;
 use crate::host::interrupt::Interrupt;
 use crate::work::hops::{CLOSED_PORT, Channel, Datagrams, Heard, Probe};
 use linux::clock::mono_now;
-use linux::poll::{Interest, wait};
 use model::hops::{AnswerKind, hops_back};
 use model::path::{HopSource, LimitingHop, TracedHop};
 use model::plan::LocalOptions;
@@ -203,9 +202,7 @@ impl Batch {
             if self.probes().all(|probe| probe.answered) || mono_now() >= deadline {
                 return Ok(());
             }
-            let sockets = self.prober.sockets();
-            let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
-            wait(&mut interests, Some(deadline))?;
+            self.prober.wait(deadline)?;
         }
     }
 

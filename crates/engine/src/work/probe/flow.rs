@@ -97,7 +97,7 @@ impl ProbeFlow {
             interface_mtu: interface_mtu(remote.ip()),
             cached_mtu,
             // The clock: datagrams of earlier sessions must not be joined with ours.
-            next_id: linux::clock::mono_now().0 as u32,
+            next_id: mono_now().0 as u32,
             least_ttl: None,
             label,
             syn: None,
@@ -343,14 +343,17 @@ impl ProbeFlow {
     }
 
     fn note_too_big(&mut self, size: u32, mtu: u32, from: Option<IpAddr>) {
-        let same = |known: &TooBig| (known.size, known.mtu, known.from) == (size, mtu, from);
-        match self.too_big.iter().position(same) {
-            Some(at) => self.too_big[at].count = self.too_big[at].count.saturating_add(1),
-            None if self.too_big.len() < MOST_NOTES => {
-                self.too_big.push(TooBig { size, mtu, from, count: 1 })
-            }
-            None => {}
-        }
+        count_message(&mut self.too_big, TooBig { size, mtu, from, count: 1 }, MOST_NOTES);
+    }
+}
+
+/// Counts a message with those of the same content, of which at most so many are kept.
+pub(crate) fn count_message(reported: &mut Vec<TooBig>, new: TooBig, most: usize) {
+    let same = |known: &TooBig| (known.size, known.mtu, known.from) == (new.size, new.mtu, new.from);
+    match reported.iter().position(same) {
+        Some(at) => reported[at].count = reported[at].count.saturating_add(new.count),
+        None if reported.len() < most => reported.push(new),
+        None => {}
     }
 }
 
@@ -417,7 +420,7 @@ fn mtu_probing() -> Option<u8> {
 }
 
 /// Bytes of TCP's timestamps in a segment.
-const TIMESTAMPS: u32 = 12;
+pub(crate) const TIMESTAMPS: u32 = 12;
 /// Beginning of a probe that identifies it.
 const QUOTE: usize = 20;
 /// The part of a packet that routers send back (RFC 1812 section 4.3.2.3), and its extensions.

@@ -202,16 +202,25 @@ impl Numbered {
 
 /// The content of an error-queue entry about a datagram to `remote`; `None` for errors of this host itself.
 pub(crate) fn probe_reply(error: &NetworkError, remote: IpAddr) -> Option<ProbeReply> {
-    let from_far_end = error.offender.map(|from| from.to_canonical()) == Some(remote.to_canonical());
-    let reply = match (error.origin, error.icmp_type, error.icmp_code) {
-        (Origin::Icmp, 3, 4) | (Origin::Icmp6, 2, _) => ProbeReply::TooBig(error.info),
-        (Origin::Icmp, 11, 0) | (Origin::Icmp6, 3, 0) => ProbeReply::Expired,
-        // A firewall that sends this in place of the far end shows nothing about what arrives there.
-        (Origin::Icmp, 3, 3) | (Origin::Icmp6, 1, 4) if from_far_end => ProbeReply::Closed,
-        (Origin::Icmp | Origin::Icmp6, kind, code) => ProbeReply::Refused(kind, code),
-        (Origin::Local | Origin::Other(_), ..) => return None,
+    let is_ipv6 = match error.origin {
+        Origin::Icmp => false,
+        Origin::Icmp6 => true,
+        Origin::Local | Origin::Other(_) => return None,
     };
-    Some(reply)
+    let is_far_end = error.offender.map(|from| from.to_canonical()) == Some(remote.to_canonical());
+    Some(icmp_reply(is_ipv6, (error.icmp_type, error.icmp_code), error.info, is_far_end))
+}
+
+/// The content of an ICMP error by its type and code; `mtu`: of the next link, where it has one; `is_far_end`: its sender is the
+/// host that the probe went to.
+pub(crate) fn icmp_reply(is_ipv6: bool, (kind, code): (u8, u8), mtu: u32, is_far_end: bool) -> ProbeReply {
+    match (is_ipv6, kind, code) {
+        (false, 3, 4) | (true, 2, _) => ProbeReply::TooBig(mtu),
+        (false, 11, 0) | (true, 3, 0) => ProbeReply::Expired,
+        // A firewall that sends this in place of the far end shows nothing about what arrives there.
+        (false, 3, 3) | (true, 1, 4) if is_far_end => ProbeReply::Closed,
+        (_, kind, code) => ProbeReply::Refused(kind, code),
+    }
 }
 
 /// An error that an ICMP message left for the next call, and no fault of that call.

@@ -3,6 +3,7 @@
 use crate::error::{Context, Result};
 use crate::host::entropy;
 use crate::host::interrupt::Interrupt;
+use crate::work::probe::flow::count_message;
 use crate::work::probe::numbered::{ProbeReply, is_pending, probe_reply};
 use crate::work::throughput::flows::is_too_big;
 use linux::clock::mono_now;
@@ -272,12 +273,7 @@ pub(super) fn timeout(round_trip: Option<Nanos>) -> Nanos {
 
 /// Counts a message with those of the same content.
 pub(super) fn note(reported: &mut Vec<TooBig>, new: TooBig) {
-    let same = |known: &TooBig| (known.size, known.mtu, known.from) == (new.size, new.mtu, new.from);
-    match reported.iter().position(same) {
-        Some(at) => reported[at].count = reported[at].count.saturating_add(new.count),
-        None if reported.len() < MOST_NOTES => reported.push(new),
-        None => {}
-    }
+    count_message(reported, new, MOST_NOTES);
 }
 
 const SECRET: usize = 8;

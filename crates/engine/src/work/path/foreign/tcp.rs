@@ -1,5 +1,6 @@
 //! TCP to an open port: the MSS that the far end announced, as it arrived here.
 
+use crate::work::probe::flow::TIMESTAMPS;
 use linux::error::OsError;
 use linux::options;
 use linux::socket::{TcpOptions, tcp_connect};
@@ -108,5 +109,3 @@ fn with_scope(mut address: SocketAddr, target: SocketAddr) -> SocketAddr {
 }
 
 const TIMEOUT: Nanos = Nanos::from_millis(1_500);
-/// Bytes of TCP's timestamps in a segment.
-const TIMESTAMPS: u32 = 12;
