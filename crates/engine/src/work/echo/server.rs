@@ -206,8 +206,8 @@ pub(super) fn datagrams<R: Reflect>(
     Ok(())
 }
 
-/// This host's time now.
-pub(super) fn wall_clock() -> stamp::Clock {
+/// This host's clocks now.
+pub(crate) fn wall_clock() -> stamp::Clock {
     stamp::Clock { mono: mono_now(), wall: wall_now() }
 }
 
@@ -263,12 +263,16 @@ impl Streams {
         let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| life.last.set(now) };
         let over = || self.stop.load(Ordering::Acquire) || life.is_over();
         let mut responder = self.responder.clone();
-        match stream_on(socket, peer, &mut responder, &mut Waiter::new(self.wait), over, hooks) {
-            // The client has closed: the end of its test.
-            Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
-            other => other,
-        }
+        closed_by_client(stream_on(socket, peer, &mut responder, &mut Waiter::new(self.wait), over, hooks))
     }
+}
+
+/// The client has closed: the end of its test, and no error.
+fn closed_by_client(outcome: io::Result<()>) -> io::Result<()> {
+    outcome.or_else(|e| match e.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => Ok(()),
+        _ => Err(e),
+    })
 }
 
 /// Answers the messages of one connection until it ends, is silent for so long, or the interrupt is raised. `observed` receives
@@ -286,7 +290,7 @@ pub(crate) fn reflect_on<R: Reflect>(
 ) -> io::Result<()> {
     socket.set_nodelay(true)?;
     let peer = socket.peer_addr()?;
-    let last = std::cell::Cell::new(mono_now());
+    let last = Cell::new(mono_now());
     let after = |message: &[u8], now| {
         last.set(now);
         observed(message);
@@ -297,10 +301,7 @@ pub(crate) fn reflect_on<R: Reflect>(
         look(now);
         interrupt.is_raised() || now.saturating_since(last.get()) > silence
     };
-    match stream(socket, peer, &mut reflect, &mut Waiter::new(WaitMode::Hybrid), stop, hooks) {
-        Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
-        other => other,
-    }
+    closed_by_client(stream(socket, peer, &mut reflect, &mut Waiter::new(WaitMode::Hybrid), stop, hooks))
 }
 
 /// Joins a multicast group on the interface that has this address, or on the one of the route to the group.

@@ -13,8 +13,8 @@ pub(crate) struct FarCounter {
     proven: bool,
     /// Requests that reached it twice: it has answered each of them once more.
     doubled: u64,
-    /// The last counted message, and the last one that was sent after it for its count alone.
-    settled: Option<(u64, u64)>,
+    /// The last counted message: those behind it were sent for the count alone.
+    settled: Option<u64>,
 }
 
 /// The number of messages answered among the first ones sent.
@@ -58,9 +58,9 @@ impl FarCounter {
         self.proven
     }
 
-    /// Messages from the one after `last` to `beyond` were sent for the count alone.
-    pub(crate) fn settled(&mut self, last: u64, beyond: u64) {
-        self.settled = Some((last, beyond));
+    /// Messages behind `last` were sent for the count alone.
+    pub(crate) fn settled(&mut self, last: u64) {
+        self.settled = Some(last);
     }
 
     /// How many messages the far end has answered, of how many since the beginning. `None`: it does not count.
@@ -69,7 +69,7 @@ impl FarCounter {
         let answered = latest.answered.saturating_sub(self.doubled);
         let (answered, among) = match self.settled {
             // Those sent for the count alone that it covers came, as far as is known: all but the last had no reply.
-            Some((last, _)) if latest.of > last => (answered.saturating_sub(latest.of - last), last),
+            Some(last) if latest.of > last => (answered.saturating_sub(latest.of - last), last),
             _ => (answered, latest.of),
         };
         let among = among.checked_sub(self.before.of)?;
@@ -121,7 +121,7 @@ mod tests {
         counter.take(&reply(9, 6, true), false);
         // 10 was the last one, and is lost there; 11 asks for the count.
         counter.take(&reply(11, 7, true), false);
-        counter.settled(10, 11);
+        counter.settled(10);
         assert_eq!(counter.counted(), Some(FarCount { answered: 6, of: 9 }), "two before, and 10");
     }
 }

@@ -42,8 +42,7 @@ pub(crate) fn measure(plan: &LatencyPlan, cpus: &[usize]) -> Result<Option<ToolB
 
 fn ping(socket: Socket, size: usize, wait: WaitMode) -> Result<Option<ToolBaseline>> {
     let started = mono_now();
-    let gather =
-        Gather { started, room: 0, last_number: 0, warm_up: Some(WARM_UP), scheduled: false, raw: None };
+    let gather = Gather { started, warm_up: Some(WARM_UP), ..Gather::default() };
     let mut flow = EgressFlow::new(socket, Client::new(MAX_TCP_LEN), size, Tally::new(gather));
     let mut waiter = Waiter::new(wait);
     while mono_now() < started + TIME {

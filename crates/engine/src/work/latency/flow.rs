@@ -1,14 +1,15 @@
 //! One path at work: its socket, its protocol, its messages in flight.
 
-use super::far_clock::FarClock;
 use super::far_count::FarCounter;
 use super::tally::{Gather, Received, Tally};
-use crate::work::echo::socket::{MessageBuffer, Next, Socket};
+use crate::work::echo::socket::{Came, MessageBuffer, Next, Socket};
 use crate::work::echo::wait::Waiter;
 use linux::clock::mono_now;
 use linux::errno::ENOBUFS;
 use linux::error_queue::{self, QueueEntry};
 use linux::timestamp::{PacketTimes, set_receive_time};
+use model::latency::one_way::OneWayMeter;
+use model::stats::clock::Exchange as Times;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::{self, ErrorKind};
@@ -21,7 +22,8 @@ pub(crate) struct EgressFlow<E> {
     out: Vec<u8>,
     messages: MessageBuffer,
     pub(crate) tally: Tally,
-    pub(crate) clock: FarClock,
+    /// The far end's clock, from the times in its replies, and the one-way delays it gives.
+    pub(crate) clock: OneWayMeter,
     /// The far end's count of the messages that it answered.
     pub(crate) far_counter: FarCounter,
     /// ICMP reported that nothing listens.
@@ -67,14 +69,13 @@ impl<E: Exchange> EgressFlow<E> {
         let messages = MessageBuffer::new(largest.max(1 << 16));
         // A pattern no link compresses away, the same in every message.
         let out = (0..largest).map(|at| (at.wrapping_mul(167) ^ (at >> 3)) as u8).collect();
-        let clock = FarClock::default();
         EgressFlow {
             socket,
             exchange,
             out,
             messages,
             tally,
-            clock,
+            clock: OneWayMeter::default(),
             far_counter: FarCounter::default(),
             refused: false,
             timed: false,
@@ -92,7 +93,7 @@ impl<E: Exchange> EgressFlow<E> {
     pub(crate) fn begin(&mut self, gather: Gather) {
         let last_number = self.tally.next_number() - 1;
         self.tally = Tally::new(Gather { last_number, ..gather });
-        self.clock = FarClock::default();
+        self.clock = OneWayMeter::default();
         self.far_counter.begin();
     }
 
@@ -108,14 +109,7 @@ impl<E: Exchange> EgressFlow<E> {
         }
         let (longest, _) = self.tally.round_trips();
         let timeout = longest.saturating_mul(4).clamp(LEAST_SETTLING, MOST_SETTLING);
-        let gather = Gather {
-            started: mono_now(),
-            room: 0,
-            last_number: last,
-            warm_up: None,
-            scheduled: false,
-            raw: None,
-        };
+        let gather = Gather { started: mono_now(), last_number: last, ..Gather::default() };
         let counted = std::mem::replace(&mut self.tally, Tally::new(gather));
         if !is_proven {
             self.exchange.skip();
@@ -126,7 +120,7 @@ impl<E: Exchange> EgressFlow<E> {
                 break;
             }
         }
-        self.far_counter.settled(last, self.tally.next_number() - 1);
+        self.far_counter.settled(last);
         // Numbers go on behind those of these messages.
         let beyond = self.tally.next_number() - 1;
         self.tally = counted;
@@ -164,8 +158,8 @@ impl<E: Exchange> EgressFlow<E> {
                 }
             }
             match self.receive(waiter, deadline) {
-                Ok(Some((came, held))) => {
-                    if self.take(came, held, Some(number), waiter) && burst == 1 {
+                Ok(Some(came)) => {
+                    if self.take(came, Some(number), waiter) && burst == 1 {
                         return Ping::Answered;
                     }
                 }
@@ -178,17 +172,12 @@ impl<E: Exchange> EgressFlow<E> {
         }
     }
 
-    fn receive(
-        &mut self,
-        waiter: &mut Waiter,
-        deadline: MonoTime,
-    ) -> io::Result<Option<(MonoTime, Option<Nanos>)>> {
-        if !self.timed {
-            let came = self.messages.fill(&self.socket, waiter, deadline)?;
-            return Ok(came.then(|| (mono_now(), None)));
+    fn receive(&mut self, waiter: &mut Waiter, deadline: MonoTime) -> io::Result<Option<Came>> {
+        if self.timed {
+            return self.messages.fill_timed(&self.socket, waiter, deadline, || {});
         }
-        let came = self.messages.fill_timed(&self.socket, waiter, deadline, || {})?;
-        Ok(came.map(|came| (came.at, came.held)))
+        let came = self.messages.fill(&self.socket, waiter, deadline)?;
+        Ok(came.then(|| Came { at: mono_now(), held: None, times: PacketTimes::default() }))
     }
 
     /// Sends a message whose packet is timed at both ends of its path through this host, and waits for the reply.
@@ -213,7 +202,7 @@ impl<E: Exchange> EgressFlow<E> {
             let look = || left = last_sent(&socket).unwrap_or(left);
             let came = self.messages.fill_timed(&socket, waiter, deadline, look).ok()??;
             left = last_sent(&socket).unwrap_or(left);
-            if self.take(came.at, came.held, Some(number), waiter) {
+            if self.take(came, Some(number), waiter) {
                 return Some(TimedPing {
                     application: came.at.saturating_since(sent),
                     left,
@@ -261,7 +250,7 @@ impl<E: Exchange> EgressFlow<E> {
     pub(crate) fn poll(&mut self, waiter: &mut Waiter) -> bool {
         match self.messages.poll(&self.socket) {
             Ok(Some(came)) => {
-                self.take(came.at, came.held, None, waiter);
+                self.take(came, None, waiter);
                 true
             }
             Ok(None) => false,
@@ -273,16 +262,10 @@ impl<E: Exchange> EgressFlow<E> {
     }
 
     /// Reads the messages received; returns whether the one waited for was among them.
-    fn take(
-        &mut self,
-        came: MonoTime,
-        held: Option<Nanos>,
-        awaited: Option<u64>,
-        waiter: &mut Waiter,
-    ) -> bool {
+    fn take(&mut self, came: Came, awaited: Option<u64>, waiter: &mut Waiter) -> bool {
         if !self.socket.is_stream() {
             let reply = self.exchange.reply(self.messages.datagram());
-            return self.reply(reply, came, held, awaited, waiter);
+            return self.reply(reply, came, awaited, waiter);
         }
         let mut found = false;
         loop {
@@ -295,15 +278,14 @@ impl<E: Exchange> EgressFlow<E> {
                     return found;
                 }
             };
-            found |= self.reply(reply, came, held, awaited, waiter);
+            found |= self.reply(reply, came, awaited, waiter);
         }
     }
 
     fn reply(
         &mut self,
         reply: Result<Reply, Stray>,
-        came: MonoTime,
-        held: Option<Nanos>,
+        came: Came,
         awaited: Option<u64>,
         waiter: &mut Waiter,
     ) -> bool {
@@ -317,10 +299,16 @@ impl<E: Exchange> EgressFlow<E> {
                 return false;
             }
         };
-        waiter.look(came);
-        let received = self.tally.reply(reply.sequence, came, held);
+        waiter.look(came.at);
+        let received = self.tally.reply(reply.sequence, came.at, came.held);
         if let (Received::First(Some(sent)), Some(far)) = (received, reply.far) {
-            self.clock.record(sent, far, came);
+            self.clock.record(Times {
+                sent,
+                // The far end's clock has an epoch of its own: only differences to ours are taken.
+                remote_received: MonoTime(far.received.0),
+                remote_sent: MonoTime(far.sent.0),
+                received: came.at,
+            });
         }
         self.far_counter.take(&reply, received == Received::Again);
         awaited == Some(reply.sequence)

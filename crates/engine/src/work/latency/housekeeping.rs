@@ -19,7 +19,7 @@ pub(crate) struct Housekeeping<'a> {
     pub(crate) plan: &'a LatencyPlan,
     pub(crate) started: MonoTime,
     pub(crate) interrupt: &'a Interrupt,
-    pub(crate) sessions: &'a mut [Option<Control>],
+    pub(crate) sessions: &'a mut [Option<Box<dyn Control>>],
     pub(crate) sink: &'a mut dyn FnMut(&Event),
     /// When messages at a rate begin to be due.
     pub(crate) paced_from: MonoTime,
@@ -33,8 +33,8 @@ pub(crate) struct Housekeeping<'a> {
     phase: Option<usize>,
     /// How long ping-pong waits for a reply before its next message goes, for each path.
     pace: Vec<Nanos>,
-    /// When sending ended: what follows is the wait for replies in flight.
-    sent_until: Option<MonoTime>,
+    /// When sending ended, and rates are counted until then: what follows is the wait for replies in flight.
+    pub(crate) sent_until: Option<MonoTime>,
 }
 
 impl<'a> Housekeeping<'a> {
@@ -42,13 +42,12 @@ impl<'a> Housekeeping<'a> {
         plan: &'a LatencyPlan,
         started: MonoTime,
         interrupt: &'a Interrupt,
-        sessions: &'a mut [Option<Control>],
+        sessions: &'a mut [Option<Box<dyn Control>>],
         sink: &'a mut dyn FnMut(&Event),
     ) -> Housekeeping<'a> {
         let pace = FIRST_PACE.min(plan.timeout.unwrap_or(FIRST_PACE));
         let next_sample =
             if plan.interval > Nanos::ZERO { started + plan.interval } else { MonoTime(u64::MAX) };
-        let due = started + STEP;
         Housekeeping {
             plan,
             started,
@@ -57,7 +56,7 @@ impl<'a> Housekeeping<'a> {
             sink,
             paced_from: started,
             over: None,
-            due,
+            due: started + STEP,
             next_sample,
             sampled: started,
             phase: Some(0),
@@ -83,16 +82,6 @@ impl<'a> Housekeeping<'a> {
             let timeout = self.timeout(flow);
             flow.tally.expire(now - timeout);
         }
-    }
-
-    /// Sending has ended. Rates count until then.
-    pub(crate) fn end_sending(&mut self, now: MonoTime) {
-        self.sent_until = Some(now);
-    }
-
-    /// When sending ended, if it has.
-    pub(crate) fn sent_until(&self) -> Option<MonoTime> {
-        self.sent_until
     }
 
     /// Until when replies in flight are waited for, sending having ended. A user who interrupts a run waits no longer than
@@ -132,13 +121,13 @@ impl<'a> Housekeeping<'a> {
             if let Some(pace) = pace(&flow.tally, self.plan.timeout) {
                 self.pace[index] = pace;
             }
-            let timeout = self.plan.timeout.unwrap_or_else(|| timeout(flow.tally.round_trips().0));
+            let timeout = self.timeout(flow);
             flow.tally.expire(now - timeout);
             if !flow.tally.heard() && flow.dead.is_none() && now >= self.started + SILENCE.max(timeout) {
                 flow.dead = Some(format!("no reply came within {}", now.saturating_since(self.started)));
             }
             let session = self.sessions.get_mut(index).and_then(Option::as_mut);
-            if let Some(Err(e)) = session.map(Control::keep_alive)
+            if let Some(Err(e)) = session.map(|session| session.keep_alive())
                 && flow.dead.is_none()
             {
                 flow.dead = Some(sentence(&e));
@@ -176,10 +165,8 @@ impl<'a> Housekeeping<'a> {
     pub(crate) fn warn_of_dead<E>(&mut self, flows: &[EgressFlow<E>]) {
         for (flow, egress) in flows.iter().zip(&self.plan.egress_paths) {
             if let Some(reason) = &flow.dead {
-                (self.sink)(&Event::Warning(Warning::new(
-                    "way-ended",
-                    format!("{}: {reason}", egress.label),
-                )));
+                let text = format!("{}: {reason}", egress.label);
+                (self.sink)(&Event::Warning(Warning::new("way-ended", text)));
             }
         }
     }

@@ -28,7 +28,8 @@ pub(crate) struct InFlight {
 /// One message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flight {
-    number: u64,
+    /// Its number.
+    pub(crate) number: u64,
     /// Its place among the messages that wanted a reply, from 1.
     pub(crate) place: u64,
     /// When it was due.
@@ -74,14 +75,12 @@ impl InFlight {
         let slots = vec![Flight::default(); room.clamp(1024, MOST).next_power_of_two()];
         InFlight {
             slots,
-            pushed_out: BTreeMap::new(),
             pushed_settled: last,
-            forgotten: 0,
             before: last,
             last,
             settled: last,
             highest: last,
-            asked: 0,
+            ..InFlight::default()
         }
     }
 
@@ -168,22 +167,20 @@ impl InFlight {
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Flight> {
         let held = self.last.saturating_sub(self.slots.len() as u64);
         let first = held.max(self.before) + 1;
-        let mask = self.slots.len() as u64 - 1;
-        let recent = (first..=self.last).map(move |number| &self.slots[(number & mask) as usize]);
+        let recent = (first..=self.last).map(|number| &self.slots[self.place(number)]);
         self.pushed_out.values().chain(recent).filter(|flight| flight.state == State::Waiting)
     }
 
     /// The first message from this number on whose reply has not come.
     pub(crate) fn unanswered_from(&self, number: u64) -> Option<&Flight> {
-        let mask = self.slots.len() as u64 - 1;
         let held = self.last.saturating_sub(self.slots.len() as u64);
         if number <= held
             && let Some((_, flight)) = self.pushed_out.range(number..).next()
         {
             return Some(flight);
         }
-        let recent = (number.max(held + 1)..=self.last).map(|number| &self.slots[(number & mask) as usize]);
-        recent.into_iter().find(|flight| flight.state != State::Done)
+        let mut recent = (number.max(held + 1)..=self.last).map(|number| &self.slots[self.place(number)]);
+        recent.find(|flight| flight.state != State::Done)
     }
 
     /// Messages so far that wanted a reply.
@@ -192,15 +189,12 @@ impl InFlight {
     }
 
     fn slot(&mut self, number: u64) -> &mut Flight {
-        let mask = self.slots.len() as u64 - 1;
-        &mut self.slots[(number & mask) as usize]
+        let place = self.place(number);
+        &mut self.slots[place]
     }
-}
 
-impl Flight {
-    /// The message's number.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
+    fn place(&self, number: u64) -> usize {
+        (number & (self.slots.len() as u64 - 1)) as usize
     }
 }
 
@@ -235,7 +229,7 @@ mod tests {
         assert_eq!(first(in_flight.answer(2)), (20, 21, false, false));
         assert_eq!(first(in_flight.answer(1)), (10, 11, true, false));
         assert_eq!(in_flight.answer(1), Answer::Duplicate);
-        assert_eq!(in_flight.waiting().map(Flight::number).collect::<Vec<_>>(), [3, 4]);
+        assert_eq!(in_flight.waiting().map(|flight| flight.number).collect::<Vec<_>>(), [3, 4]);
         assert_eq!(in_flight.expire(MonoTime(41)), 1, "3 is given up, 4 is not");
         assert_eq!(first(in_flight.answer(3)), (30, 31, false, true));
         assert_eq!(in_flight.answer(3), Answer::Duplicate);
@@ -260,7 +254,7 @@ mod tests {
         in_flight.send(1, MonoTime(1), MonoTime(1), false);
         in_flight.send(2, MonoTime(2), MonoTime(2), true);
         assert_eq!(in_flight.answer(1), Answer::Duplicate);
-        assert_eq!(in_flight.unanswered_from(1).map(Flight::number), Some(2));
+        assert_eq!(in_flight.unanswered_from(1).map(|flight| flight.number), Some(2));
         assert_eq!((in_flight.expire(MonoTime(9)), in_flight.requested()), (1, 1));
     }
 
@@ -273,7 +267,7 @@ mod tests {
                 first(in_flight.answer(number));
             }
         }
-        assert_eq!(in_flight.waiting().map(Flight::number).collect::<Vec<_>>(), [7]);
+        assert_eq!(in_flight.waiting().map(|flight| flight.number).collect::<Vec<_>>(), [7]);
         assert_eq!(in_flight.answer(8), Answer::Duplicate, "it was answered long ago");
         assert_eq!(first(in_flight.answer(7)), (7, 7, true, false));
         assert!(!in_flight.waits());
@@ -296,6 +290,6 @@ mod tests {
         let lost: u64 = (1..=10).map(|n| in_flight.send(n, MonoTime(n), MonoTime(n), true)).sum();
         assert_eq!(lost, 0);
         assert_eq!(in_flight.expire(MonoTime(0) + Nanos::from_nanos(6)), 5);
-        assert_eq!(in_flight.waiting().next().map(Flight::number), Some(6));
+        assert_eq!(in_flight.waiting().next().map(|flight| flight.number), Some(6));
     }
 }

@@ -199,7 +199,7 @@ impl Link {
         }
         self.send(self.now);
         self.run_until(self.now + Nanos::from_millis(10));
-        self.far.settled(last, self.tally.next_number() - 1);
+        self.far.settled(last);
         let beyond = self.tally.next_number() - 1;
         (self.tally, self.rules, self.truth) = (counted, rules, truth);
         self.tally.skip_numbers(beyond);

@@ -1,9 +1,9 @@
 //! Opening a path: its socket and, with our own protocol, the session with its server.
 
-use super::LatencyJob;
 use super::control::Control;
 use super::session::LatencySession;
 use super::twamp::TwampSession;
+use super::{LatencyJob, local_options};
 use crate::error::{Context, Failure, Result};
 use crate::session::connect::{Security, connect_or, opened_late};
 use crate::session::foreign_tls::ForeignTls;
@@ -22,7 +22,7 @@ use model::event::Warning;
 use model::latency::{
     EgressEnds, EgressPath, LatencyMode, LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode,
 };
-use model::plan::{End, LocalOptions, Transport};
+use model::plan::{End, Transport};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
@@ -33,22 +33,22 @@ use wire::{stamp, twamp};
 pub(crate) struct Opened {
     pub(crate) socket: Socket,
     pub(crate) ends: EgressEnds,
-    pub(crate) session: Option<Control>,
+    pub(crate) session: Option<Box<dyn Control>>,
     /// Messages that the server allows, which none asked for.
     pub(crate) most: Option<(PacketRate, BitRate)>,
 }
 
 /// Opens a path. `far_wait`: how its far end is to wait, where it can be asked.
 pub(crate) fn open(job: &LatencyJob<'_>, egress: &EgressPath, far_wait: WaitMode) -> Result<Opened> {
-    let ((socket, mut session), most) = match job.plan.protocol {
+    let (socket, mut session, most) = match job.plan.protocol {
         LatencyProtocol::Native => native(job, egress, far_wait)?,
-        LatencyProtocol::Twamp => (twamp(job, egress)?, None),
+        LatencyProtocol::Twamp => twamp(job, egress)?,
         LatencyProtocol::Sockperf | LatencyProtocol::Stamp | LatencyProtocol::Iperf2 => {
-            ((foreign(job, egress)?, None), None)
+            (foreign(job, egress)?, None, None)
         }
     };
     let peer = session.as_ref().and_then(|session| session.peer().cloned());
-    let observed = session.as_mut().map(Control::observed).transpose()?.flatten();
+    let observed = session.as_mut().map(|session| session.observed()).transpose()?.flatten();
     let (local, remote) = addresses(&socket)?;
     let ends = EgressEnds {
         local,
@@ -88,9 +88,9 @@ pub(crate) fn configure(socket: &Socket, plan: &LatencyPlan) -> Vec<Warning> {
 }
 
 /// The flow, its session, and the rate that the server allows where none was asked for.
-type Native = ((Socket, Option<Control>), Option<(PacketRate, BitRate)>);
+type Found = (Socket, Option<Box<dyn Control>>, Option<(PacketRate, BitRate)>);
 
-fn native(job: &LatencyJob<'_>, egress: &EgressPath, wait: WaitMode) -> Result<Native> {
+fn native(job: &LatencyJob<'_>, egress: &EgressPath, wait: WaitMode) -> Result<Found> {
     let plan = job.plan;
     let phases = |load: &Load| load.time.saturating_mul(load.phases.len() as u64);
     let time = match plan.end {
@@ -114,18 +114,13 @@ fn native(job: &LatencyJob<'_>, egress: &EgressPath, wait: WaitMode) -> Result<N
         FlowSocket::Tcp(socket) => Socket::Tcp(socket),
         FlowSocket::Udp(socket) => Socket::Udp(socket),
     };
-    Ok(((socket, Some(Control::Native(Box::new(session)))), most))
+    Ok((socket, Some(Box::new(session)), most))
 }
 
 /// Agrees with a TWAMP server on a test, whose packets go from the control connection's address.
-fn twamp(job: &LatencyJob<'_>, egress: &EgressPath) -> Result<(Socket, Option<Control>)> {
+fn twamp(job: &LatencyJob<'_>, egress: &EgressPath) -> Result<Found> {
     let plan = job.plan;
-    let local = LocalOptions {
-        bind: egress.bind,
-        device: egress.device.clone(),
-        connect_timeout: Some(plan.connect_timeout),
-        ..LocalOptions::default()
-    };
+    let local = local_options(egress, plan.connect_timeout);
     let why = |e: &OsError| unreachable(plan.protocol, egress, &e.source);
     let link = connect_or(&egress.target, &local, &Security::default(), job.interrupt, why)?;
     let mut here = plain(link.socket().local_addr()?);
@@ -148,7 +143,7 @@ fn twamp(job: &LatencyJob<'_>, egress: &EgressPath) -> Result<(Socket, Option<Co
     let session = TwampSession::open(link, egress, request, job.interrupt)?;
     far.set_port(session.port);
     udp_connect(&socket, far, None).map_err(|e| unreachable(plan.protocol, egress, &e.source))?;
-    Ok((Socket::Udp(Arc::new(socket)), Some(Control::Twamp(Box::new(session)))))
+    Ok((Socket::Udp(Arc::new(socket)), Some(Box::new(session)), None))
 }
 
 fn foreign(job: &LatencyJob<'_>, egress: &EgressPath) -> Result<Socket> {

@@ -6,7 +6,7 @@ use linux::clock::mono_now;
 use linux::cpu::{self, CpuSnapshot, CpuTimes, Usage};
 use model::latency::disturbance::HostWatch;
 use model::latency::{
-    Counted, EgressEnds, EgressPath, EgressResult, HostNoise, LatencyMode, LatencyResult, late_from_percent,
+    Counted, EgressEnds, EgressPath, EgressResult, HostNoise, LatencyMode, late_from_percent,
 };
 use model::time::MonoTime;
 use model::units::{Nanos, PacketRate};
@@ -22,11 +22,11 @@ pub(crate) struct HostBefore {
 
 /// The delays that this host caused to the measuring thread, and the CPU time of that thread.
 pub(crate) struct HostFigures {
-    noise: HostNoise,
+    pub(super) noise: HostNoise,
     /// When it held that thread, as far as the thread could see (`watched`).
     watch: HostWatch,
     watched: bool,
-    cpu_share: f64,
+    pub(super) cpu_share: f64,
 }
 
 impl HostBefore {
@@ -59,11 +59,6 @@ impl HostBefore {
     }
 }
 
-/// The document of all paths.
-pub(crate) fn whole_result(egress_paths: Vec<EgressResult>, host: HostFigures) -> LatencyResult {
-    LatencyResult { egress_paths, floor: None, noise: host.noise, cpu_share: host.cpu_share }
-}
-
 /// In which direction messages were lost: by the count in the replies, or by what the far end reports it received.
 pub(super) fn split_loss(counted: &mut Counted, answered: Option<FarCount>, received: Option<u64>) {
     if let Some(FarCount { answered, of }) = answered {
@@ -92,7 +87,7 @@ pub(crate) fn egress_result<E: Exchange>(
     observed: Option<LatencyObservation>,
     host: &HostFigures,
 ) -> EgressResult {
-    let one_way = flow.clock.delays();
+    let one_way = (flow.clock.count() > 0).then(|| flow.clock.finish());
     let far_counted = flow.far_counter.counted();
     let totals = flow.tally.finish(&host.watch, host.watched, elapsed);
     let mut counted = totals.counted;

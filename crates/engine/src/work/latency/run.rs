@@ -11,14 +11,15 @@ use super::tally::{Gather, Tally};
 use super::{floor, loaded, ping_pong, result, wire_times};
 use crate::error::{Failure, Result, sentence};
 use crate::host;
+use crate::work::echo::server::wall_clock;
 use crate::work::echo::wait::Waiter;
 use linux::clock::{mono_now, set_timer_slack, wall_now};
 use linux::cpu::pin_current_thread;
 use model::event::{Event, Finished, Outcome, Warning};
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::{
-    EgressEnds, EgressPath, EgressResult, LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted,
-    WaitMode, WireTimes,
+    EgressEnds, EgressPath, EgressResult, LatencyMode, LatencyPlan, LatencyProtocol, LatencyResult,
+    LatencyStarted, WaitMode, WireTimes,
 };
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos, PacketRate};
@@ -50,11 +51,11 @@ pub fn run(job: &LatencyJob<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
         }
         LatencyProtocol::Sockperf => measure(job, opened, |_| sockperf::Client::new(largest), sink),
         LatencyProtocol::Stamp | LatencyProtocol::Twamp => {
-            let clock = stamp::Clock { mono: mono_now(), wall: wall_now() };
+            let clock = wall_clock();
             measure(job, opened, |egress| stamp::Sender::new(stamp_options(job, clock, egress)), sink)
         }
         LatencyProtocol::Iperf2 => {
-            let clock = stamp::Clock { mono: mono_now(), wall: wall_now() };
+            let clock = wall_clock();
             measure(job, opened, |_| iperf2::Bouncer::new(clock, plan.tos), sink)
         }
     }
@@ -68,7 +69,7 @@ fn open_all(job: &LatencyJob<'_>, sink: &mut dyn FnMut(&Event)) -> Result<(Laten
         return Ok((plan, opened));
     }
     // Paths are compared: a far end that spins for one and sleeps for another would make a difference of its own.
-    opened.into_iter().filter_map(|egress| egress.session).for_each(Control::close);
+    opened.into_iter().filter_map(|egress| egress.session).for_each(|session| session.close());
     open_waiting(job, WaitMode::Hybrid, sink)
 }
 
@@ -128,13 +129,8 @@ fn measure<E: Exchange>(
     let warnings = sockets.iter().flat_map(|socket| configure(socket, plan)).take(2);
     warnings.for_each(|warning| sink(&Event::Warning(warning)));
     let host = host::describe(ends.first().map(|ends| ends.remote.ip()));
-    let (wall, plan_reported) = (wall_now(), plan.clone());
-    sink(&Event::LatencyStarted(Box::new(LatencyStarted {
-        wall,
-        plan: plan_reported,
-        ends: ends.clone(),
-        host,
-    })));
+    let started = LatencyStarted { wall: wall_now(), plan: plan.clone(), ends: ends.clone(), host };
+    sink(&Event::LatencyStarted(Box::new(started)));
     let mut waiter = Waiter::new(plan.wait);
     let (mut flows, mut wire_times) = (Vec::new(), Vec::new());
     for (egress, socket) in sockets.into_iter().enumerate() {
@@ -161,7 +157,7 @@ fn measure<E: Exchange>(
         loaded::run(job, current_phase, &mut flows, &mut waiter, &mut housekeeping);
     }
     let ended = mono_now();
-    let sent_until = housekeeping.sent_until().unwrap_or(ended);
+    let sent_until = housekeeping.sent_until.unwrap_or(ended);
     housekeeping.last_sample(ended, &mut flows);
     housekeeping.warn_of_dead(&flows);
     let silent = flows.iter().all(|flow| !flow.tally.heard()) && plan.mode != LatencyMode::Throughput;
@@ -222,7 +218,8 @@ fn conclude<E: Exchange>(
     if let Some(Err(error)) = job.raw.as_ref().map(RawFile::finish) {
         sink(&Event::Warning(Warning::new("raw-incomplete", sentence(&error))));
     }
-    sink(&Event::Latency(Box::new(result::whole_result(egress_paths, noise))));
+    let result = LatencyResult { egress_paths, floor: None, noise: noise.noise, cpu_share: noise.cpu_share };
+    sink(&Event::Latency(Box::new(result)));
     let outcome = match broken {
         Some(failure) => Outcome::Failed { reason: failure.message },
         None if job.interrupt.is_raised() => Outcome::Interrupted,
@@ -277,13 +274,13 @@ fn wire<E: Exchange>(plan: &LatencyPlan, flow: &mut EgressFlow<E>, waiter: &mut 
 struct Done<E> {
     flow: EgressFlow<E>,
     ends: EgressEnds,
-    session: Option<Control>,
+    session: Option<Box<dyn Control>>,
     wire: Option<WireTimes>,
     /// Messages that the server had received before the counted ones.
     earlier: u64,
 }
 
-fn received_before(session: &mut Option<Control>) -> u64 {
+fn received_before(session: &mut Option<Box<dyn Control>>) -> u64 {
     session.as_mut().and_then(|session| session.observed().ok()?).map_or(0, |observed| observed.received)
 }
 

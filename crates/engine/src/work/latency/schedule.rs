@@ -46,7 +46,7 @@ pub(super) fn wait_for_the_last<E: Exchange>(
     housekeeping: &mut Housekeeping<'_>,
 ) {
     let ended = mono_now();
-    housekeeping.end_sending(ended);
+    housekeeping.sent_until = Some(ended);
     let mut expiry = ended;
     loop {
         let now = mono_now();
@@ -67,11 +67,8 @@ pub(super) fn wait_for_the_last<E: Exchange>(
 }
 
 fn poll_all<E: Exchange>(flows: &mut [EgressFlow<E>], waiter: &mut Waiter) -> bool {
-    let mut heard = false;
-    for flow in flows.iter_mut().filter(|flow| flow.dead.is_none()) {
-        heard |= flow.poll(waiter);
-    }
-    heard
+    let alive = flows.iter_mut().filter(|flow| flow.dead.is_none());
+    alive.fold(false, |heard, flow| flow.poll(waiter) || heard)
 }
 
 /// Sleeps until something comes or is due, unless this end spins.

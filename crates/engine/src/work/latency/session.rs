@@ -1,5 +1,7 @@
 //! The client's dialogue with a pathmeter server around the round trips: the flow before, the counts after.
 
+use super::control::Control;
+use super::local_options;
 use crate::error::{Result, fault};
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
@@ -8,7 +10,6 @@ use crate::work::throughput::shared::FlowSocket;
 use linux::clock::mono_now;
 use model::host::Host;
 use model::latency::{EgressPath, LatencySpec};
-use model::plan::LocalOptions;
 use model::units::{BitRate, Nanos};
 use wire::native::LatencyObservation;
 use wire::native::probe::{ProbeClient, ProbeReply};
@@ -27,12 +28,7 @@ impl LatencySession {
         security: &Security,
         interrupt: &Interrupt,
     ) -> Result<LatencySession> {
-        let local = LocalOptions {
-            bind: egress.bind,
-            device: egress.device.clone(),
-            connect_timeout: Some(connect_timeout),
-            ..LocalOptions::default()
-        };
+        let local = local_options(egress, connect_timeout);
         let machine = |config, now| ProbeClient::latency(config, spec, now);
         let dialogue = Dialogue::open(&egress.target, &local, security, interrupt, MESSAGES, machine)?;
         let mut session = LatencySession { dialogue };
@@ -45,26 +41,13 @@ impl LatencySession {
         self.dialogue.flows.first().cloned().ok_or_else(|| fault("the latency session has no flow"))
     }
 
-    /// The server's host.
-    pub(crate) fn peer(&self) -> Option<&Host> {
-        self.dialogue.machine.peer_host()
-    }
-
     /// The highest rate of payload that the server allows.
     pub(crate) fn max_rate(&self) -> Option<BitRate> {
         self.dialogue.machine.limits().max_rate
     }
 
-    /// Keeps the dialogue alive; does not wait. To be called every second or so.
-    pub(crate) fn keep_alive(&mut self) -> Result<()> {
-        self.dialogue.advance()?;
-        self.dialogue.hear()?;
-        self.dialogue.advance()?;
-        Ok(())
-    }
-
     /// The messages that the server has counted.
-    pub(crate) fn observed(&mut self) -> Result<LatencyObservation> {
+    fn counted(&mut self) -> Result<LatencyObservation> {
         self.dialogue.machine.report_latency(mono_now())?;
         let mut observed = None;
         self.dialogue.run_until(mono_now() + ANSWER_LIMIT, |machine| {
@@ -77,27 +60,42 @@ impl LatencySession {
         })?;
         observed.ok_or_else(|| fault("the server reported nothing"))
     }
+}
 
-    /// The server's count once it has counted so many messages, or no more of them come: the last ones may still be
-    /// in flight, or wait at the server. After an interrupt too: what was measured is to be reported.
-    pub(crate) fn observed_since(&mut self, sent: u64) -> Result<LatencyObservation> {
+impl Control for LatencySession {
+    fn keep_alive(&mut self) -> Result<()> {
+        self.dialogue.advance()?;
+        self.dialogue.hear()?;
+        self.dialogue.advance()?;
+        Ok(())
+    }
+
+    fn peer(&self) -> Option<&Host> {
+        self.dialogue.machine.peer_host()
+    }
+
+    fn observed(&mut self) -> Result<Option<LatencyObservation>> {
+        self.counted().map(Some)
+    }
+
+    /// After an interrupt too: what was measured is to be reported.
+    fn observed_since(&mut self, sent: u64) -> Result<Option<LatencyObservation>> {
         self.dialogue.interrupt = Interrupt::default();
-        let mut observed = self.observed()?;
+        let mut observed = self.counted()?;
         let (mut moved, longest) = (mono_now(), mono_now() + TAIL_LIMIT);
         // Over a long path an answer takes time in which the last messages come.
         while observed.received < sent && mono_now() < longest.min(moved + QUIET) {
             std::thread::sleep(LOOK.to_duration());
-            let now = self.observed()?;
+            let now = self.counted()?;
             if now.received > observed.received {
                 moved = mono_now();
             }
             observed = now;
         }
-        Ok(observed)
+        Ok(Some(observed))
     }
 
-    /// Sends goodbye.
-    pub(crate) fn close(mut self) {
+    fn close(mut self: Box<Self>) {
         self.dialogue.machine.finish(mono_now());
         // The server may have gone: nothing hangs on its answer.
         self.dialogue.interrupt = Interrupt::default();

@@ -72,6 +72,7 @@ pub(crate) struct Totals {
 }
 
 /// How the gathering is set up.
+#[derive(Default)]
 pub(crate) struct Gather {
     /// Time zero of the run.
     pub(crate) started: MonoTime,
@@ -188,7 +189,7 @@ impl Tally {
         let passed_over = flight.place > self.gaps.next();
         let missed = passed_over.then(|| self.in_flight.unanswered_from(self.highest + 1)).flatten();
         self.gaps.answered(flight, missed.map(|missed| missed.due));
-        self.highest = self.highest.max(flight.number());
+        self.highest = self.highest.max(flight.number);
     }
 
     /// Times in which so many messages in a row were lost that it is worth a word, that to the end after `elapsed` included.
@@ -254,7 +255,7 @@ impl Tally {
 
     /// The first message from this number on that has no reply.
     pub(crate) fn unanswered_from(&self, number: u64) -> Option<u64> {
-        self.in_flight.unanswered_from(number).map(Flight::number)
+        self.in_flight.unanswered_from(number).map(|flight| flight.number)
     }
 
     /// The longest round trip so far, and the usual one now, both from the send call.
@@ -350,7 +351,7 @@ impl Tally {
         self.longest = self.longest.max(service);
         self.usual = follow(self.usual, service);
         if let Some(raw) = &mut self.raw {
-            raw.round_trip(flight.number(), at, sent.saturating_since(due), rtt);
+            raw.round_trip(flight.number, at, sent.saturating_since(due), rtt);
         }
         if let Some(phase_series) = &mut self.phase_series {
             phase_series.answered(at, rtt);

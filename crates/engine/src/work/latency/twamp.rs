@@ -1,5 +1,6 @@
 //! The client's dialogue with a TWAMP server: a test is agreed on before the round trips, and ended after them.
 
+use super::control::Control;
 use crate::error::{Error, Failure, Result, sentence};
 use crate::host::interrupt::Interrupt;
 use crate::session::link::Link;
@@ -41,16 +42,16 @@ impl TwampSession {
         let port = port.ok_or_else(|| crate::error::fault("a TWAMP test has begun without a port"))?;
         Ok(TwampSession { dialogue, port })
     }
+}
 
-    /// Looks whether the server is still there; does not wait.
-    pub(crate) fn keep_alive(&mut self) -> Result<()> {
+impl Control for TwampSession {
+    fn keep_alive(&mut self) -> Result<()> {
         self.dialogue.hear()?;
         self.dialogue.advance()?;
         Ok(())
     }
 
-    /// Ends the test.
-    pub(crate) fn close(mut self) {
+    fn close(mut self: Box<Self>) {
         self.dialogue.machine.finish();
         // The server may have gone: nothing hangs on it.
         self.dialogue.advance().ok();

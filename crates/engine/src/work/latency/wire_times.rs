@@ -20,14 +20,7 @@ pub(crate) fn measure<E: Exchange>(
     // A packet that arrives before the kernel has begun to take times carries the time it was read at.
     std::thread::sleep(SETTLE);
     let started = mono_now();
-    flow.begin(Gather {
-        started,
-        room: 0,
-        last_number: 0,
-        warm_up: Some(Nanos::ZERO),
-        scheduled: false,
-        raw: None,
-    });
+    flow.begin(Gather { started, warm_up: Some(Nanos::ZERO), ..Gather::default() });
     let mut times = Times::default();
     let mut missed = 0;
     for _ in 0..MOST {

@@ -4,6 +4,7 @@ use super::current_phase::CurrentPhase;
 use super::flowing::Flowing;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
+use crate::work::latency::local_options;
 use model::latency::{EgressPath, LatencyPlan, Load};
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport};
 use model::stats::responsiveness::Responsiveness;
@@ -56,13 +57,8 @@ impl LoadPlan<'_> {
             congestion: self.load.congestion.clone(),
             ..TestSpec::new(Transport::Tcp)
         };
-        let local = LocalOptions {
-            interval: self.step(),
-            bind: self.egress.bind,
-            device: self.egress.device.clone(),
-            connect_timeout: Some(self.plan.connect_timeout),
-            ..LocalOptions::default()
-        };
+        let local = local_options(self.egress, self.plan.connect_timeout);
+        let local = LocalOptions { interval: self.step(), ..local };
         Plan { target: self.egress.target.clone(), protocol: ProtocolName::Native, test, local }
     }
 }
