@@ -105,21 +105,17 @@ impl<'a> Connection<'a> {
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
         let mut meter = Meter::new(&service.limits, service.pace, &service.stop);
-        match self.swallow(&mut meter, request.body)? {
-            Swallowed::Whole => {}
-            Swallowed::Bad(message) => {
-                self.answer(Answer::text(400, format!("{message}\n")), false, false)?;
-                return Ok(false);
-            }
+        if let Err(message) = self.swallow(&mut meter, request.body)? {
+            self.answer(Answer::text(400, format!("{message}\n")), false, false)?;
+            return Ok(false);
         }
-        let head = request.method == Method::Head;
         match request.method {
             Method::Upload => {
                 let reported = format!("received {} bytes\n", meter.bytes);
                 self.log("up", &meter);
                 self.answer(Answer::text(200, reported), request.keep_alive, false)?;
             }
-            Method::Get | Method::Head => return self.get(request, head),
+            Method::Get | Method::Head => return self.get(request),
             Method::Other => {
                 let answer = Answer::text(405, "GET, HEAD, PUT and POST are answered here\n");
                 self.answer(answer.with("Allow", "GET, HEAD, PUT, POST"), request.keep_alive, false)?;
@@ -128,37 +124,11 @@ impl<'a> Connection<'a> {
         Ok(request.keep_alive)
     }
 
-    fn get(&mut self, request: &Request, head: bool) -> io::Result<bool> {
-        let keep = request.keep_alive;
-        let size = match size_in(&request.path) {
-            Some(Ok(size)) => size.0,
-            Some(Err(e)) => {
-                self.answer(Answer::text(404, format!("{e}\n")), keep, head)?;
-                return Ok(keep);
-            }
-            None => {
-                let answer = match request.path.as_str() {
-                    "/" => Answer::text(200, ABOUT),
-                    _ => Answer::text(404, format!("There is nothing by this name.\n\n{ABOUT}")),
-                };
-                self.answer(answer, keep, head)?;
-                return Ok(keep);
-            }
-        };
-        let (from, count, answer) = match request.range.map(|range| range.within(size)) {
-            None => (0, size, Answer::bytes(200, size)),
-            Some(Some((from, count))) => {
-                let part = format!("bytes {from}-{}/{size}", from + count - 1);
-                (from, count, Answer::bytes(206, count).with("Content-Range", &part))
-            }
-            Some(None) => {
-                let answer = Answer::text(416, format!("the file has {size} bytes\n"));
-                self.answer(answer.with("Content-Range", &format!("bytes */{size}")), keep, head)?;
-                return Ok(keep);
-            }
-        };
+    fn get(&mut self, request: &Request) -> io::Result<bool> {
+        let (keep, head) = (request.keep_alive, request.method == Method::Head);
+        let (answer, part) = found(request);
         self.answer(answer, keep, head)?;
-        if !head {
+        if let Some((from, count)) = part.filter(|_| !head) {
             let service = self.service;
             let mut meter = Meter::new(&service.limits, service.pace, &service.stop);
             let sent = meter.send(&self.socket, &service.content, from, count);
@@ -186,7 +156,7 @@ impl<'a> Connection<'a> {
     /// Takes a body and throws it away.
     fn swallow(&mut self, meter: &mut Meter<'_>, body: Framing) -> io::Result<Swallowed> {
         match body {
-            Framing::Length(length) => self.swallow_bytes(meter, length).map(|()| Swallowed::Whole),
+            Framing::Length(length) => self.swallow_bytes(meter, length).map(Ok),
             Framing::Chunked => self.swallow_chunks(meter),
         }
     }
@@ -205,21 +175,17 @@ impl<'a> Connection<'a> {
     fn swallow_chunks(&mut self, meter: &mut Meter<'_>) -> io::Result<Swallowed> {
         loop {
             let Some(line) = self.line(meter)? else {
-                return Ok(Swallowed::Bad("a chunk's size is too long"));
+                return Ok(Err("a chunk's size is too long"));
             };
             let digits = line.split(';').next().unwrap_or_default().trim();
-            let Ok(size) = u64::from_str_radix(digits, 16) else {
-                return Ok(Swallowed::Bad("a chunk has no size"));
-            };
-            if digits.starts_with('+') {
-                return Ok(Swallowed::Bad("a chunk has no size"));
-            }
+            let size = u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'));
+            let Some(size) = size else { return Ok(Err("a chunk has no size")) };
             if size == 0 {
                 return self.trailers(meter);
             }
             self.swallow_bytes(meter, size)?;
             if self.line(meter)?.is_none_or(|rest| !rest.is_empty()) {
-                return Ok(Swallowed::Bad("a chunk is longer than its size"));
+                return Ok(Err("a chunk is longer than its size"));
             }
         }
     }
@@ -227,12 +193,12 @@ impl<'a> Connection<'a> {
     fn trailers(&mut self, meter: &mut Meter<'_>) -> io::Result<Swallowed> {
         for _ in 0..MOST_TRAILERS {
             match self.line(meter)? {
-                Some(line) if line.is_empty() => return Ok(Swallowed::Whole),
+                Some(line) if line.is_empty() => return Ok(Ok(())),
                 Some(_) => {}
                 None => break,
             }
         }
-        Ok(Swallowed::Bad("the body's trailers are too long"))
+        Ok(Err("the body's trailers are too long"))
     }
 
     /// A line without its end; `None`: it is too long. Its bytes are not the body's.
@@ -295,10 +261,28 @@ enum Head {
     End,
 }
 
-/// How a body was.
-enum Swallowed {
-    Whole,
-    Bad(&'static str),
+/// The fault of a body, if it has one.
+type Swallowed = Result<(), &'static str>;
+
+/// The head of the answer to a GET, and the part of the content that follows it: from where, and how many bytes.
+fn found(request: &Request) -> (Answer, Option<(u64, u64)>) {
+    let size = match size_in(&request.path) {
+        Some(Ok(size)) => size.0,
+        Some(Err(e)) => return (Answer::text(404, format!("{e}\n")), None),
+        None if request.path == "/" => return (Answer::text(200, ABOUT), None),
+        None => return (Answer::text(404, format!("There is nothing by this name.\n\n{ABOUT}")), None),
+    };
+    match request.range.map(|range| range.within(size)) {
+        None => (Answer::bytes(200, size), Some((0, size))),
+        Some(Some((from, count))) => {
+            let part = format!("bytes {from}-{}/{size}", from + count - 1);
+            (Answer::bytes(206, count).with("Content-Range", &part), Some((from, count)))
+        }
+        Some(None) => {
+            let answer = Answer::text(416, format!("the file has {size} bytes\n"));
+            (answer.with("Content-Range", &format!("bytes */{size}")), None)
+        }
+    }
 }
 
 /// Longest wait for the next request.
