@@ -47,17 +47,8 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         // A peer that is gone already has no address any more; a read reports that it is gone.
         let ends = (link.socket().local_addr()?, link.socket().peer_addr().unwrap_or(UNKNOWN));
         let workers = Workers::new(setting, ends, &waker);
-        let (pump, interrupt) = (Some(Pump::new(link)), interrupt.clone());
-        Ok(Driver {
-            session,
-            pump,
-            workers,
-            waker,
-            interrupt,
-            leave,
-            interrupted: false,
-            returns_time: false,
-        })
+        let driver = Driver::of_workers(session, workers, interrupt, waker);
+        Ok(Driver { pump: Some(Pump::new(link)), leave, ..driver })
     }
 
     /// A session without a control connection, whose flows this worker has, between these two hosts. The waker wakes it.
@@ -69,14 +60,23 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         worker: impl FnOnce(&mut WorkContext<'_>) -> Box<dyn Worker + 'a>,
     ) -> Driver<'a, S> {
         interrupt.watch(waker);
-        let workers = Workers::with(worker, Workers::new(setting, ends, waker));
-        let (waker, interrupt) = (waker.clone(), interrupt.clone());
+        let mut workers = Workers::new(setting, ends, waker);
+        workers.begin(worker);
+        Driver::of_workers(session, workers, interrupt, waker.clone())
+    }
+
+    fn of_workers(
+        session: &'a mut S,
+        workers: Workers<'a>,
+        interrupt: &Interrupt,
+        waker: Arc<Waker>,
+    ) -> Driver<'a, S> {
         Driver {
             session,
             pump: None,
             workers,
             waker,
-            interrupt,
+            interrupt: interrupt.clone(),
             leave: Arc::default(),
             interrupted: false,
             returns_time: false,

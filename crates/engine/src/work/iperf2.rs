@@ -18,22 +18,21 @@ mod udp_listener;
 mod worker;
 
 use crate::error::Result;
-use crate::host::interrupt::Interrupt;
-use crate::session::listener::Listener;
-use crate::work::observer::{Observer, SessionEvent};
+use crate::work::echo::server::wall_clock as clock;
+use crate::work::observer::Observer;
 use crate::work::throughput::threads::UNLIMITED;
 pub use crate::work::throughput::timed::Timing;
-use linux::clock::{mono_now, wall_now};
-use linux::privilege::drop::Confined;
+pub use client::client;
 use linux::socket::{UdpOptions, udp_bind};
-use model::plan::{LocalOptions, Plan};
+use model::plan::{LocalOptions, TestSpec};
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
+pub(crate) use server::open;
+pub use server::serve;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
-use wire::Policy;
 use wire::iperf2::Shape;
-use wire::stamp::Clock;
+use wire::{FlowHello, FlowPlan, Policy};
 
 /// Requests of a client beside the test.
 #[derive(Clone, Debug, Default)]
@@ -120,19 +119,6 @@ pub struct Config {
     pub observer: Arc<dyn Observer>,
 }
 
-/// Runs one client. Events go to `sink` as they happen; the measurement before a failure has been reported.
-///
-/// # Errors
-/// The server cannot be reached, or the test has failed.
-pub fn client(
-    plan: &Plan,
-    extras: &Extras,
-    interrupt: &Interrupt,
-    sink: &mut dyn FnMut(SessionEvent<'_>),
-) -> Result<()> {
-    client::run(plan, extras, interrupt, sink)
-}
-
 /// A UDP socket for [`Config::udp`], on every address when none is given.
 ///
 /// # Errors
@@ -144,23 +130,7 @@ pub fn listen_udp(bind: Option<IpAddr>, port: u16) -> Result<UdpSocket> {
     Ok(udp_bind(address, &UdpOptions { reuse_address: true, ..UdpOptions::default() })?)
 }
 
-/// Serves until the interrupt is raised, or the requested tests or time are over; running tests then get their end.
-///
-/// # Errors
-/// The sockets cannot be used.
-pub fn serve(config: Config, rights: Confined, interrupt: &Interrupt) -> Result<()> {
-    server::run(config, rights, interrupt)
-}
-
-/// The same on the sockets of a listener that serves others, too. A session that is done for `tests` ends it.
-///
-/// # Errors
-/// The sockets cannot be used.
-pub(crate) fn open(config: Config, interrupt: &Interrupt, listener: &mut Listener) -> Result<()> {
-    server::open(config, interrupt, listener)
-}
-
-/// This end's clocks now.
-fn clock() -> Clock {
-    Clock { mono: mono_now(), wall: wall_now() }
+/// A flow of a test: nothing is said before its data but what is in it.
+fn flow_plan(test: &TestSpec) -> FlowPlan {
+    FlowPlan { test: test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true }
 }

@@ -8,7 +8,7 @@
 //! | `housekeeping` | what is done between two round trips: reports, keep-alives, the end |
 //! | `flow` | one path at work |
 //! | `sizes` | the size of each message |
-//! | `tally`, `in_flight`, `gaps`, `raw`, `far_clock`, `far_count` | what one way gives |
+//! | `tally`, `in_flight`, `gaps`, `raw`, `far_count` | what one way gives |
 //! | `wire_times` | round trips timed by the kernel and the network card |
 //! | `floor` | the tool against itself |
 //! | `loaded` | the load beside the round trips, and responsiveness |
@@ -16,7 +16,6 @@
 
 pub mod choose;
 mod control;
-mod far_clock;
 mod far_count;
 mod floor;
 mod flow;
@@ -43,8 +42,10 @@ pub use run::run;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
 use crate::session::foreign_tls::ForeignTls;
-use model::latency::{LatencyMode, LatencyPlan};
+use model::latency::{EgressPath, LatencyMode, LatencyPlan};
+use model::plan::LocalOptions;
 use model::playback::Item;
+use model::units::Nanos;
 use raw::RawFile;
 use wire::stamp;
 
@@ -64,6 +65,16 @@ pub struct LatencyJob<'a> {
     pub raw: Option<RawFile>,
     /// Asks it to stop.
     pub interrupt: &'a Interrupt,
+}
+
+/// This end's choices for a connection to the server of a path.
+fn local_options(egress: &EgressPath, connect_timeout: Nanos) -> LocalOptions {
+    LocalOptions {
+        bind: egress.bind,
+        device: egress.device.clone(),
+        connect_timeout: Some(connect_timeout),
+        ..LocalOptions::default()
+    }
 }
 
 impl LatencyJob<'_> {

@@ -55,7 +55,7 @@ pub trait Watcher {
         None
     }
     /// The session has ended.
-    fn ended(&mut self, outcome: Result<(), &ProtocolError>);
+    fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
 }
 
 /// Reports nothing, nor do its sessions: for servers whose clients report everything.
@@ -72,8 +72,6 @@ impl Observer for Silent {
 
 impl Watcher for Silent {
     fn event(&mut self, _event: SessionEvent<'_>) {}
-
-    fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
 }
 
 /// Hands everything of a client's session on: its outcome is what the call returns.
@@ -83,8 +81,6 @@ impl Watcher for ToListener<'_> {
     fn event(&mut self, event: SessionEvent<'_>) {
         (self.0)(event);
     }
-
-    fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
 }
 
 /// Hands the events of a client's session on: its outcome is what the call returns.
@@ -96,6 +92,4 @@ impl<F: FnMut(&Event)> Watcher for ToSink<F> {
             (self.0)(event);
         }
     }
-
-    fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
 }

@@ -126,10 +126,11 @@ pub(crate) trait Worker {
     /// The session is over, and its peer knows.
     fn finish(
         &mut self,
-        context: &mut WorkContext<'_>,
-        outcome: &Result<(), ProtocolError>,
-        interrupted: bool,
-    );
+        _site: &mut WorkContext<'_>,
+        _outcome: &Result<(), ProtocolError>,
+        _interrupted: bool,
+    ) {
+    }
 }
 
 impl<'a> Workers<'a> {
@@ -153,13 +154,9 @@ impl<'a> Workers<'a> {
         Workers { context, opening: None, worker: None }
     }
 
-    /// Those of a session that begins with this worker.
-    pub(crate) fn with(
-        worker: impl FnOnce(&mut WorkContext<'_>) -> Box<dyn Worker + 'a>,
-        mut workers: Workers<'a>,
-    ) -> Workers<'a> {
-        workers.worker = Some(worker(&mut workers.context));
-        workers
+    /// The session begins with this worker.
+    pub(crate) fn begin(&mut self, worker: impl FnOnce(&mut WorkContext<'_>) -> Box<dyn Worker + 'a>) {
+        self.worker = Some(worker(&mut self.context));
     }
 
     /// Does what the session asks for.

@@ -1,6 +1,7 @@
 //! The flows that a server opens to its client (`-d`, `-r`).
 
 use super::active_flow::{ActiveFlow, Known};
+use super::flow_plan;
 use crate::error::Result;
 use crate::session::closing::Tcp;
 use crate::work::throughput::flows;
@@ -10,8 +11,8 @@ use model::plan::{Direction, LocalOptions, Transport};
 use model::units::Nanos;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
+use wire::FlowPlan;
 use wire::work::in_band::Back;
-use wire::{FlowHello, FlowPlan};
 
 /// Opens the return path that a client asks for, number `index` of its client.
 ///
@@ -19,7 +20,7 @@ use wire::{FlowHello, FlowPlan};
 /// The client cannot be reached at its port.
 pub(super) fn connect(back: &Back, client: IpAddr, local: &LocalOptions, index: u32) -> Result<ActiveFlow> {
     let remote = SocketAddr::new(client, back.port);
-    let plan = FlowPlan { test: back.test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
+    let plan = flow_plan(&back.test);
     let local = LocalOptions { connect_timeout: Some(TIMEOUT), client_port: None, ..local.clone() };
     let socket = match back.test.transport {
         Transport::Tcp => {

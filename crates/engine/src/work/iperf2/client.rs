@@ -1,11 +1,11 @@
 //! The client's end of a test.
 
 use super::active_flow::{ActiveFlow, Known};
-use super::source::{ReturnListener, Source};
+use super::source::{Listener, ReturnListener, Source};
 use super::steps::RateSteps;
 use super::udp_listener::UdpListener;
 use super::worker::{self, Setting};
-use super::{Back, Extras};
+use super::{Back, Extras, clock, flow_plan};
 use crate::error::Result;
 use crate::host;
 use crate::host::interrupt::Interrupt;
@@ -13,25 +13,28 @@ use crate::session::connect::unreachable;
 use crate::work::observer::{Fact, SessionEvent, ToListener};
 use crate::work::throughput::flows;
 use crate::work::throughput::shared::FlowSocket;
-use linux::clock::{mono_now, wall_now};
+use linux::clock::mono_now;
 use linux::poll::Waker;
 use linux::socket::{UdpOptions, tcp_listen, udp_bind};
 use model::plan::{Direction, Directions, LocalOptions, Plan, Transport};
 use model::units::Nanos;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use wire::iperf2::{Group, Rate, Request, Traffic};
 use wire::stamp::Clock;
-use wire::{FlowHello, FlowPlan, Policy};
+use wire::{FlowPlan, Policy};
 
-/// See the function `client` of the module above.
-pub(super) fn run(
+/// Runs one client. Events go to `sink` as they happen; the measurement before a failure has been reported.
+///
+/// # Errors
+/// The server cannot be reached, or the test has failed.
+pub fn client(
     plan: &Plan,
     extras: &Extras,
     interrupt: &Interrupt,
     sink: &mut dyn FnMut(SessionEvent<'_>),
 ) -> Result<()> {
-    let clock = Clock { mono: mono_now(), wall: wall_now() };
+    let clock = clock();
     let mut request = request(plan, extras, clock);
     let listener = is_back(request.traffic).then(|| listener(plan, extras)).transpose()?;
     if let Some((_, port)) = &listener {
@@ -131,9 +134,8 @@ fn shows_itself(plan: &Plan, request: &Request) -> Option<TcpStream> {
     if !asks || remote.ip().to_canonical().is_loopback() {
         return None;
     }
-    let flow = FlowPlan { test: plan.test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
     let local = LocalOptions { connect_timeout: Some(PRESENCE), client_port: None, ..plan.local.clone() };
-    flows::connect_tcp(&flow, 0, remote, &local).ok()
+    flows::connect_tcp(&flow_plan(&plan.test), 0, remote, &local).ok()
 }
 
 fn is_back(traffic: Traffic) -> bool {
@@ -143,25 +145,23 @@ fn is_back(traffic: Traffic) -> bool {
 /// Opens the port at which the server is awaited.
 fn listener(plan: &Plan, extras: &Extras) -> Result<(ReturnListener, u16)> {
     let server = plan.target.address.ip().to_canonical();
-    let any: IpAddr =
-        if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let address = SocketAddr::new(plan.local.bind.unwrap_or(any), extras.back_port.unwrap_or(0));
+    let address = flows::own_end(SocketAddr::new(server, 0), plan.local.bind, extras.back_port);
     let (listener, local) = match plan.test.transport {
         Transport::Tcp => {
             let listener = tcp_listen(address, &flows::tcp_options(&plan.test, &plan.local), BACKLOG)?;
             let local = listener.local_addr()?;
-            (ReturnListener::tcp(listener, server, plan.test.streams)?, local)
+            listener.set_nonblocking(true)?;
+            (Listener::Tcp(listener), local)
         }
         Transport::Udp => {
             let device = plan.local.device.clone();
             let options = UdpOptions { reuse_address: true, device, ..UdpOptions::default() };
             let socket = udp_bind(address, &options)?;
             let local = socket.local_addr()?;
-            let listener = UdpListener::new(socket, Policy::default())?;
-            (ReturnListener::udp(listener, server, plan.test.streams), local)
+            (Listener::Udp(Box::new(UdpListener::new(socket, Policy::default())?)), local)
         }
     };
-    Ok((listener, local.port()))
+    Ok((ReturnListener::new(listener, server, plan.test.streams), local.port()))
 }
 
 /// Opens every flow; none sends before all are open.
@@ -172,8 +172,7 @@ fn open_all(
     interrupt: &Interrupt,
     sink: &mut dyn FnMut(SessionEvent<'_>),
 ) -> Result<Vec<ActiveFlow>> {
-    let flow_plan =
-        FlowPlan { test: plan.test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
+    let flow_plan = flow_plan(&plan.test);
     let (mut opened, began) = (Vec::new(), mono_now());
     for index in 0..plan.test.streams {
         let mut tries = 0;

@@ -3,7 +3,7 @@
 use crate::work::observer::{Detail, Spread};
 use crate::work::throughput::delays::Delays;
 use crate::work::throughput::running::{Running, StreamDetails};
-use crate::work::throughput::timed::{FrameCount, Timed, TimedBins, wall_offset};
+use crate::work::throughput::timed::{Timed, wall_offset};
 use std::collections::BTreeMap;
 use wire::stamp::Clock;
 
@@ -16,17 +16,7 @@ struct Sum {
     calls: u64,
     reads: [u64; 8],
     delays: Delays,
-    timed: Option<TimedSum>,
-}
-
-/// Timed quantities until now.
-#[derive(Default)]
-struct TimedSum {
-    writes: Delays,
-    pieces: Delays,
-    piece_bytes: u64,
-    frames: FrameCount,
-    histograms: Vec<TimedBins>,
+    timed: Option<Timed>,
 }
 
 impl Details {
@@ -45,8 +35,11 @@ impl Details {
             reported.reads = now.reads;
             reported.delays = reported.delays.with(now.delays.unwrap_or_default());
             if let Some(timed) = now.timed {
-                reported.timed.get_or_insert_default().add(&timed);
-                TimedSum::from(timed).fill(&mut detail);
+                fill(&mut detail, &timed);
+                match &mut reported.timed {
+                    Some(sum) => sum.merge(&timed),
+                    None => reported.timed = Some(timed),
+                }
             }
             detail
         };
@@ -65,7 +58,7 @@ impl Details {
                 ..Detail::default()
             };
             if let Some(timed) = &sum.timed {
-                timed.fill(&mut detail);
+                fill(&mut detail, timed);
             }
             detail
         };
@@ -73,35 +66,12 @@ impl Details {
     }
 }
 
-impl From<Timed> for TimedSum {
-    fn from(timed: Timed) -> TimedSum {
-        let Timed { writes, pieces, piece_bytes, frames, histograms, .. } = timed;
-        TimedSum { writes, pieces, piece_bytes, frames, histograms }
-    }
-}
-
-impl TimedSum {
-    fn add(&mut self, later: &Timed) {
-        self.writes = self.writes.with(later.writes);
-        self.pieces = self.pieces.with(later.pieces);
-        self.piece_bytes += later.piece_bytes;
-        self.frames.moved += later.frames.moved;
-        self.frames.missed += later.frames.missed;
-        self.frames.slips += later.frames.slips;
-        if self.histograms.is_empty() {
-            self.histograms.clone_from(&later.histograms);
-        } else {
-            self.histograms.iter_mut().zip(&later.histograms).for_each(|(sum, later)| sum.merge(later));
-        }
-    }
-
-    fn fill(&self, detail: &mut Detail) {
-        detail.writes = spread(self.writes, 0);
-        detail.bursts = spread(self.pieces, 0);
-        detail.burst_bytes = self.piece_bytes;
-        detail.frames = Some(self.frames);
-        detail.histograms.clone_from(&self.histograms);
-    }
+fn fill(detail: &mut Detail, timed: &Timed) {
+    detail.writes = spread(timed.writes, 0);
+    detail.bursts = spread(timed.pieces, 0);
+    detail.burst_bytes = timed.piece_bytes;
+    detail.frames = Some(timed.frames);
+    detail.histograms.clone_from(&timed.histograms);
 }
 
 /// Times between two clocks that are so far apart; `None`: there were none.

@@ -28,22 +28,27 @@ use wire::iperf2::{Group, Request, Traffic};
 use wire::stamp::Clock;
 use wire::work::in_band::Back;
 
-/// See [`super::serve`].
-pub(super) fn run(config: Config, rights: Confined, interrupt: &Interrupt) -> Result<()> {
-    let has_time = config.time.is_some();
+/// Serves until the interrupt is raised, or the requested tests or time are over; running tests then get their end.
+///
+/// # Errors
+/// The sockets cannot be used.
+pub fn serve(config: Config, rights: Confined, interrupt: &Interrupt) -> Result<()> {
     let until = config.time.map(|time| mono_now() + time);
     let mut listener = Listener::new(interrupt, observer::notes(&config.observer), rights)?;
     open(config, interrupt, &mut listener)?;
     let outcome = listener.accept_all(until);
-    if has_time && !interrupt.is_raised() {
+    if until.is_some() && !interrupt.is_raised() {
         interrupt.raise();
     }
     listener.finish();
     outcome
 }
 
-/// See [`super::open`].
-pub(super) fn open(mut config: Config, interrupt: &Interrupt, listener: &mut Listener) -> Result<()> {
+/// The same on the sockets of a listener that serves others, too. A session that is done for `tests` ends it.
+///
+/// # Errors
+/// The sockets cannot be used.
+pub(crate) fn open(mut config: Config, interrupt: &Interrupt, listener: &mut Listener) -> Result<()> {
     config.policy.max_streams.get_or_insert(MOST_STREAMS);
     let (tcp, udp) = (std::mem::take(&mut config.tcp), std::mem::take(&mut config.udp));
     let server = Arc::new(Server {

@@ -45,36 +45,16 @@ pub(super) struct ReturnListener {
     until: Option<MonoTime>,
 }
 
-enum Listener {
+/// Its socket, which does not block.
+pub(super) enum Listener {
     Tcp(TcpListener),
     Udp(Box<UdpListener>),
 }
 
 impl ReturnListener {
-    /// Waits on a listener for so many connections of this server.
-    pub(super) fn tcp(
-        listener: TcpListener,
-        server: IpAddr,
-        expected: u32,
-    ) -> std::io::Result<ReturnListener> {
-        listener.set_nonblocking(true)?;
-        Ok(ReturnListener { listener: Listener::Tcp(listener), server, expected, taken: 0, until: None })
-    }
-
-    /// Waits on a socket for so many flows of this server.
-    pub(super) fn udp(listener: UdpListener, server: IpAddr, expected: u32) -> ReturnListener {
-        ReturnListener {
-            listener: Listener::Udp(Box::new(listener)),
-            server,
-            expected,
-            taken: 0,
-            until: None,
-        }
-    }
-
-    /// Flows that have come.
-    pub(super) fn taken(&self) -> u32 {
-        self.taken
+    /// Waits for so many flows of this server.
+    pub(super) fn new(listener: Listener, server: IpAddr, expected: u32) -> ReturnListener {
+        ReturnListener { listener, server, expected, taken: 0, until: None }
     }
 
     fn take(&mut self, test: &TestSpec) -> Vec<ActiveFlow> {
@@ -157,7 +137,7 @@ impl Source {
 
     /// Whether no flow came through the listener.
     pub(super) fn is_missed(&self) -> bool {
-        matches!(self, Source::ReturnListener(listener) if listener.taken() == 0)
+        matches!(self, Source::ReturnListener(listener) if listener.taken == 0)
     }
 }
 

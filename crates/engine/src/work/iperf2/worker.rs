@@ -29,7 +29,7 @@ use std::sync::Arc;
 use wire::iperf2::{Group, Numbered, Run, ServerReport};
 use wire::stamp::Clock;
 use wire::work::in_band::{Back, FlowCommand, FlowUpdate, Loss, PeerFact, Reply, Request};
-use wire::{FlowHello, FlowPlan, ProtocolError, WorkRequest};
+use wire::{ProtocolError, WorkRequest};
 
 /// Settings of a session.
 pub(super) struct Setting<'a> {
@@ -269,14 +269,8 @@ impl<'a> Flows<'a> {
         let (plan, waker) = (&self.plan, context.waker.clone());
         let started = match &mut self.running {
             Some(running) => running.join(flows, &plan.local, &waker),
-            None => {
-                let flow_plan = FlowPlan {
-                    test: plan.test.clone(),
-                    hello: FlowHello::Iperf2,
-                    senders_wait_for_stop: true,
-                };
-                Running::start(flow_plan, flows, &plan.local, &waker, now).map(|r| self.running = Some(r))
-            }
+            None => Running::start(super::flow_plan(&plan.test), flows, &plan.local, &waker, now)
+                .map(|running| self.running = Some(running)),
         };
         if let Err(e) = started {
             let lost = Loss::Unusable(sentence(&e));
@@ -293,39 +287,40 @@ impl<'a> Flows<'a> {
         let active_flow = &mut self.active_flows[index];
         let (sends, receives) = if active_flow.direction == Direction::Up { (up, down) } else { (down, up) };
         let numbered = Numbered { clock: self.clock, wide: active_flow.wide };
-        let (sent, received, receive_rate) = (run.sent, run.received, run.receive_rate);
+        let blank = OwnFlow {
+            numbered,
+            sending: None,
+            shape: active_flow.shape,
+            moved: 0,
+            early: Vec::new(),
+            receive_rate: None,
+            timing,
+            records: None,
+        };
+        let (socket, direction) = (active_flow.socket.clone(), active_flow.direction);
+        let describe = |stream, own: OwnFlow| {
+            let flow = flows::describe(test, stream, socket.clone(), direction);
+            Flow { own: Some(Box::new(own)), ..flow }
+        };
         let mut flows = Vec::new();
         if run.receives {
+            let early = std::mem::take(&mut active_flow.early);
+            let records = active_flow.records();
             let own = OwnFlow {
-                numbered,
-                sending: None,
-                shape: active_flow.shape,
-                moved: received,
-                early: std::mem::take(&mut active_flow.early),
-                receive_rate,
-                timing,
-                records: active_flow.records(),
+                moved: run.received,
+                early,
+                receive_rate: run.receive_rate,
+                records,
+                ..blank.clone()
             };
-            let flow = flows::describe(test, receives, active_flow.socket.clone(), active_flow.direction);
-            flows.push(Flow { own: Some(Box::new(own)), ..flow });
+            flows.push(describe(receives, own));
             active_flow.receives = Some(receives);
         }
         if let Some(sending) = run.sends {
             if let (FlowSocket::Tcp(socket), 1..) = (&active_flow.socket, sending.tos) {
                 linux::options::set_tos(socket.as_ref(), sending.tos).ok();
             }
-            let own = OwnFlow {
-                numbered,
-                sending: Some(sending),
-                shape: active_flow.shape,
-                moved: sent,
-                early: Vec::new(),
-                receive_rate: None,
-                timing,
-                records: None,
-            };
-            let flow = flows::describe(test, sends, active_flow.socket.clone(), active_flow.direction);
-            flows.push(Flow { own: Some(Box::new(own)), ..flow });
+            flows.push(describe(sends, OwnFlow { sending: Some(sending), moved: run.sent, ..blank }));
             active_flow.sends = Some(sends);
         }
         active_flow.started = true;

@@ -132,6 +132,17 @@ impl Timed {
         std::mem::replace(self, next)
     }
 
+    /// Adds what was timed later; bursts are reported by themselves.
+    pub(crate) fn merge(&mut self, later: &Timed) {
+        self.writes = self.writes.with(later.writes);
+        self.pieces = self.pieces.with(later.pieces);
+        self.piece_bytes += later.piece_bytes;
+        self.frames.moved += later.frames.moved;
+        self.frames.missed += later.frames.missed;
+        self.frames.slips += later.frames.slips;
+        self.histograms.iter_mut().zip(&later.histograms).for_each(|(sum, later)| sum.merge(later));
+    }
+
     /// A write has taken so long, nanoseconds.
     pub(crate) fn write(&mut self, took: u64) {
         if !self.times_writes {

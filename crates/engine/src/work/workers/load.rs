@@ -5,8 +5,8 @@ use crate::error::sentence;
 use crate::work::load::{Load, prepare_control};
 use crate::work::throughput::shared::Flow;
 use std::net::TcpStream;
+use wire::WorkRequest;
 use wire::work::load::{Reply, Request};
-use wire::{ProtocolError, WorkRequest};
 
 /// Load on the flows of one session.
 pub(super) struct Loads {
@@ -41,15 +41,6 @@ impl Worker for Loads {
     }
 
     fn let_go(&mut self) {
-        self.load = None;
-    }
-
-    fn finish(
-        &mut self,
-        _context: &mut WorkContext<'_>,
-        _outcome: &Result<(), ProtocolError>,
-        _interrupted: bool,
-    ) {
         self.load = None;
     }
 }

@@ -9,8 +9,8 @@ use linux::poll::Interest;
 use model::plan::LocalOptions;
 use model::time::MonoTime;
 use std::net::TcpStream;
+use wire::WorkRequest;
 use wire::work::probes::{Reply, Request};
-use wire::{ProtocolError, WorkRequest};
 
 pub(super) struct Probes {
     flow: ProbeFlow,
@@ -56,14 +56,6 @@ impl Worker for Probes {
             let Some((length, fragment)) = self.flow.receive(&mut self.buffer) else { break };
             context.reply(Reply::Datagram { bytes: self.buffer[..length].to_vec(), fragment });
         }
-    }
-
-    fn finish(
-        &mut self,
-        _site: &mut WorkContext<'_>,
-        _outcome: &Result<(), ProtocolError>,
-        _interrupted: bool,
-    ) {
     }
 }
 
