@@ -9,10 +9,6 @@ mod sender;
 mod session;
 
 pub(crate) use session::LoadSession;
-pub(crate) mod packet {
-    //! The datagrams.
-    pub(crate) use wire::native::load::{HEADER, LoadHeader};
-}
 
 use crate::error::{Context, Result, fault};
 use crate::work::throughput::shared::FlowSocket;

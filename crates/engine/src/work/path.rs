@@ -20,6 +20,7 @@ use early::{Early, OpeningProber, Stopping};
 use legs::Legs;
 use linux::clock::{mono_now, wall_now};
 use model::event::{Event, Warning};
+use model::host::Host;
 use model::path::{
     PathDirection, PathMethod, PathPlan, PathResult, PathStarted, ServicePlan, TcpDirection, Unknown,
 };
@@ -119,12 +120,7 @@ fn open(job: &PathJob<'_>, is_unsure: bool, report: &mut dyn FnMut(Opened)) -> R
 /// Asks a host without a pathmeter.
 fn alone(job: &PathJob<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     let plan = job.plan;
-    sink(&Event::PathStarted(Box::new(PathStarted {
-        wall: wall_now(),
-        plan: plan.clone(),
-        host: host::describe(Some(plan.target.address.ip())),
-        peer: None,
-    })));
+    say_started(plan.clone(), None, sink);
     let result = match &plan.service {
         Some(wanted) => service_alone(job, wanted, sink)?,
         None => foreign::run(plan, job.interrupt, sink)?,
@@ -132,6 +128,12 @@ fn alone(job: &PathJob<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
     sink_learnt(plan, &result, sink);
     sink(&Event::Path(Box::new(result)));
     Ok(())
+}
+
+fn say_started(plan: PathPlan, peer: Option<&Host>, sink: &mut dyn FnMut(&Event)) {
+    let host = host::describe(Some(plan.target.address.ip()));
+    let started = PathStarted { wall: wall_now(), plan, host, peer: peer.cloned() };
+    sink(&Event::PathStarted(Box::new(started)));
 }
 
 fn service_alone(
@@ -159,12 +161,7 @@ fn native(
 ) -> Result<()> {
     let PathJob { plan, .. } = *job;
     let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
-    sink(&Event::PathStarted(Box::new(PathStarted {
-        wall: wall_now(),
-        plan: PathPlan { method: PathMethod::Native, ..plan.clone() },
-        host: host::describe(Some(plan.target.address.ip())),
-        peer: prober.peer().cloned(),
-    })));
+    say_started(PathPlan { method: PathMethod::Native, ..plan.clone() }, prober.peer(), sink);
     let mut dead = prober.dead_ports();
     let later = early.again();
     let outcome = find_all(job, (&mut prober, early), (&mut result, &mut dead), sink);

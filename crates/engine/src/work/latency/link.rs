@@ -102,7 +102,7 @@ impl Link {
         while self.tally.waits() {
             self.run_until(self.now + Nanos::from_millis(5));
         }
-        if self.tally.lost() > 0 {
+        if self.tally.counted.lost > 0 {
             self.settle(true);
         }
         let far = self.far.counted();

@@ -193,10 +193,10 @@ fn conclude<E: Exchange>(
             // Messages in flight are not waited for any more.
             flow.tally.expire(MonoTime(u64::MAX));
         }
-        if flow.tally.lost() > 0 && idle.is_none() && !job.interrupt.is_raised() {
+        if flow.tally.counted.lost > 0 && idle.is_none() && !job.interrupt.is_raised() {
             flow.settle_count(true, job.plan.size as usize, &mut waiter);
         }
-        let sent = flow.tally.sent_so_far() + earlier;
+        let sent = flow.tally.counted.sent + earlier;
         let observed = session.map(|mut session| {
             // The server's counts may be lost with it: then they are not reported.
             let observed =
@@ -210,7 +210,7 @@ fn conclude<E: Exchange>(
             ..observed
         };
         let observed = observed.flatten().filter(|_| idle.is_none()).map(since);
-        let observed = believed(observed, flow.tally.sent_so_far(), egress, sink);
+        let observed = believed(observed, flow.tally.counted.sent, egress, sink);
         let result = result::egress_result(egress, job.plan.mode, flow, ends, counted, observed, &noise);
         egress_paths.push(EgressResult { wire, ..result });
     }
@@ -383,7 +383,7 @@ fn silence<E>(job: &LatencyJob<'_>, flows: &[EgressFlow<E>]) -> Failure {
 
 /// The datagrams that arrived instead of replies.
 fn stray<E>(flows: &[EgressFlow<E>]) -> String {
-    match flows.iter().map(|flow| flow.tally.strays()).sum::<u64>() {
+    match flows.iter().map(|flow| flow.tally.counted.strays).sum::<u64>() {
         0 => String::new(),
         strays => format!("; {strays} messages came that were none"),
     }

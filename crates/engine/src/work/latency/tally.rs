@@ -23,7 +23,8 @@ use model::units::Nanos;
 pub(crate) struct Tally {
     started: MonoTime,
     in_flight: InFlight,
-    counted: Counted,
+    /// Messages so far.
+    pub(crate) counted: Counted,
     last_number: u64,
     /// Leading time that is not counted, where the user asked for that.
     fixed_warm_up: Option<Nanos>,
@@ -122,16 +123,6 @@ impl Tally {
         let phase_series = self.phase_series.take()?;
         self.counted = phase_series.idle(self.counted);
         Some(phase_series)
-    }
-
-    /// Messages sent.
-    pub(crate) fn sent_so_far(&self) -> u64 {
-        self.counted.sent
-    }
-
-    /// Messages received that were no replies.
-    pub(crate) fn strays(&self) -> u64 {
-        self.counted.strays
     }
 
     /// Numbers up to this one were used for something else.
@@ -261,11 +252,6 @@ impl Tally {
     /// The longest round trip so far, and the usual one now, both from the send call.
     pub(crate) fn round_trips(&self) -> (Nanos, Nanos) {
         (self.longest, self.usual)
-    }
-
-    /// Messages lost so far.
-    pub(crate) fn lost(&self) -> u64 {
-        self.counted.lost
     }
 
     /// Any reply so far?

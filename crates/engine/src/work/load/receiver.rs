@@ -1,6 +1,5 @@
 //! Receives load: when each datagram of each step came.
 
-use super::packet::LoadHeader;
 use super::reports::Reports;
 use linux::clock::{mono_now, wall_now};
 use linux::message;
@@ -12,6 +11,7 @@ use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use wire::native::load::LoadHeader;
 
 /// The datagrams that have arrived.
 #[derive(Debug, Default)]

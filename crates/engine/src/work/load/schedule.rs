@@ -85,7 +85,7 @@ pub(crate) fn probe(path: &mut dyn LoadPath, quest: Quest) -> LoadProbing {
     let Phase { path, reading, saturated, .. } = phase;
     let mut probing = LoadProbing::without(quest.direction, String::new());
     probing.note = ended.err().map(|error| crate::error::sentence(&error)).or_else(|| reading.note.clone());
-    probing.links = reading.links();
+    probing.links = reading.links;
     probing.place = reading.place;
     probing.router_growth.clone_from(&reading.router_growth);
     probing.steps = reading.steps();
@@ -262,8 +262,7 @@ impl Phase<'_> {
             // The load does not go on for ever while the far end's answer is repeated.
             if self.path.now() > ends {
                 let longest = self.saturation_time(Nanos(self.left_for_load().0 / 2));
-                let full = self.step(self.allowed(capped * FLOOD), size, longest);
-                self.path.saturate(full, capped * SATURATED / self.bits(size))?;
+                self.saturate(capped, longest)?;
             }
         }
         wanted.extend(after);
@@ -274,7 +273,7 @@ impl Phase<'_> {
             return Ok(());
         }
         // Saturated again first: a path that was left alone has a bucket.
-        let full = self.step(self.allowed(capped * FLOOD), size, time);
+        let full = self.flood(capped, time);
         let mut repeated = vec![(Purpose::Ladder, full)];
         for (purpose, step) in delayed {
             repeated.push((purpose, StepRequest { step: self.number(), ..step }));
@@ -353,15 +352,7 @@ impl Phase<'_> {
             self.reading.router_growth = full.growth(&idle);
         }
         let time = if self.quest.short { SHORT_IDLE } else { IDLE };
-        let step = StepRequest {
-            step: self.number(),
-            size: LEAST_PAYLOAD,
-            gap: IDLE_GAP,
-            time,
-            flows: 1,
-            sparse: 0,
-            ttl: None,
-        };
+        let step = StepRequest { gap: IDLE_GAP, ..self.step(0.0, LEAST_PAYLOAD, time) };
         let outcome = self.run(&[step])?;
         self.reading.take(Purpose::Idle, step, outcome.first());
         self.path.rest(Nanos::ZERO)
@@ -371,6 +362,17 @@ impl Phase<'_> {
     fn step(&mut self, rate: f64, size: u32, time: Nanos) -> StepRequest {
         let gap = Nanos((self.bits(size) * 1e9 / rate.max(1.0)) as u64);
         StepRequest { step: self.number(), size, gap, time, flows: 1, sparse: 0, ttl: None }
+    }
+
+    /// A load that is allowed and far above this rate of the path.
+    fn flood(&mut self, rate: f64, time: Nanos) -> StepRequest {
+        self.step(self.allowed(rate * FLOOD), self.quest.payload, time)
+    }
+
+    /// Sends such a load until the path delivers its rate alone.
+    fn saturate(&mut self, rate: f64, time: Nanos) -> Result<Saturation> {
+        let flood = self.flood(rate, time);
+        self.path.saturate(flood, rate * SATURATED / self.bits(self.quest.payload))
     }
 
     fn number(&mut self) -> u32 {
@@ -462,7 +464,7 @@ const SLOW: f64 = 3e6;
 const FEW_PACKETS: f64 = 6e6;
 const SMALL_FRAME: u32 = 256;
 /// Smallest datagram of load, bytes.
-const LEAST_PAYLOAD: u32 = super::packet::HEADER as u32;
+const LEAST_PAYLOAD: u32 = wire::native::load::HEADER as u32;
 /// By so much the last answer may be later than the one before.
 const LAST_ANSWER: Nanos = Nanos::from_millis(180);
 const DRAIN: Nanos = Nanos::from_millis(60);

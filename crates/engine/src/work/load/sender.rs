@@ -1,7 +1,6 @@
 //! Sends load: steps one after another without a pause between them, each on a schedule that is never caught up with. A burst after
 //! a stall would be dropped by a policer at a third of its rate.
 
-use super::packet::{HEADER, LoadHeader};
 use super::reports::USUAL_TTL;
 use linux::clock::{mono_now, sleep_until};
 use linux::options;
@@ -13,6 +12,7 @@ use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use wire::native::load::{HEADER, LoadHeader};
 
 /// The datagrams to send, and those that were sent.
 #[derive(Debug, Default)]

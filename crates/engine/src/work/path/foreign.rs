@@ -47,8 +47,7 @@ pub(crate) fn run(
         let mut methods =
             Methods { plan, facts, interrupt, began, port: None, echo: EchoState::NotPlanned, tcp: None };
         if wants(PathMethod::Udp) {
-            let (port, answers) = ClosedPort::find(plan.target.address, &plan.local, interrupt)?;
-            methods.port = Some(Port { port, answers });
+            methods.port = Some(ClosedPort::find(plan.target.address, &plan.local, interrupt)?);
         }
         if let Some(Ok(state)) = echo.map(std::thread::ScopedJoinHandle::join) {
             methods.echo = state?;
@@ -73,16 +72,9 @@ struct Methods<'a> {
     facts: Facts,
     interrupt: &'a Interrupt,
     began: MonoTime,
-    port: Option<Port<'a>>,
+    port: Option<ClosedPort<'a>>,
     echo: EchoState,
     tcp: Option<Tcp>,
-}
-
-/// A port taken for closed.
-struct Port<'a> {
-    port: ClosedPort<'a>,
-    /// The far end reports that it is.
-    answers: bool,
 }
 
 /// The outcome of ICMP echo.
@@ -100,7 +92,7 @@ enum EchoState {
 impl<'a> Methods<'a> {
     /// Where echo was not answered, its request may have been lost.
     fn ask_again(&mut self) -> Result<()> {
-        let round_trip = self.port.as_ref().and_then(|port| port.port.round_trip);
+        let round_trip = self.port.as_ref().and_then(|port| port.round_trip);
         self.echo = match std::mem::replace(&mut self.echo, EchoState::NotPlanned) {
             EchoState::Silent(mut echo) => {
                 // A host that far away answers within the same time.
@@ -115,7 +107,7 @@ impl<'a> Methods<'a> {
 
     /// To the far end and back, as far as anything answered.
     fn round_trip(&self) -> Option<Nanos> {
-        let port = self.port.as_ref().and_then(|port| port.port.round_trip);
+        let port = self.port.as_ref().and_then(|port| port.round_trip);
         match &self.echo {
             EchoState::Answers(echo) => port.max(echo.round_trip),
             _ => port,
@@ -137,11 +129,11 @@ impl<'a> Methods<'a> {
 
     /// The closed port that is answered.
     fn port(&mut self) -> Option<&mut ClosedPort<'a>> {
-        self.port.as_mut().filter(|port| port.answers).map(|port| &mut port.port)
+        self.port.as_mut().filter(|port| port.answers)
     }
 
     fn packets(&self) -> u64 {
-        let port = self.port.as_ref().map_or(0, |port| port.port.packets);
+        let port = self.port.as_ref().map_or(0, |port| port.packets);
         let echo = match &self.echo {
             EchoState::Silent(echo) | EchoState::Answers(echo) => echo.packets,
             EchoState::NotPlanned | EchoState::Forbidden => 0,

@@ -31,25 +31,21 @@ pub(crate) fn service(
     let most = service.largest.min(LARGEST_PACKET - if facts.ipv6 { 8 } else { headers });
     let mut asker = Asker::new(plan, service, interrupt);
     sink(&Event::progress(format!("asking the service at UDP port {}", service.port)));
-    let found = match first(&mut asker, service, whole, most)? {
-        Some(base) => search(&mut asker, base, whole, most, headers, sink)?,
-        None => Found::default(),
+    let (payload, silent) = match first(&mut asker, service, whole, most)? {
+        Some(base) => {
+            let (payload, silent) = search(&mut asker, base, (whole, most, headers), sink)?;
+            (Some(payload), silent)
+        }
+        None => (None, None),
     };
     Ok(ServiceLimit {
         port: service.port,
-        payload: found.payload,
-        silent: found.silent,
+        payload,
+        silent,
         fragmented_from: whole + 1,
-        refused: asker.refused(),
-        sizes: asker.tallies(),
+        refused: asker.refused.take(),
+        sizes: asker.tallies.into_values().collect(),
     })
-}
-
-/// The end of the search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Found {
-    payload: Option<u32>,
-    silent: Option<u32>,
 }
 
 /// A size that is answered: the request as it is, or filled up, where the service wants more.
@@ -61,29 +57,27 @@ fn first(asker: &mut Asker<'_>, service: &ServicePlan, whole: u32, most: u32) ->
     for _ in 0..TURNS {
         let answered = asker.probe_train(&sizes)?;
         let found = sizes.iter().zip(answered).find(|(_, answered)| *answered).map(|(size, _)| *size);
-        if found.is_some() || asker.is_closed() {
+        if found.is_some() || asker.closed {
             return Ok(found);
         }
     }
     Ok(None)
 }
 
-/// From a size that is answered to the largest that is. Common sizes are those of packets.
+/// From a size that is answered to the largest that is, and the least that is not where one is known. Common sizes are those of packets.
 fn search(
     asker: &mut Asker<'_>,
     base: u32,
-    whole: u32,
-    most: u32,
-    headers: u32,
+    (whole, most, headers): (u32, u32, u32),
     sink: &mut dyn FnMut(&Event),
-) -> Result<Found> {
+) -> Result<(u32, Option<u32>)> {
     let mut bisect = Bisect::new(base + headers, most + headers);
     bisect.hint(whole + headers);
     let mut silent: Option<u32> = None;
     loop {
         let Some(packet) = bisect.next() else {
             // A service that seemed silent may be slow.
-            match silent.filter(|_| !asker.is_patient()) {
+            match silent.filter(|_| !asker.patient) {
                 Some(size) if asker.ask_patiently(size)? => {
                     (bisect, silent) = (Bisect::new(size + headers, most + headers), None);
                     continue;
@@ -103,7 +97,7 @@ fn search(
         }
     }
     let payload = bisect.low() - headers;
-    Ok(Found { payload: Some(payload), silent: silent.filter(|silent| *silent > payload) })
+    Ok((payload, silent.filter(|silent| *silent > payload)))
 }
 
 /// Requests that are padded to what a service may want at least: QUIC's 1200, and less.

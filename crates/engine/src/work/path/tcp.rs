@@ -249,12 +249,12 @@ fn exchange(
         scope.spawn(|| {
             let mut began = linux::clock::mono_now();
             while !over.load(Ordering::Relaxed) {
-                if gate.is_shut() {
+                if gate.is(held::SHUT) {
                     began = linux::clock::mono_now();
                 }
-                let limit = if gate.is_brief() { BRIEFLY } else { LIMIT };
+                let limit = if gate.is(held::BRIEF) { BRIEFLY } else { LIMIT };
                 let is_late = linux::clock::mono_now().saturating_since(began) > limit;
-                if interrupt.is_raised() || gate.is_refused() || is_late {
+                if interrupt.is_raised() || gate.is(held::REFUSED) || is_late {
                     given_up.raise();
                     return;
                 }

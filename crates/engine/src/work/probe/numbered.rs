@@ -22,7 +22,8 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 pub(crate) struct Numbered {
     socket: UdpSocket,
     remote: SocketAddr,
-    mode: MtuDiscovery,
+    /// Whether packets may be cut.
+    pub(crate) mode: MtuDiscovery,
     secret: [u8; SECRET],
     /// Taken while it was looked for something else.
     heard: Vec<Word>,
@@ -104,11 +105,6 @@ impl Numbered {
             options::set_mtu_discovery(&self.socket, MtuDiscovery::Omit)?;
         }
         outcome
-    }
-
-    /// Chooses whether packets may be cut from now on.
-    pub(crate) fn set_mode(&mut self, mode: MtuDiscovery) {
-        self.mode = mode;
     }
 
     fn push(&mut self, bytes: &[u8]) -> Result<Sent> {

@@ -14,10 +14,11 @@ use wire::Stamp;
 #[derive(Clone, Debug)]
 pub(crate) struct UdpReceive {
     tracker: SequenceTracker,
-    /// When the datagram of the highest number came.
-    advanced: Option<MonoTime>,
+    /// When the datagram of the highest number came: the flow last went on then. A later one with a lower number was overtaken, and its
+    /// time does not count.
+    pub(crate) advanced: Option<MonoTime>,
     /// The longest time in which no higher number came: its begin, its length, and the numbers missing behind it.
-    silence: Option<(MonoTime, Nanos, u64)>,
+    pub(crate) silence: Option<(MonoTime, Nanos, u64)>,
     jitter: Jitter,
     transit_min: i64,
     transit_max: i64,
@@ -142,16 +143,6 @@ impl UdpReceive {
     /// Different datagrams so far.
     pub(crate) fn received(&self) -> u64 {
         self.tracker.received()
-    }
-
-    /// When the flow last went on. A later datagram with a lower number was overtaken: its time does not count.
-    pub(crate) fn advanced(&self) -> Option<MonoTime> {
-        self.advanced
-    }
-
-    /// The longest time in which the flow did not go on: when it began, how long it was, and the numbers missing behind it.
-    pub(crate) fn silence(&self) -> Option<(MonoTime, Nanos, u64)> {
-        self.silence
     }
 
     /// Has every datagram up to this number come?

@@ -320,7 +320,7 @@ impl Running {
     pub(crate) fn progress(&self) -> (u64, u64) {
         let sum = |role: Role| {
             let with_role = self.streams.iter().enumerate().filter(|(_, s)| s.flow.info.role == role);
-            let before = |index: usize| self.base.as_ref().map_or(0, |(_, readings)| readings[index].bytes());
+            let before = |index: usize| self.base.as_ref().map_or(0, |(_, readings)| readings[index].bytes);
             with_role.map(|(i, s)| s.counters.bytes.load(Ordering::Relaxed).saturating_sub(before(i))).sum()
         };
         (sum(Role::Receiver), sum(Role::Sender))
@@ -467,12 +467,13 @@ impl Running {
             let since = last_data(&stream.counters, self.started).max(began);
             now.saturating_since(since) >= quiet
         };
+        let is_whole = |last| stream.counters.receiver().is_some_and(|state| state.is_whole(last));
         stream.counters.finished.load(Ordering::Acquire)
             || match until {
                 Until::Bytes(bytes, quiet) => {
                     stream.counters.bytes.load(Ordering::Relaxed) >= bytes || quiet_for(quiet)
                 }
-                Until::Sequence(last, quiet) => stream.is_whole(last) || quiet_for(quiet),
+                Until::Sequence(last, quiet) => is_whole(last) || quiet_for(quiet),
                 Until::Quiet(quiet) => quiet_for(quiet),
             }
     }
@@ -495,11 +496,6 @@ impl Stream {
             // Wakes a thread that sleeps in recv; the stream is at its end anyway.
             socket.shutdown(std::net::Shutdown::Read).ok();
         }
-    }
-
-    /// Has every datagram up to this number come?
-    fn is_whole(&self, last: u64) -> bool {
-        self.counters.receiver().is_some_and(|state| state.is_whole(last))
     }
 }
 

@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 /// One stream at one moment: totals since it opened.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reading {
-    /// Payload bytes of finished calls.
-    bytes: u64,
+    /// Payload bytes of finished calls, since the stream opened.
+    pub(crate) bytes: u64,
     /// Payload bytes that the kernel has taken over TCP, also of a call in progress.
     taken: Option<u64>,
     tcp: Option<TcpInfo>,
@@ -55,11 +55,6 @@ impl Reading {
                 Reading { bytes: bytes(), udp: Some(udp), ..Reading::default() }
             }
         }
-    }
-
-    /// Payload bytes since the stream opened.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// This reading, or the datagrams that came before the counted time, where these are more: some waited in the socket when it
@@ -229,7 +224,7 @@ fn tcp_between(earlier: Option<&TcpInfo>, now: &TcpInfo) -> TcpCounters {
 pub(crate) fn silence(counters: &Counters, base: MonoTime, end: MonoTime) -> Option<Silence> {
     let datagrams = counters
         .receiver()
-        .map(|state| state.silence().map(|(began, length, missing)| (began, length, Some(missing))));
+        .map(|state| state.silence.map(|(began, length, missing)| (began, length, Some(missing))));
     let (began, length, missing) = match datagrams {
         Some(longest) => longest.unwrap_or((base, Nanos::ZERO, None)),
         None => (counters.silence().0, counters.silence().1, None),
@@ -254,7 +249,7 @@ pub(crate) fn last_data(counters: &Counters, fallback: MonoTime) -> MonoTime {
 
 /// The same, but of datagrams the time at which the flow last went on.
 pub(crate) fn last_advance(counters: &Counters, fallback: MonoTime) -> MonoTime {
-    counters.receiver().and_then(|state| state.advanced()).unwrap_or_else(|| last_data(counters, fallback))
+    counters.receiver().and_then(|state| state.advanced).unwrap_or_else(|| last_data(counters, fallback))
 }
 
 /// Shorter ones are pauses of hosts and queues.

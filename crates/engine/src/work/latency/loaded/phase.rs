@@ -265,14 +265,14 @@ impl<'a> Phase<'a> {
                 PhaseUpdate::Sample(sample) => {
                     let rtts = self.sessions[number].take(at, &sample);
                     if let Some(rpm) = &mut self.rpm {
-                        rpm.loaded(rtts);
+                        rpm.loaded.extend(rtts);
                     }
                 }
                 PhaseUpdate::Warning(warning) => self.warnings.push(warning),
                 PhaseUpdate::Ended(outcome) => self.ended(number, outcome),
                 PhaseUpdate::Foreign(Ok(probe)) => {
                     if let Some(rpm) = &mut self.rpm {
-                        rpm.foreign(probe);
+                        rpm.foreign.push(probe);
                     }
                 }
                 PhaseUpdate::Foreign(Err(reason)) => self.refused = Some(reason),

@@ -13,9 +13,10 @@ pub(super) struct Rpm {
     interval: Nanos,
     /// When the next interval ends.
     next: MonoTime,
-    /// Probes of the interval that runs.
-    foreign: Vec<ForeignProbe>,
-    loaded: Vec<Nanos>,
+    /// Answered probes over connections of their own, of the interval that runs.
+    pub(super) foreign: Vec<ForeignProbe>,
+    /// RTTs of the connections that carry the load, likewise.
+    pub(super) loaded: Vec<Nanos>,
 }
 
 impl Rpm {
@@ -29,16 +30,6 @@ impl Rpm {
         let longest_stage = room.clamp(1, defaults.longest_stage);
         let meter = ResponsivenessMeter::new(Parameters { longest_stage, ..defaults });
         Rpm { meter, interval, next: began + interval, foreign: Vec::new(), loaded: Vec::new() }
-    }
-
-    /// A probe over a connection of its own was answered.
-    pub(super) fn foreign(&mut self, probe: ForeignProbe) {
-        self.foreign.push(probe);
-    }
-
-    /// RTTs of the connections that carry the load.
-    pub(super) fn loaded(&mut self, rtts: Vec<Nanos>) {
-        self.loaded.extend(rtts);
     }
 
     /// The interval that is over, if one is.
@@ -77,8 +68,8 @@ mod tests {
         while let Some((from, until)) = rpm.over(began + time) {
             assert_eq!(until - from, rpm.interval);
             let tcp = Nanos::from_millis(10);
-            (0..3).for_each(|_| rpm.foreign(ForeignProbe { tcp, tls: None, http: tcp }));
-            rpm.loaded(vec![Nanos::from_millis(20); 4]);
+            (0..3).for_each(|_| rpm.foreign.push(ForeignProbe { tcp, tls: None, http: tcp }));
+            rpm.loaded.extend(vec![Nanos::from_millis(20); 4]);
             added += u32::from(rpm.close(goodput) == Next::AddLoad);
         }
         (rpm, added)
@@ -110,8 +101,8 @@ mod tests {
         while rpm.over(began + Nanos::from_secs(40)).is_some() {
             goodput *= 2;
             let time = Nanos::from_millis(10);
-            rpm.foreign(ForeignProbe { tcp: time, tls: Some(time), http: time });
-            rpm.loaded(vec![time]);
+            rpm.foreign.push(ForeignProbe { tcp: time, tls: Some(time), http: time });
+            rpm.loaded.extend(vec![time]);
             rpm.close(BitRate(goodput));
         }
         let result = rpm.result().unwrap();

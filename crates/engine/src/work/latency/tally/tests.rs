@@ -293,11 +293,11 @@ fn a_reply_after_its_message_was_given_up_is_measured_and_closes_the_gap() {
     tally.reply(1, at(2_001), None);
     tally.reply(20, at(2_010), None);
     tally.expire(at(5_000));
-    assert_eq!((tally.lost(), tally.outages(Nanos::from_secs(5)).len()), (18, 1));
+    assert_eq!((tally.counted.lost, tally.outages(Nanos::from_secs(5)).len()), (18, 1));
     for number in 2..=19 {
         assert!(matches!(tally.reply(number, at(6_000), None), Received::First(Some(_))), "{number}");
     }
-    assert_eq!((tally.lost(), tally.outages(Nanos::from_secs(5))), (0, Vec::new()));
+    assert_eq!((tally.counted.lost, tally.outages(Nanos::from_secs(5))), (0, Vec::new()));
     let totals = tally.finish(&HostWatch::default(), true, Nanos::from_secs(6));
     assert_eq!((totals.counted.received, totals.rtt.unwrap().max), (20, Nanos::from_millis(5_800)));
 }

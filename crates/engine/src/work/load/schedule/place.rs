@@ -21,11 +21,10 @@ enum Reach {
 
 /// Looks for the link, with load of about twice the rate of the limit.
 pub(super) fn look(phase: &mut Phase<'_>, rate: f64) -> Result<()> {
-    let Some(links) = phase.reading.links().filter(|links| (1..=MOST_LINKS).contains(links)) else {
+    let Some(links) = phase.reading.links.filter(|links| (1..=MOST_LINKS).contains(links)) else {
         return Ok(());
     };
     let pace = Pace::at(phase, rate);
-    let most = rate * super::SATURATED / phase.bits(phase.quest.payload);
     let mut answers: Vec<(u8, Reach)> = Vec::new();
     loop {
         let mut together = next_to_cross(&answers, links);
@@ -37,10 +36,9 @@ pub(super) fn look(phase: &mut Phase<'_>, rate: f64) -> Result<()> {
         }
         // After the small frames, and after a load that ended before the limit, everything goes to the end until it is saturated.
         if answers.last().is_none_or(|(before, reach)| *reach == Reach::No && *before < together[0]) {
-            let flood = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, pace.time);
             let loads = (together.len() as u64).clamp(least, in_time(phase));
             let longest = phase.saturation_time(pace.time.saturating_mul(loads) + phase.answer);
-            phase.path.saturate(StepRequest { time: longest, ..flood }, most)?;
+            phase.saturate(rate, longest)?;
         }
         together.truncate(in_time(phase) as usize);
         if together.is_empty() {
@@ -67,14 +65,14 @@ impl Behind {
     /// The loads, where at least two fit into what the hot steps and their queue leave.
     pub(super) fn new(phase: &mut Phase<'_>, rate: f64, hot: Nanos, queue: Nanos) -> Option<Behind> {
         let is_wanted = phase.quest.place && !phase.quest.short;
-        let links = phase.reading.links().filter(|links| is_wanted && (1..=IN_TURN).contains(links))?;
+        let links = phase.reading.links.filter(|links| is_wanted && (1..=IN_TURN).contains(links))?;
         let pace = Pace::at(phase, rate);
         // The queue delays the answer, and drains before the path is idle.
         let before = hot + REFILL + queue + queue + phase.answer;
         let in_time = phase.left_for_load().saturating_sub(before).0 / pace.time.0;
         let mut crossed = next_to_cross(&[], links);
         crossed.truncate(in_time as usize);
-        let refill = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, REFILL);
+        let refill = phase.flood(rate, REFILL);
         let loads: Vec<(u8, StepRequest)> =
             crossed.into_iter().map(|crossed| (crossed, pace.step(phase, crossed))).collect();
         (loads.len() >= 2).then_some(Behind { pace, links, refill, loads })
@@ -117,7 +115,7 @@ impl Pace {
 
     /// A load that crosses so many links.
     fn step(self, phase: &mut Phase<'_>, crossed: u8) -> StepRequest {
-        let step = phase.step(phase.allowed(self.rate * FLOOD), phase.quest.payload, self.time);
+        let step = phase.flood(self.rate, self.time);
         StepRequest { sparse: self.sparse, ttl: Some(crossed.min(64)), ..step }
     }
 
@@ -142,7 +140,7 @@ impl Pace {
         // The hot steps may have lost more: a policer's bucket for each flow, or a sender that was faster then.
         let whole = steps.iter().rev().find(|step| step.links == Some(WHOLE)).map_or(0.0, |step| step.loss);
         let Some(last) = steps.last() else { return Reach::Unclear };
-        let in_turn = phase.reading.links().is_some_and(|links| links <= IN_TURN);
+        let in_turn = phase.reading.links.is_some_and(|links| links <= IN_TURN);
         match self.reach_of(last, whole, phase.reading.queue()) {
             // On a longer path nothing would compare with it.
             Reach::Yes if in_turn && takes_less(last, whole) => Reach::Unclear,

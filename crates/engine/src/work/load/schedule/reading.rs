@@ -5,7 +5,7 @@ use model::limit::{LimitPlace, LoadStep, Purpose, StepReceived, StepRequest, Ste
 use model::units::{BitRate, Bytes, Nanos};
 
 /// The steps so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Reading {
     taken: Vec<Taken>,
     overhead: u32,
@@ -13,7 +13,8 @@ pub(super) struct Reading {
     pub(super) note: Option<String>,
     /// Where the limit is.
     pub(super) place: Option<LimitPlace>,
-    links: Option<u8>,
+    /// The links of the path, where the far end's datagrams show them.
+    pub(super) links: Option<u8>,
     /// By how much the round trip to each router, and to the far end, grew.
     pub(super) router_growth: Vec<Option<Nanos>>,
 }
@@ -57,14 +58,7 @@ impl StepRates {
 
 impl Reading {
     pub(super) fn new(overhead: u32) -> Reading {
-        Reading {
-            taken: Vec::new(),
-            overhead,
-            note: None,
-            place: None,
-            links: None,
-            router_growth: Vec::new(),
-        }
+        Reading { overhead, ..Reading::default() }
     }
 
     /// Takes what came of a step; its rates, where enough of it was sent.
@@ -94,11 +88,6 @@ impl Reading {
         (sent.late > 1).then(|| taken.rates(self.overhead))
     }
 
-    /// The links of the path, where the far end's datagrams show them.
-    pub(super) fn links(&self) -> Option<u8> {
-        self.links
-    }
-
     /// The rate of the path, from the hot steps.
     pub(super) fn rate(&self) -> Option<f64> {
         let mut rates: Vec<f64> = self.hot().map(|taken| taken.rates(self.overhead).delivered).collect();
@@ -109,22 +98,22 @@ impl Reading {
     /// How long the queue is that a load fills: the median of the hot steps.
     pub(super) fn hot_queue(&self) -> Nanos {
         let least = self.least();
-        let growth = |taken: &Taken| taken.received.transit_p50.saturating_sub(least).max(0).cast_unsigned();
-        let mut queues: Vec<u64> = self.hot().map(growth).collect();
+        let mut queues: Vec<Nanos> =
+            self.hot().map(|taken| growth(taken.received.transit_p50, least)).collect();
         queues.sort_unstable();
-        Nanos(queues.get(queues.len() / 2).copied().unwrap_or(0)).min(LONGEST_QUEUE)
+        queues.get(queues.len() / 2).copied().unwrap_or_default().min(LONGEST_QUEUE)
     }
 
     /// By how much a transit is longer than the least.
     pub(super) fn growth_of(&self, transit: i64) -> Nanos {
-        Nanos(transit.saturating_sub(self.least()).max(0).cast_unsigned())
+        growth(transit, self.least())
     }
 
     /// How long the queue is that is to drain.
     pub(super) fn queue(&self) -> Nanos {
         let least = self.least();
         let last = self.taken.iter().rev().take(3).map(|taken| taken.received.transit_max).max();
-        Nanos(last.map_or(0, |last| last.saturating_sub(least)).max(0).cast_unsigned()).min(LONGEST_QUEUE)
+        last.map_or(Nanos::ZERO, |last| growth(last, least)).min(LONGEST_QUEUE)
     }
 
     /// The steps, with the growth of the delay over the least of all.
@@ -173,7 +162,7 @@ impl Taken {
     fn step(&self, least: i64, overhead: u32) -> LoadStep {
         let Taken { received, sent, .. } = self;
         let rates = self.rates(overhead);
-        let growth = |transit: i64| Nanos(transit.saturating_sub(least).max(0).cast_unsigned());
+        let growth = |transit: i64| growth(transit, least);
         let sparse_loss = (sent.late_sparse >= FEW_SPARSE)
             .then(|| 1.0 - (received.late_sparse as f64 / sent.late_sparse as f64).min(1.0));
         let time = self.request.time.0.max(1) as f64;
@@ -202,6 +191,11 @@ impl Taken {
             links: self.links,
         }
     }
+}
+
+/// By how much a transit is longer than the least.
+fn growth(transit: i64, least: i64) -> Nanos {
+    Nanos(transit.saturating_sub(least).max(0).cast_unsigned())
 }
 
 /// Share of the time of a step.

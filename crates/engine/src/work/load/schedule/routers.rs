@@ -2,7 +2,7 @@
 //! the queue on. A few small datagrams end at each router, so that this is asked on public paths too, and behind slow links, where a
 //! load that ends at each router takes long.
 
-use super::{FLOOD, Phase, STEP};
+use super::{Phase, STEP};
 use crate::error::Result;
 use crate::work::load::routers::RouterProbes;
 use model::units::Nanos;
@@ -10,7 +10,7 @@ use model::units::Nanos;
 /// The round trips while the queue is full; absent: none is, they are not wanted, or there is no time.
 pub(super) fn under_load(phase: &mut Phase<'_>, rate: f64) -> Result<Option<FullQueue>> {
     let is_wanted = !phase.quest.short && (!phase.quest.place || rate < SLOW);
-    let Some(links) = phase.reading.links().filter(|links| is_wanted && (2..=MOST_LINKS).contains(links))
+    let Some(links) = phase.reading.links.filter(|links| is_wanted && (2..=MOST_LINKS).contains(links))
     else {
         return Ok(None);
     };
@@ -24,10 +24,7 @@ pub(super) fn under_load(phase: &mut Phase<'_>, rate: f64) -> Result<Option<Full
     if queue < LEAST_QUEUE || phase.left_for_load() < following + STEP {
         return Ok(None);
     }
-    let flood =
-        phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, phase.saturation_time(following));
-    let most = rate * super::SATURATED / phase.bits(phase.quest.payload);
-    phase.path.saturate(flood, most)?;
+    phase.saturate(rate, phase.saturation_time(following))?;
     // A load that is little above the rate keeps the queue full, and drops few of the probes.
     let full = phase.step(phase.allowed(rate * FULL), phase.quest.payload, fill);
     phase.run(&[full])?;

@@ -5,7 +5,7 @@ use super::facts::Facts;
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
 use linux::options::MtuDiscovery;
-use model::path::{Bound, FragmentShape, FragmentTest, SizeProbe, least_mtu};
+use model::path::{Bound, FragmentTest, SizeProbe, least_mtu};
 
 /// The facts that replies carry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,8 @@ pub(super) fn find(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Int
         back.may_be_cut = rows.iter().find(|row| row.size == facts.most).copied();
     }
     if let Some(row) = over(echo, forward, facts, interrupt)? {
-        back.cut = Some(test(&row, facts, forward));
+        let test = facts.cut_test(row.size, forward, (row.sent, row.received));
+        back.cut = Some(FragmentTest { largest_piece: row.fragment, ..test });
         rows.push(row);
     }
     if let Some(fragment) = rows.iter().filter_map(|row| row.fragment).min() {
@@ -87,18 +88,6 @@ fn over(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Interrupt) -> 
     Ok(Some(row))
 }
 
-fn test(row: &SizeReplies, facts: &Facts, forward: u32) -> FragmentTest {
-    FragmentTest {
-        shape: FragmentShape::ByKernel,
-        payload: row.size - model::path::headers(facts.ipv6),
-        pieces: facts.pieces(row.size, forward),
-        sent: row.sent,
-        received: row.received,
-        pieces_received: None,
-        largest_piece: row.fragment,
-    }
-}
-
 /// The largest whole reply, and whether one byte more came in pieces.
 fn judge(back: &mut Back, rows: &[SizeReplies], interface: u32) {
     let whole = |row: &&SizeReplies| row.whole > 0 && row.size <= interface;
@@ -133,14 +122,7 @@ mod tests {
     use super::*;
 
     fn row(size: u32, whole: u32, fragment: Option<u32>) -> SizeReplies {
-        SizeReplies {
-            size,
-            sent: 3,
-            received: whole.max(fragment.map_or(0, |_| 3)),
-            short: 0,
-            whole,
-            fragment,
-        }
+        SizeReplies { size, sent: 3, received: whole.max(fragment.map_or(0, |_| 3)), whole, fragment }
     }
 
     fn judged(rows: &[SizeReplies]) -> (Option<u32>, Bound) {

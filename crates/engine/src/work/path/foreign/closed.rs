@@ -27,7 +27,8 @@ pub(super) struct ClosedPort<'a> {
     controls: Numbered,
     /// The far end quotes too little to know which datagram it means.
     quotes_little: bool,
-    remote: SocketAddr,
+    /// The port asked.
+    pub(super) remote: SocketAddr,
     local: &'a LocalOptions,
     interrupt: &'a Interrupt,
     /// The size that each number went with.
@@ -45,6 +46,8 @@ pub(super) struct ClosedPort<'a> {
     pub(super) packets: u64,
     /// The far end gave no answer to small datagrams either, so often in a row.
     unanswered: u32,
+    /// The far end reports that the port is closed.
+    pub(super) answers: bool,
 }
 
 /// Whether a datagram arrives.
@@ -72,13 +75,12 @@ struct Heard {
 }
 
 impl<'a> ClosedPort<'a> {
-    /// Looks for a closed port of the far end, asking several at once, as some may be open; false when it reports of none that
-    /// it is closed.
+    /// Looks for a closed port of the far end, asking several at once, as some may be open.
     pub(super) fn find(
         far: SocketAddr,
         local: &'a LocalOptions,
         interrupt: &'a Interrupt,
-    ) -> Result<(ClosedPort<'a>, bool)> {
+    ) -> Result<ClosedPort<'a>> {
         let mut ports = Vec::new();
         for port in (CLOSED_PORT..).take(TRIES) {
             let mut remote = far;
@@ -90,24 +92,23 @@ impl<'a> ClosedPort<'a> {
             port.send(CONTROL)?;
         }
         let deadline = start + timeout(None);
-        let answers = loop {
-            let mut answers = None;
-            for (at, port) in ports.iter_mut().enumerate() {
+        loop {
+            for port in &mut ports {
                 let mut heard = Heard::default();
                 port.listen(1, CONTROL, start, &mut heard)?;
-                answers = answers.or(heard.size.then_some(at));
+                port.answers = heard.size;
             }
-            if answers.is_some() || interrupt.is_raised() || mono_now() >= deadline {
-                break answers;
+            if ports.iter().any(|port| port.answers) || interrupt.is_raised() || mono_now() >= deadline {
+                break;
             }
             let mut sockets: Vec<_> =
                 ports.iter().map(|port| Interest::readable(port.socket.socket())).collect();
             wait(&mut sockets, Some(deadline))?;
-        };
+        }
         let packets = ports.iter().map(|port| port.packets).sum();
         let refused = ports.iter().find_map(|port| port.refused);
-        let chosen = ports.swap_remove(answers.unwrap_or(0));
-        Ok((ClosedPort { packets, refused: chosen.refused.or(refused), ..chosen }, answers.is_some()))
+        let chosen = ports.swap_remove(ports.iter().position(|port| port.answers).unwrap_or(0));
+        Ok(ClosedPort { packets, refused: chosen.refused.or(refused), ..chosen })
     }
 
     fn at(remote: SocketAddr, local: &'a LocalOptions, interrupt: &'a Interrupt) -> Result<ClosedPort<'a>> {
@@ -126,6 +127,7 @@ impl<'a> ClosedPort<'a> {
             tried: BTreeMap::new(),
             packets: 0,
             unanswered: 0,
+            answers: false,
         })
     }
 
@@ -162,18 +164,13 @@ impl<'a> ClosedPort<'a> {
         Ok(options::set_fragment_mtu(self.socket.socket(), mtu)?)
     }
 
-    /// A port that was found closed, for a trace.
-    pub(super) fn address(&self) -> SocketAddr {
-        self.remote
-    }
-
     /// Sends `copies` of a size, a small datagram after them, and waits for the answers.
     fn probe_train(&mut self, size: u32, mode: MtuDiscovery, copies: u32, control: bool) -> Result<Heard> {
         if self.quotes_little {
             self.socket = Numbered::open(self.remote, self.local, mode)?;
         }
         let first = self.number + 1;
-        self.socket.set_mode(mode);
+        self.socket.mode = mode;
         let mut heard = Heard::default();
         for _ in 0..copies {
             heard.too_big |= self.send(size)? == Sent::TooLong;

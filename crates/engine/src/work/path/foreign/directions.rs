@@ -13,8 +13,8 @@ use linux::clock::mono_now;
 use linux::options::MtuDiscovery;
 use model::event::Event;
 use model::path::{
-    BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentDelivery, FragmentShape, FragmentTest,
-    HopSource, LimitingHop, Outcome, PathDirection, PathMethod, PathResult, TcpDirection, headers, least_mtu,
+    BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentDelivery, FragmentTest, HopSource,
+    LimitingHop, Outcome, PathDirection, PathMethod, PathResult, TcpDirection, least_mtu,
 };
 use std::net::SocketAddr;
 
@@ -65,16 +65,13 @@ impl Methods<'_> {
         }
         // Where the kernel believes in a smaller path MTU, that hides what was announced.
         let hidden = tcp.at_own_limit && tcp.path_mtu.is_some_and(|mtu| mtu < self.facts.interface);
-        let set = |direction: &mut Option<PathDirection>, tcp: TcpDirection| {
-            if let Some(direction) = direction {
-                direction.tcp = Some(tcp);
-            }
-        };
-        set(&mut result.up, tcp.up);
-        set(
-            &mut result.down,
-            TcpDirection { mss_received: tcp.down.mss_received.filter(|_| !hidden), ..tcp.down },
-        );
+        let mss_received = tcp.down.mss_received.filter(|_| !hidden);
+        if let Some(up) = &mut result.up {
+            up.tcp = Some(tcp.up);
+        }
+        if let Some(down) = &mut result.down {
+            down.tcp = Some(TcpDirection { mss_received, ..tcp.down });
+        }
     }
 
     fn method(&mut self) -> PathMethod {
@@ -121,12 +118,9 @@ impl Methods<'_> {
             Some(echo) if echo.path_mtu == reach.path_mtu => echo.probes.clone(),
             _ => by_port.unwrap_or_default(),
         };
-        for message in self.port().map(|port| port.too_big.clone()).unwrap_or_default() {
-            note(&mut up.too_big, message);
-        }
-        for message in self.echo().map(|echo| echo.too_big.clone()).unwrap_or_default() {
-            note(&mut up.too_big, message);
-        }
+        let of_port = self.port().map(|port| port.too_big.clone()).unwrap_or_default();
+        let of_echo = self.echo().map(|echo| echo.too_big.clone()).unwrap_or_default();
+        of_port.into_iter().chain(of_echo).for_each(|message| note(&mut up.too_big, message));
     }
 
     fn look_back(&mut self, up: &PathDirection) -> Result<Option<Back>> {
@@ -198,15 +192,7 @@ impl Methods<'_> {
             Verdict::Arrives => (1, 1),
             Verdict::Lost => (port.tried.get(&size).map_or(0, |probe| probe.sent), 0),
         };
-        Ok(Some(FragmentTest {
-            shape: FragmentShape::ByKernel,
-            payload: size - headers(facts.ipv6),
-            pieces: facts.pieces(size, mtu),
-            sent,
-            received,
-            pieces_received: None,
-            largest_piece: None,
-        }))
+        Ok(Some(facts.cut_test(size, mtu, (sent, received))))
     }
 
     /// Why larger packets do not arrive, and where they end. Returns how many packets the trace took, and the sizes without a
@@ -240,12 +226,11 @@ impl Methods<'_> {
         if !sure && echo.is_some_and(|echo| echo.path_mtu == Some(mtu)) {
             return Ok((packets, Some(self.doubt(up, mtu, traced.arrived))));
         }
-        up.limiting_hop = match (traced.limit, reported) {
-            (Some(hop), Some(from)) if hop.address != from => {
+        up.limiting_hop = match reported {
+            Some(from) if traced.limit.as_ref().is_none_or(|hop| hop.address != from) => {
                 Some(LimitingHop { address: from, ttl: None, found_by: HopSource::TooBig })
             }
-            (None, Some(from)) => Some(LimitingHop { address: from, ttl: None, found_by: HopSource::TooBig }),
-            (traced, _) => traced,
+            _ => traced.limit,
         };
         let (discovery, silent) =
             Discovery::judge(&up.too_big, mtu, self.facts.interface, up.limiting_hop.as_ref(), &up.hops);
@@ -260,7 +245,8 @@ impl Methods<'_> {
     /// Where packets one byte larger than the path MTU end: larger ones may end before, at hops that limit less.
     fn trace(&mut self, mtu: u32, packets: &mut u64) -> Result<Traced> {
         let target = match self.port() {
-            Some(port) => port.address(),
+            // It was found closed.
+            Some(port) => port.remote,
             None => SocketAddr::new(self.plan.target.address.ip(), 0),
         };
         let sizes = (Sizes { large: mtu + 1, small: mtu }, self.round_trip());

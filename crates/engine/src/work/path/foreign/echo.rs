@@ -11,7 +11,7 @@ use linux::error_queue::{self, Origin, QueueEntry};
 use linux::icmp::{EchoReply, EchoSocket};
 use linux::options::{self, MtuDiscovery};
 use linux::poll::{Interest, wait};
-use model::path::{SizeProbe, TooBig, headers};
+use model::path::{TooBig, headers};
 use model::plan::LocalOptions;
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -49,8 +49,6 @@ pub(super) struct SizeReplies {
     pub(super) sent: u32,
     /// Replies, whole, in fragments or cut short.
     pub(super) received: u32,
-    /// Replies with less than the request bore: they show that it arrived, and nothing of the return path.
-    pub(super) short: u32,
     /// Replies that came whole.
     pub(super) whole: u32,
     /// Largest fragment of those that did not.
@@ -134,7 +132,7 @@ impl Echo {
         }
         let last = mono_now();
         while open.iter().any(|request| !request.answered) && !interrupt.is_raised() {
-            let deadline = last + self.timeout();
+            let deadline = last + timeout(self.round_trip);
             if mono_now() >= deadline {
                 break;
             }
@@ -215,7 +213,7 @@ impl Echo {
         self.round_trip = Some(self.round_trip.map_or(took, |longest| longest.max(took)));
         row.received += 1;
         if length < payload {
-            row.short += 1;
+            // It shows that the request arrived, and nothing of the return path.
             self.cut_to = self.cut_to.max(Some(length + headers));
             return;
         }
@@ -249,17 +247,6 @@ impl Echo {
             }
         }
         Ok(nothing)
-    }
-
-    /// How long a reply may take.
-    fn timeout(&self) -> Nanos {
-        timeout(self.round_trip)
-    }
-}
-
-impl From<&SizeReplies> for SizeProbe {
-    fn from(row: &SizeReplies) -> SizeProbe {
-        SizeProbe { size: row.size, sent: row.sent, received: row.received }
     }
 }
 

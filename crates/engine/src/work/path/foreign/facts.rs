@@ -6,7 +6,7 @@ use crate::work::probe::numbered::Numbered;
 use linux::nic::Nic;
 use linux::options::{self, MtuDiscovery};
 use model::framing::LARGEST_PACKET;
-use model::path::PathPlan;
+use model::path::{FragmentShape, FragmentTest, PathPlan, headers};
 use packet::header;
 
 /// Sizes that this host sets.
@@ -47,12 +47,29 @@ impl Facts {
         Some(self.interface + OVER).filter(|size| *size <= LARGEST_PACKET)
     }
 
-    /// How many pieces arrive of a datagram, where the largest packet that crosses is `mtu`.
-    pub(in crate::work::path) fn pieces(&self, size: u32, mtu: u32) -> u32 {
-        let headers = header::ip(self.ipv6) as u32;
+    /// The outcome of packets of this size, sent and received, that this host's kernel cut, where the largest that crosses is `mtu`.
+    pub(in crate::work::path) fn cut_test(
+        &self,
+        size: u32,
+        mtu: u32,
+        (sent, received): (u32, u32),
+    ) -> FragmentTest {
+        FragmentTest {
+            shape: FragmentShape::ByKernel,
+            payload: size - headers(self.ipv6),
+            pieces: self.pieces(size, mtu),
+            sent,
+            received,
+            pieces_received: None,
+            largest_piece: None,
+        }
+    }
+
+    /// How many pieces arrive of such a packet.
+    fn pieces(&self, size: u32, mtu: u32) -> u32 {
         // A kernel that knows the path cuts IPv6 to its measure.
         let own = if self.ipv6 { mtu } else { self.interface };
-        pieces(self.ipv6, size.saturating_sub(headers), own, mtu)
+        pieces(self.ipv6, size.saturating_sub(header::ip(self.ipv6) as u32), own, mtu)
     }
 }
 

@@ -28,7 +28,8 @@ pub(super) fn by_echo(echo: &mut Echo, facts: &Facts, interrupt: &Interrupt) -> 
         if interrupt.is_raised() {
             break;
         }
-        let probes: Vec<SizeProbe> = rows.iter().map(SizeProbe::from).collect();
+        let probe = |row: &SizeReplies| SizeProbe { size: row.size, sent: row.sent, received: row.received };
+        let probes: Vec<SizeProbe> = rows.iter().map(probe).collect();
         search.take(&probes);
         echo.too_big[reported..].iter().for_each(|message| search.hint_mtu(message.mtu));
         reported = echo.too_big.len();

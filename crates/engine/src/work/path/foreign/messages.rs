@@ -26,7 +26,7 @@ impl Methods<'_> {
         }
         let mut tried = Vec::new();
         if let Some(port) = &self.port {
-            let refused = port.port.refused.map(|(from, kind, code)| {
+            let refused = port.refused.map(|(from, kind, code)| {
                 let who = from.map_or_else(|| "a box on the path".into(), |from| from.to_string());
                 format!(" (refused by {who} with ICMP type {kind} code {code})")
             });
@@ -73,10 +73,8 @@ impl Methods<'_> {
         if let Some(why) = self.unknown_return() {
             add(Some(Direction::Down), "which packets come back", why);
         }
-        let unasked = |one_way: Option<&PathDirection>| {
-            one_way.is_some_and(|one_way| one_way.fragments.tests.is_empty())
-        };
-        if unasked(result.up.as_ref()) {
+        let unasked = |one_way: &PathDirection| one_way.fragments.tests.is_empty();
+        if result.up.as_ref().is_some_and(unasked) {
             let why = match self.facts.cut_size() {
                 None => "this host's interface carries every datagram whole".to_owned(),
                 Some(_) => {
@@ -85,10 +83,10 @@ impl Methods<'_> {
                     )
                 }
             };
-            result.unknown.push(Unknown { direction: Some(Direction::Up), what: FRAGMENTS.into(), why });
+            add(Some(Direction::Up), FRAGMENTS, why);
         }
         let is_whole = |echo: &EchoState| matches!(echo, EchoState::Answers(echo) if echo.cut_to.is_none());
-        if unasked(result.down.as_ref()) && is_whole(&self.echo) {
+        if result.down.as_ref().is_some_and(unasked) && is_whole(&self.echo) {
             let why = match self.facts.cut_size() {
                 None => {
                     "this host's interface carries every datagram whole, and so does the far one's".to_owned()
@@ -97,8 +95,7 @@ impl Methods<'_> {
                     "none could be provoked: {host} does not receive the requests, or its replies are lost"
                 ),
             };
-            let (direction, what) = (Some(Direction::Down), FRAGMENTS.into());
-            result.unknown.push(Unknown { direction, what, why });
+            add(Some(Direction::Down), FRAGMENTS, why);
         }
     }
 

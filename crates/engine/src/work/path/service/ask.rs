@@ -23,13 +23,16 @@ pub(super) struct Asker<'a> {
     service: &'a ServicePlan,
     remote: SocketAddr,
     interrupt: &'a Interrupt,
-    tallies: BTreeMap<u32, SizeProbe>,
+    /// Every size tried.
+    pub(super) tallies: BTreeMap<u32, SizeProbe>,
     /// The longest that an answer took.
     slowest: Option<Nanos>,
     /// Every answer gets all of the time that the user allows.
-    patient: bool,
-    refused: Option<String>,
-    closed: bool,
+    pub(super) patient: bool,
+    /// The ICMP errors of requests that were not answered.
+    pub(super) refused: Option<String>,
+    /// Nothing listens there.
+    pub(super) closed: bool,
 }
 
 /// The outcome of a size.
@@ -98,11 +101,6 @@ impl<'a> Asker<'a> {
         Ok(self.probe_train(&[size, size])?.contains(&true))
     }
 
-    /// Whether answers get all of that time.
-    pub(super) fn is_patient(&self) -> bool {
-        self.patient
-    }
-
     /// Sends one request of each size at once and waits; whether each was answered.
     pub(super) fn probe_train(&mut self, sizes: &[u32]) -> Result<Vec<bool>> {
         self.send_all(sizes, false)
@@ -131,30 +129,12 @@ impl<'a> Asker<'a> {
             }
         }
         for request in &requests {
-            let tally = self.tally(request.size);
+            let size = request.size;
+            let tally = self.tallies.entry(size).or_insert(SizeProbe { size, sent: 0, received: 0 });
             tally.sent += 1;
             tally.received += u32::from(request.answered);
         }
         Ok(requests.iter().map(|request| request.answered).collect())
-    }
-
-    /// Nothing listens there.
-    pub(super) fn is_closed(&self) -> bool {
-        self.closed
-    }
-
-    /// The ICMP errors of requests that were not answered.
-    pub(super) fn refused(&self) -> Option<String> {
-        self.refused.clone()
-    }
-
-    /// Every size tried.
-    pub(super) fn tallies(&self) -> Vec<SizeProbe> {
-        self.tallies.values().copied().collect()
-    }
-
-    fn tally(&mut self, size: u32) -> &mut SizeProbe {
-        self.tallies.entry(size).or_insert(SizeProbe { size, sent: 0, received: 0 })
     }
 
     fn send(&self, size: u32) -> Result<Request> {

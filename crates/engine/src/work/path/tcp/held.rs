@@ -41,7 +41,7 @@ impl<'scope> Held<'scope> {
         job: PathJob<'env>,
         direction: Direction,
     ) -> Held<'scope> {
-        let gate = Gate::shut();
+        let gate = Gate(Arc::new(AtomicU8::new(SHUT)));
         let of_thread = gate.clone();
         let thread = scope.spawn(move || exchange(&job, direction, None, &of_thread));
         Held { direction, gate, thread }
@@ -55,11 +55,12 @@ pub(super) fn start(
     [wanted, vanishing]: [&[Direction]; 2],
 ) -> Vec<(Direction, Option<Exchanged>)> {
     for one in &held {
-        one.gate.set(match wanted.contains(&one.direction) {
+        let state = match wanted.contains(&one.direction) {
             true if vanishing.contains(&one.direction) => BRIEF,
             true => OPEN,
             false => REFUSED,
-        });
+        };
+        one.gate.0.store(state, Ordering::Release);
     }
     let ended =
         held.into_iter().map(|one| (one.direction, one.thread.join().unwrap_or(Err(Refused::ForGood))));
@@ -73,27 +74,9 @@ impl Gate {
         Gate(Arc::new(AtomicU8::new(OPEN)))
     }
 
-    fn shut() -> Gate {
-        Gate(Arc::new(AtomicU8::new(SHUT)))
-    }
-
-    fn set(&self, state: u8) {
-        self.0.store(state, Ordering::Release);
-    }
-
-    /// Whether leave is yet to be given.
-    pub(super) fn is_shut(&self) -> bool {
-        self.0.load(Ordering::Acquire) == SHUT
-    }
-
-    /// Leave is given for a short time.
-    pub(super) fn is_brief(&self) -> bool {
-        self.0.load(Ordering::Acquire) == BRIEF
-    }
-
-    /// There will be no leave.
-    pub(super) fn is_refused(&self) -> bool {
-        self.0.load(Ordering::Acquire) == REFUSED
+    /// Whether this is its state: [`SHUT`], [`REFUSED`] or [`BRIEF`].
+    pub(super) fn is(&self, state: u8) -> bool {
+        self.0.load(Ordering::Acquire) == state
     }
 
     /// Holds a session. The two clocks are of no use to it.
@@ -106,13 +89,13 @@ impl Gate {
 impl Session for Guarded {
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
         match input {
-            Input::Work(reply @ WorkReply::Open(_)) if self.gate.is_shut() => {
+            Input::Work(reply @ WorkReply::Open(_)) if self.gate.is(SHUT) => {
                 self.opened = Some(reply);
                 return Ok(());
             }
             other => self.session.input(now, other)?,
         }
-        match self.opened.take_if(|_| !self.gate.is_shut()) {
+        match self.opened.take_if(|_| !self.gate.is(SHUT)) {
             Some(reply) => self.session.input(now, Input::Work(reply)),
             None => Ok(()),
         }
@@ -131,9 +114,12 @@ impl Session for Guarded {
     }
 }
 
-const SHUT: u8 = 0;
+/// Leave is yet to be given.
+pub(super) const SHUT: u8 = 0;
 const OPEN: u8 = 1;
-const REFUSED: u8 = 2;
-const BRIEF: u8 = 3;
+/// There will be no leave.
+pub(super) const REFUSED: u8 = 2;
+/// Leave is given for a short time.
+pub(super) const BRIEF: u8 = 3;
 /// Time between two looks at the gate.
 const LOOK: Nanos = Nanos::from_millis(5);

@@ -5,7 +5,7 @@ use crate::work::throughput::bulk::POLL;
 use crate::work::throughput::pacer::Pacer;
 use crate::work::throughput::shared::{Budget, Counters, OwnFlow, StreamControl};
 use linux::clock::{mono_now, sleep_until};
-use model::time::{MonoTime, WallTime};
+use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use std::io::{ErrorKind, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -131,7 +131,7 @@ pub(crate) fn send_stream(
         sequence += size as u64;
         let record = BurstRecord {
             start: Some(own.numbered.clock.at(start)),
-            written: Some(wall(own, mono_now())),
+            written: Some(own.numbered.clock.at(mono_now())),
             period: schedule.period.unwrap_or_default(),
             burst: schedule.count,
             size: size as u32,
@@ -236,10 +236,6 @@ fn send_all(
         }
     }
     Ok(())
-}
-
-fn wall(own: &OwnFlow, now: MonoTime) -> WallTime {
-    own.numbered.clock.at(now)
 }
 
 fn digits(length: usize) -> Vec<u8> {
