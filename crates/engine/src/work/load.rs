@@ -142,9 +142,7 @@ impl Drop for Load {
         self.end.sending.stop();
         self.end.received.stop();
         self.end.reports.stop();
-        for thread in self.threads.drain(..) {
-            thread.join().ok();
-        }
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }
 

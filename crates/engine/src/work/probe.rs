@@ -288,10 +288,7 @@ impl Prober {
         let trains = groups.concat();
         let settled = |p: &mut Prober| {
             let rows: Vec<Vec<SizeCount>> = trains.iter().map(|(id, _)| p.ledger.received(*id)).collect();
-            let is_there = |((_, train), rows): (&(u32, ProbeTrain<'_>), &Vec<SizeCount>)| {
-                count(Some(rows)) >= train.awaited()
-            };
-            trains.iter().zip(&rows).all(is_there)
+            trains.iter().zip(&rows).all(|((_, train), rows)| count(Some(rows)) >= train.awaited())
                 || is_settled(trains.iter().map(|(_, train)| train).zip(rows.iter().map(Vec::as_slice)))
         };
         self.run_until(mono_now() + self.settle(), settled).or_else(timed_out)?;
@@ -334,13 +331,12 @@ impl Prober {
                 self.refused.extend(too_big.into_iter().map(|size| (Direction::Down, size)));
             }
         }
-        let is_there = |p: &Prober, (id, train): &(u32, ProbeTrain<'_>)| {
-            count(Some(&p.ledger.received(*id))) >= train.awaited()
-        };
         if trains.iter().any(|(_, train)| train.awaited() == 0) {
             self.pause(ORDER)?;
         }
-        let all_there = |p: &mut Prober| trains.iter().all(|train| is_there(p, train));
+        let is_there =
+            |p: &Prober, id, train: &ProbeTrain<'_>| count(Some(&p.ledger.received(id))) >= train.awaited();
+        let all_there = |p: &mut Prober| trains.iter().all(|(id, train)| is_there(p, *id, train));
         let mut before = None;
         for _ in 0..2 * MOST_WAITS {
             self.run_until(mono_now() + Nanos(self.settle().0 / 2), all_there).or_else(timed_out)?;

@@ -14,7 +14,7 @@ use model::stats::sequence::SequenceTracker;
 use model::time::MonoTime;
 use model::units::{Nanos, PacketRate};
 use std::io;
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -59,6 +59,7 @@ impl Reflecting {
         let (stopped, observed, at_work) = (stop.clone(), ledger.clone(), busy.clone());
         let largest =
             if spec.transport == Transport::Udp { LARGEST_UDP_PAYLOAD as usize } else { MAX_TCP_LEN };
+        flow.set_nonblocking(true)?;
         let work = move || {
             let _place = place;
             let mut responder = Bounded::new(Responder::native(largest), most);
@@ -72,7 +73,7 @@ impl Reflecting {
                 }
                 FlowSocket::Tcp(socket) => {
                     let stop = || stopped.load(Ordering::Acquire);
-                    stream(&socket, client, &mut responder, &mut waiter, stop, hooks).ok();
+                    stream(&Socket::Tcp(socket), client, &mut responder, &mut waiter, stop, hooks).ok();
                 }
             }
         };
@@ -103,9 +104,7 @@ impl Reflecting {
 impl Drop for Reflecting {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
-        }
+        self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -150,22 +149,8 @@ pub(crate) fn datagrams<R: Reflect>(
     Ok(())
 }
 
-/// Answers the messages of a stream until `stop` or its end.
+/// Answers the messages of a stream, which never blocks, until `stop` or its end.
 pub(crate) fn stream<R: Reflect>(
-    socket: &TcpStream,
-    from: SocketAddr,
-    reflect: &mut R,
-    waiter: &mut Waiter,
-    stop: impl Fn() -> bool,
-    hooks: Hooks<'_, impl FnMut(&[u8], MonoTime)>,
-) -> io::Result<()> {
-    socket.set_nonblocking(true)?;
-    let source = Socket::Tcp(Arc::new(socket.try_clone()?.into()));
-    stream_on(&source, from, reflect, waiter, stop, hooks)
-}
-
-/// The same of a socket that never blocks.
-pub(crate) fn stream_on<R: Reflect>(
     source: &Socket,
     from: SocketAddr,
     reflect: &mut R,

@@ -1,7 +1,7 @@
 //! Servers of protocols without a dialogue: SockPerf's on UDP and TCP, STAMP's on UDP.
 
 use super::encrypted::Encrypted;
-use super::reflector::{Hooks, stream, stream_on};
+use super::reflector::{Hooks, stream};
 use super::socket::Socket;
 use super::wait::Waiter;
 use crate::error::{Context, Result, refused};
@@ -235,6 +235,15 @@ impl Streams {
             tls: None,
         }
     }
+
+    fn connection(&self, socket: &Socket, peer: SocketAddr, held: &Held) -> io::Result<()> {
+        linux::options::set_nodelay(socket, true).map_err(io::Error::other)?;
+        let life = Life::new(held, self.silence);
+        let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| life.last.set(now) };
+        let over = || self.stop.load(Ordering::Acquire) || life.is_over();
+        let mut responder = self.responder.clone();
+        closed_by_client(stream(socket, peer, &mut responder, &mut Waiter::new(self.wait), over, hooks))
+    }
 }
 
 impl Service for Streams {
@@ -253,17 +262,6 @@ impl Service for Streams {
             }
         };
         self.connection(&socket, plain(peer), &held).map_err(|e| refused(format!("{e}; closed")))
-    }
-}
-
-impl Streams {
-    fn connection(&self, socket: &Socket, peer: SocketAddr, held: &Held) -> io::Result<()> {
-        linux::options::set_nodelay(socket, true).map_err(io::Error::other)?;
-        let life = Life::new(held, self.silence);
-        let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| life.last.set(now) };
-        let over = || self.stop.load(Ordering::Acquire) || life.is_over();
-        let mut responder = self.responder.clone();
-        closed_by_client(stream_on(socket, peer, &mut responder, &mut Waiter::new(self.wait), over, hooks))
     }
 }
 
@@ -289,7 +287,9 @@ pub(crate) fn reflect_on<R: Reflect>(
     look: impl Fn(MonoTime),
 ) -> io::Result<()> {
     socket.set_nodelay(true)?;
+    socket.set_nonblocking(true)?;
     let peer = socket.peer_addr()?;
+    let source = Socket::Tcp(Arc::new(socket.try_clone()?.into()));
     let last = Cell::new(mono_now());
     let after = |message: &[u8], now| {
         last.set(now);
@@ -301,7 +301,7 @@ pub(crate) fn reflect_on<R: Reflect>(
         look(now);
         interrupt.is_raised() || now.saturating_since(last.get()) > silence
     };
-    closed_by_client(stream(socket, peer, &mut reflect, &mut Waiter::new(WaitMode::Hybrid), stop, hooks))
+    closed_by_client(stream(&source, peer, &mut reflect, &mut Waiter::new(WaitMode::Hybrid), stop, hooks))
 }
 
 /// Joins a multicast group on the interface that has this address, or on the one of the route to the group.

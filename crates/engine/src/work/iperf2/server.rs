@@ -161,7 +161,6 @@ impl Server {
         request: Option<&Request>,
         address: IpAddr,
     ) -> Option<(ActiveFlow, (Source, Arc<Waker>))> {
-        let alone = |waker| (Source::Complete, waker);
         let waker = match Waker::new() {
             Ok(waker) => Arc::new(waker),
             Err(e) => {
@@ -170,7 +169,7 @@ impl Server {
             }
         };
         let Some(request) = request.filter(|request| request.streams > 1) else {
-            return Some((flow, alone(waker)));
+            return Some((flow, (Source::Complete, waker)));
         };
         let request = Request { start: None, ..request.clone() };
         let now = mono_now();

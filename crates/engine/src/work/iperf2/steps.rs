@@ -39,8 +39,6 @@ impl RateSteps {
 impl Drop for RateSteps {
     fn drop(&mut self) {
         self.stop.take();
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
-        }
+        self.thread.take().map(JoinHandle::join);
     }
 }

@@ -73,7 +73,25 @@ pub(super) fn run(
         offers: Arc::default(),
     };
     let worker = |context: &mut WorkContext<'_>| {
-        let mut flows = Flows { timing, is_there, ..Flows::new(plan, clock, source, held) };
+        let mut flows = Flows {
+            plan,
+            clock,
+            source,
+            held,
+            is_there,
+            timing,
+            active_flows: Vec::new(),
+            ready: Vec::new(),
+            hold: None,
+            running: None,
+            streams: Vec::new(),
+            introduced: 0,
+            began: None,
+            leaving: None,
+            peer_rows: Vec::new(),
+            details: Details::default(),
+            next_progress: MonoTime::ZERO,
+        };
         active_flows.into_iter().for_each(|active_flow| flows.add(active_flow, context));
         flows.introduce(context);
         Box::new(flows) as _
@@ -108,29 +126,7 @@ struct Flows<'a> {
     next_progress: MonoTime,
 }
 
-impl<'a> Flows<'a> {
-    fn new(plan: Plan, clock: Clock, source: Source, held: Option<&'a Held>) -> Flows<'a> {
-        Flows {
-            plan,
-            clock,
-            source,
-            held,
-            is_there: &|| true,
-            timing: Timing::default(),
-            active_flows: Vec::new(),
-            ready: Vec::new(),
-            hold: None,
-            running: None,
-            streams: Vec::new(),
-            introduced: 0,
-            began: None,
-            leaving: None,
-            peer_rows: Vec::new(),
-            details: Details::default(),
-            next_progress: MonoTime::ZERO,
-        }
-    }
-
+impl Flows<'_> {
     /// One more flow. The session hears of one that has come; those that this end has opened it knows.
     fn add(&mut self, mut active_flow: ActiveFlow, context: &mut WorkContext<'_>) {
         self.leaving = None;
@@ -194,13 +190,11 @@ impl<'a> Flows<'a> {
         let active_flow = &mut self.active_flows[index];
         active_flow.over = true;
         if let Some(running) = &self.running {
-            [active_flow.sends, active_flow.receives]
-                .into_iter()
-                .flatten()
-                .for_each(|s| running.stop_stream(s));
+            let streams = [active_flow.sends, active_flow.receives];
+            streams.into_iter().flatten().for_each(|stream| running.stop_stream(stream));
         }
         self.ready.retain(|(ready, _)| *ready != index);
-        if let FlowSocket::Tcp(socket) = &active_flow.socket {
+        if let Some(socket) = active_flow.socket.tcp() {
             socket.shutdown(Shutdown::Both).ok();
         }
     }
@@ -273,9 +267,7 @@ impl<'a> Flows<'a> {
                 .map(|running| self.running = Some(running)),
         };
         if let Err(e) = started {
-            let lost = Loss::Unusable(sentence(&e));
-            (0..self.active_flows.len())
-                .for_each(|index| say(context, index, FlowUpdate::Lost(lost.clone())));
+            self.lose_all(&Loss::Unusable(sentence(&e)), context);
         }
     }
 
@@ -446,9 +438,13 @@ impl<'a> Flows<'a> {
             held.touch(now, true);
         }
         if held.must_leave() {
-            let lost = Loss::Stopped(LEFT.into());
-            (0..self.active_flows.len())
-                .for_each(|index| say(context, index, FlowUpdate::Lost(lost.clone())));
+            self.lose_all(&Loss::Stopped(LEFT.into()), context);
+        }
+    }
+
+    fn lose_all(&self, lost: &Loss, context: &mut WorkContext<'_>) {
+        for index in 0..self.active_flows.len() {
+            say(context, index, FlowUpdate::Lost(lost.clone()));
         }
     }
 
@@ -592,11 +588,10 @@ impl Worker for Flows<'_> {
         self.hear_all(context);
         self.take_arrivals(context);
         if let Some(running) = &mut self.running {
-            let bursts = running.take_bursts();
+            for (stream, bursts) in running.take_bursts() {
+                context.emit_fact(&Fact::Bursts { stream, bursts });
+            }
             let samples = running.tick(now);
-            bursts
-                .into_iter()
-                .for_each(|(stream, bursts)| context.emit_fact(&Fact::Bursts { stream, bursts }));
             samples.into_iter().for_each(|sample| self.sample(sample, context));
         }
         let progress = now >= self.next_progress;

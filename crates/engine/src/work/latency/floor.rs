@@ -60,9 +60,9 @@ fn answer(far: &Socket, wait: WaitMode, stop: &AtomicBool) {
         Socket::Udp(socket) | Socket::Group(socket, _) => {
             reflector::datagrams(socket, no_peer, &mut responder, &mut waiter, stop, hooks).ok();
         }
-        Socket::Tcp(socket) => {
+        Socket::Tcp(_) => {
             let stop = || stop.load(Ordering::Acquire);
-            reflector::stream(socket, no_peer, &mut responder, &mut waiter, stop, hooks).ok();
+            reflector::stream(far, no_peer, &mut responder, &mut waiter, stop, hooks).ok();
         }
         // The cost of this end is measured without TLS.
         Socket::Tls(_) => {}
@@ -85,6 +85,7 @@ fn pair(transport: Transport) -> std::io::Result<(Socket, Socket)> {
             near.set_nodelay(true)?;
             far.set_nodelay(true)?;
             near.set_nonblocking(true)?;
+            far.set_nonblocking(true)?;
             Ok((Socket::Tcp(Arc::new(near.into())), Socket::Tcp(Arc::new(far.into()))))
         }
     }

@@ -120,24 +120,20 @@ fn measure<E: Exchange>(
     sink: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     let plan = job.plan;
-    let (mut sockets, mut ends, mut sessions) = (Vec::new(), Vec::new(), Vec::new());
-    for egress in opened {
-        sockets.push(egress.socket);
-        ends.push(egress.ends);
-        sessions.push(egress.session);
-    }
-    let warnings = sockets.iter().flat_map(|socket| configure(socket, plan)).take(2);
+    let warnings = opened.iter().flat_map(|egress| configure(&egress.socket, plan)).take(2);
     warnings.for_each(|warning| sink(&Event::Warning(warning)));
+    let ends: Vec<EgressEnds> = opened.iter().map(|egress| egress.ends.clone()).collect();
     let host = host::describe(ends.first().map(|ends| ends.remote.ip()));
     let started = LatencyStarted { wall: wall_now(), plan: plan.clone(), ends: ends.clone(), host };
     sink(&Event::LatencyStarted(Box::new(started)));
     let mut waiter = Waiter::new(plan.wait);
-    let (mut flows, mut wire_times) = (Vec::new(), Vec::new());
-    for (egress, socket) in sockets.into_iter().enumerate() {
+    let (mut flows, mut wire_times, mut sessions) = (Vec::new(), Vec::new(), Vec::new());
+    for (egress, Opened { socket, session, .. }) in opened.into_iter().enumerate() {
         let tally = Tally::new(gather(job, egress, mono_now()));
         let mut flow = EgressFlow::new(socket, exchange(egress), job.largest() as usize, tally);
         wire_times.push(wire(plan, &mut flow, &mut waiter));
         flows.push(flow);
+        sessions.push(session);
     }
     let earlier: Vec<u64> = sessions.iter_mut().map(received_before).collect();
     let started = mono_now();

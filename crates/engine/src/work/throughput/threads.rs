@@ -53,9 +53,7 @@ impl Drop for Stream {
 impl Stream {
     /// Waits for the thread, which has been signalled to end.
     pub(crate) fn join(&mut self) {
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
-        }
+        self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -249,11 +247,10 @@ impl StreamJob {
             return datagram::send(sender, header, socket, &self.counters, &self.budget, &self.control);
         }
         let early = self.flow.own.as_ref().map_or(&[][..], |own| &own.early);
-        let rest = self.rest();
         if self.plan.test.omit > Nanos::ZERO {
             linux::timestamp::set_receive_time(socket, true).ok();
         }
-        datagram::receive(header, socket, rest, early, &self.counters, &self.control)
+        datagram::receive(header, socket, self.rest(), early, &self.counters, &self.control)
     }
 
     /// Unpaced datagrams come in such numbers that a receiver may let them gather, given room for them.

@@ -74,8 +74,9 @@ pub struct Burst {
 #[derive(Clone, Debug)]
 pub(crate) struct Timed {
     clock: Clock,
-    /// Writes are timed, and how long they took.
-    times_writes: bool,
+    /// Writes are timed.
+    pub(crate) times_writes: bool,
+    /// How long they took.
     pub(crate) writes: Delays,
     /// Delays of whole frames or bursts, and their bytes.
     pub(crate) pieces: Delays,
@@ -86,7 +87,7 @@ pub(crate) struct Timed {
     /// The highest number of a frame or burst so far.
     last: u32,
     /// Where a datagram has the record of its frame.
-    frame_place: Option<usize>,
+    pub(crate) frame_place: Option<usize>,
     /// The delay of the datagram before.
     transit: Option<i64>,
 }
@@ -110,16 +111,6 @@ impl Timed {
             frame_place: None,
             transit: None,
         }
-    }
-
-    /// Reads the record of a frame in each datagram, which stands there.
-    pub(crate) fn with_frames(self, place: usize) -> Timed {
-        Timed { frame_place: Some(place), ..self }
-    }
-
-    /// Times writes, too.
-    pub(crate) fn with_writes(self) -> Timed {
-        Timed { times_writes: true, ..self }
     }
 
     /// Takes the timed quantities since the last call. Bursts stay: they are reported by themselves.
@@ -278,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_frame_ends_with_its_last_datagram() {
-        let mut timed = Timed::new(CLOCK, &[]).with_frames(4);
+        let mut timed = Timed { frame_place: Some(4), ..Timed::new(CLOCK, &[]) };
         let datagram = |remaining: u32| {
             let mut bytes = vec![0; 4 + wire::iperf2::Frames::LEN];
             let record = FrameRecord {

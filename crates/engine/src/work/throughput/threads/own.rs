@@ -4,7 +4,7 @@ use super::budget_bytes;
 use super::frames;
 use crate::work::throughput::delays::Delays;
 use crate::work::throughput::shared::{
-    Budget, Counters, Flow, FlowSocket, OwnFlow, PieceRecords, Records, StreamControl,
+    Budget, Counters, Flow, OwnFlow, PieceRecords, Records, StreamControl,
 };
 use crate::work::throughput::timed::{HistogramKind, Timed, Timing};
 use linux::clock::mono_now;
@@ -89,13 +89,14 @@ pub(super) fn cut_stream(flow: &Flow) -> Option<(&OwnFlow, PieceRecords)> {
 pub(super) fn timed_sender_or_stream(flow: &Flow) -> Option<Mutex<Timed>> {
     let own = flow.own.as_ref()?;
     let (clock, Timing { writes, delays, .. }) = (own.numbered.clock, own.timing);
-    let is_tcp = matches!(flow.socket, FlowSocket::Tcp(_));
-    let timed = match &own.sending {
-        Some(_) if writes && is_tcp => Timed::new(clock, &[(HistogramKind::Writes, delays)]).with_writes(),
+    let is_tcp = flow.socket.tcp().is_some();
+    let mut timed = match &own.sending {
+        Some(_) if writes && is_tcp => Timed::new(clock, &[(HistogramKind::Writes, delays)]),
         Some(_) if frames::is_cut(own) => Timed::new(clock, &[]),
         None if cut_stream(flow).is_some() => Timed::new(clock, &[(HistogramKind::Pieces, delays)]),
         _ => return None,
     };
+    timed.times_writes = own.sending.is_some() && writes && is_tcp;
     Some(Mutex::new(timed))
 }
 
@@ -113,11 +114,9 @@ pub(super) fn timed_datagrams(flow: &Flow) -> Option<Timed> {
     let pieces = delays.filter(|_| place.is_some());
     let kinds =
         [(HistogramKind::Delays, delays), (HistogramKind::Jitter, jitter), (HistogramKind::Pieces, pieces)];
-    let timed = Timed::new(own.numbered.clock, &kinds);
-    Some(match place {
-        Some(place) => timed.with_frames(place),
-        None => timed,
-    })
+    let mut timed = Timed::new(own.numbered.clock, &kinds);
+    timed.frame_place = place;
+    Some(timed)
 }
 
 /// A rate as high as this is none: clients that want a server to send as fast as it can have no other word for it.
