@@ -135,10 +135,8 @@ fn rounds(
                     emit(&Event::Transfer(Box::new(transfer)));
                 }
                 if let Some(stall) = courier.setup.hello.take_stall() {
-                    emit(&Event::Warning(Warning::new(
-                        "large-client-hello",
-                        format!("{stall}. {LARGE_HELLO}"),
-                    )));
+                    let text = format!("{stall}. {LARGE_HELLO}");
+                    emit(&Event::Warning(Warning::new("large-client-hello", text)));
                 }
                 match trouble {
                     None => drop(good.insert(&file.label)),
@@ -166,15 +164,13 @@ fn rounds(
 fn is_final(trouble: &Trouble) -> bool {
     match trouble {
         Trouble::Connect(e) => e.errno() != Some(TIMED_OUT),
+        Trouble::Tls { reason, .. } => reason.contains("certificate"),
         Trouble::Broken { .. }
         | Trouble::Silence(_)
         | Trouble::Unread(_)
         | Trouble::Unacknowledged { .. }
         | Trouble::Handshake { .. }
-        | Trouble::Truncated { .. }
-        | Trouble::Tls { .. } => {
-            matches!(trouble, Trouble::Tls { reason, .. } if reason.contains("certificate"))
-        }
+        | Trouble::Truncated { .. } => false,
         _ => true,
     }
 }

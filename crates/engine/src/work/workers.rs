@@ -124,13 +124,7 @@ pub(crate) trait Worker {
     fn rescue(&mut self, _site: &mut WorkContext<'_>) {}
 
     /// The session is over, and its peer knows.
-    fn finish(
-        &mut self,
-        _site: &mut WorkContext<'_>,
-        _outcome: &Result<(), ProtocolError>,
-        _interrupted: bool,
-    ) {
-    }
+    fn finish(&mut self, _site: &mut WorkContext<'_>, _outcome: Outcome) {}
 }
 
 impl<'a> Workers<'a> {
@@ -231,7 +225,9 @@ impl<'a> Workers<'a> {
 
     /// The session is over, and its peer knows.
     pub(crate) fn finish(mut self, outcome: &Result<(), ProtocolError>, interrupted: bool) {
-        self.worker.iter_mut().for_each(|worker| worker.finish(&mut self.context, outcome, interrupted));
+        if let Some(worker) = &mut self.worker {
+            worker.finish(&mut self.context, outcome_of(outcome, interrupted));
+        }
     }
 
     /// Gives the flows that have just been opened to their worker.
@@ -320,7 +316,7 @@ impl WorkContext<'_> {
 }
 
 /// How a session ended.
-pub(crate) fn outcome_of(outcome: &Result<(), ProtocolError>, interrupted: bool) -> Outcome {
+fn outcome_of(outcome: &Result<(), ProtocolError>, interrupted: bool) -> Outcome {
     match (outcome, interrupted) {
         (Ok(()), false) => Outcome::Completed,
         (_, true) => Outcome::Interrupted,

@@ -8,9 +8,8 @@ use crate::work::probe::{Prober, Probes, TracedBack};
 use linux::clock::mono_now;
 use model::hops::{Answer, AnswerKind, HopFlow, HopProtocol, HopsResult, Probed, Tracer};
 use model::plan::{Direction, LocalOptions, Target};
-use model::time::MonoTime;
 use model::units::Nanos;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 use wire::native::Expired;
 
@@ -80,16 +79,8 @@ struct Rounds {
     flow: Option<HopFlow>,
     /// Since the beginning.
     asked: u64,
-    kept: VecDeque<Round>,
-}
-
-#[derive(Debug)]
-struct Round {
-    id: u32,
-    began: MonoTime,
-    hops: u8,
-    arrived: u128,
-    expired: BTreeMap<u8, Expired>,
+    /// The routers of each are those that answered its own packets, the first message of each hop.
+    kept: VecDeque<TracedBack>,
 }
 
 impl Rounds {
@@ -97,27 +88,29 @@ impl Rounds {
     fn top(&self, most: u8) -> u8 {
         let distances = self.kept.iter().filter(|round| round.arrived != 0);
         let nearest = distances.map(|round| round.arrived.trailing_zeros() as u8 + 1).min();
-        let heard = self.kept.iter().filter_map(|round| round.expired.keys().next_back()).max();
+        let heard = self
+            .kept
+            .iter()
+            .filter_map(|round| round.expired.iter().map(|reported| reported.hops).max())
+            .max();
         let silent = heard.filter(|_| !self.kept.is_empty()).map(|hop| hop.saturating_add(1));
         nearest.or(silent).unwrap_or(most).min(most)
     }
 
     /// Takes a round, and late answers of routers to the one before. `most`: older ones are forgotten.
-    fn take(&mut self, round: TracedBack, most: u32) {
-        let TracedBack { id, began, hops, arrived, expired } = round;
+    fn take(&mut self, mut round: TracedBack, most: u32) {
+        let expired = std::mem::take(&mut round.expired);
         self.asked += 1;
-        self.kept.push_back(Round { id, began, hops, arrived, expired: BTreeMap::new() });
+        self.kept.push_back(round);
         while self.kept.len() > most as usize {
             self.kept.pop_front();
         }
         for reported in expired {
-            let own_round = self
-                .kept
-                .iter_mut()
-                .rev()
-                .find(|round| round.id == reported.id && reported.hops <= round.hops);
-            if let Some(round) = own_round {
-                round.expired.entry(reported.hops).or_insert(reported);
+            let is_own = |round: &&mut TracedBack| round.id == reported.id && reported.hops <= round.hops;
+            if let Some(round) = self.kept.iter_mut().rev().find(is_own)
+                && round.reported(reported.hops).is_none()
+            {
+                round.expired.push(reported);
             }
         }
     }
@@ -131,7 +124,7 @@ impl Rounds {
         let requested = schedule(job.plan);
         let schedule = model::hops::Schedule { protocol: HopProtocol::Udp, ..requested };
         let mut found = Tracer::carried_out(schedule, probes.collect()).result();
-        let timeless: BTreeSet<u8> = self.kept.iter().flat_map(Round::timeless).collect();
+        let timeless: BTreeSet<u8> = self.kept.iter().flat_map(TracedBack::timeless).collect();
         for hop in found.hops.iter_mut().filter(|hop| hop.far_end || timeless.contains(&hop.ttl)) {
             // Probes that arrived were counted there and made no round trip; older servers time no answers of routers.
             (hop.rtt, hop.jitter) = (None, None);
@@ -147,11 +140,16 @@ impl Rounds {
     }
 }
 
-impl Round {
+impl TracedBack {
+    /// The router that ended the packet of so many hops.
+    fn reported(&self, hops: u8) -> Option<&Expired> {
+        self.expired.iter().find(|reported| reported.hops == hops)
+    }
+
     fn probed(&self, ttl: u8, here: IpAddr) -> Probed {
         let arrived = self.arrived & (1 << (ttl - 1)) != 0;
         let answer = if arrived { Some((here, AnswerKind::Arrived, Nanos::ZERO)) } else { self.router(ttl) };
-        let reported = self.expired.get(&ttl).filter(|_| !arrived);
+        let reported = self.reported(ttl).filter(|_| !arrived);
         let answer = answer.map(|(from, kind, rtt)| Answer {
             from,
             at: self.began + rtt,
@@ -164,11 +162,11 @@ impl Round {
 
     /// Hops for which the server sent no time.
     fn timeless(&self) -> impl Iterator<Item = u8> {
-        self.expired.values().filter(|reported| reported.rtt.is_none()).map(|reported| reported.hops)
+        self.expired.iter().filter(|reported| reported.rtt.is_none()).map(|reported| reported.hops)
     }
 
     fn router(&self, ttl: u8) -> Option<(IpAddr, AnswerKind, Nanos)> {
-        let reported = self.expired.get(&ttl)?;
+        let reported = self.reported(ttl)?;
         Some((reported.from?.to_canonical(), AnswerKind::Expired, reported.rtt.unwrap_or_default()))
     }
 }

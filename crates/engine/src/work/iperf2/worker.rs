@@ -14,10 +14,10 @@ use crate::work::throughput::flows;
 use crate::work::throughput::running::Running;
 use crate::work::throughput::shared::{Flow, FlowSocket, OwnFlow};
 use crate::work::throughput::timed::{Timing, wall_offset};
-use crate::work::workers::{self, Opener, WorkContext, Worker, outcome_of};
+use crate::work::workers::{self, Opener, WorkContext, Worker};
 use linux::clock::{mono_now, wall_now};
 use linux::poll::{Interest, Waker, wait};
-use model::event::{Connected, EndResult, Event, Finished, Started, Warning};
+use model::event::{Connected, EndResult, Event, Finished, Outcome, Started, Warning};
 use model::host::Host;
 use model::plan::{Direction, Plan};
 use model::sample::{IntervalSample, Side, SideResult, StreamInfo, StreamResult};
@@ -604,16 +604,11 @@ impl Worker for Flows<'_> {
         self.leave(context);
     }
 
-    fn finish(
-        &mut self,
-        context: &mut WorkContext<'_>,
-        outcome: &Result<(), ProtocolError>,
-        interrupted: bool,
-    ) {
+    fn finish(&mut self, context: &mut WorkContext<'_>, outcome: Outcome) {
         let now = mono_now();
         self.report_results(now, context);
         if let Some(began) = self.began {
-            let (elapsed, outcome) = (now.saturating_since(began), outcome_of(outcome, interrupted));
+            let elapsed = now.saturating_since(began);
             context.emit(Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
         }
     }

@@ -67,8 +67,11 @@ pub(super) fn wait_for_the_last<E: Exchange>(
 }
 
 fn poll_all<E: Exchange>(flows: &mut [EgressFlow<E>], waiter: &mut Waiter) -> bool {
-    let alive = flows.iter_mut().filter(|flow| flow.dead.is_none());
-    alive.fold(false, |heard, flow| flow.poll(waiter) || heard)
+    let mut heard = false;
+    for flow in flows.iter_mut().filter(|flow| flow.dead.is_none()) {
+        heard |= flow.poll(waiter);
+    }
+    heard
 }
 
 /// Sleeps until something comes or is due, unless this end spins.

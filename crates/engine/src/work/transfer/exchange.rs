@@ -24,6 +24,14 @@ pub(super) struct Courier<'a> {
     pub(super) family: Family,
 }
 
+/// One transfer at work.
+struct Attempt<'a> {
+    courier: &'a Courier<'a>,
+    source: &'a Source,
+    transfer: Transfer,
+    observed: Option<Observation>,
+}
+
 /// An answer, its body already taken.
 struct Answer {
     status: u16,
@@ -33,11 +41,12 @@ struct Answer {
 impl Courier<'_> {
     /// Transfers a file once. Errors are in the figures, and beside them.
     pub(super) fn transfer(&self, file: &TransferFile, source: &Source) -> (Transfer, Option<Trouble>) {
-        let mut transfer = Transfer { label: file.label.clone(), ..Transfer::default() };
+        let transfer = Transfer { label: file.label.clone(), ..Transfer::default() };
         let started = mono_now();
-        let mut observed = None;
-        let outcome = self.follow(file, source, &mut transfer, &mut observed);
-        let ended = observed.and_then(|observed: Observation| {
+        let mut attempt = Attempt { courier: self, source, transfer, observed: None };
+        let outcome = attempt.follow(file.address);
+        let Attempt { mut transfer, observed, .. } = attempt;
+        let ended = observed.and_then(|observed| {
             self.figures(&observed, &mut transfer);
             observed.last_byte.filter(|_| outcome.is_ok())
         });
@@ -46,108 +55,6 @@ impl Courier<'_> {
         let trouble = outcome.err();
         transfer.error = trouble.as_ref().map(ToString::to_string);
         (transfer, trouble)
-    }
-
-    /// The request and those it is redirected to.
-    fn follow(
-        &self,
-        file: &TransferFile,
-        source: &Source,
-        transfer: &mut Transfer,
-        observed: &mut Option<Observation>,
-    ) -> Result<(), Trouble> {
-        let (mut url, mut method) = (source.url(self.plan.method), self.plan.method);
-        let mut pinned = Some(file.address);
-        loop {
-            let answer = self.exchange(&url, method, source, pinned.take(), transfer, observed)?;
-            let Some(location) = answer.location else { return Ok(()) };
-            let next = url.join(&location).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-            let next = next.ok_or_else(|| Trouble::Location {
-                status: answer.status,
-                url: shown(&url),
-                location: beginning(location.as_bytes()).trim_start_matches(": ").to_owned(),
-            })?;
-            transfer.redirects.push(shown(&next));
-            if transfer.redirects.len() > self.plan.redirects as usize {
-                let redirects = transfer.redirects.iter().rev().take(3).rev().cloned().collect::<Vec<_>>();
-                return Err(Trouble::Redirects {
-                    most: self.plan.redirects,
-                    redirects: redirects.join(", "),
-                });
-            }
-            // RFC 9110 section 15.4: what a form's answer is, is fetched; an upload goes where it is sent.
-            if answer.status == 303 || (method == TransferMethod::Post && answer.status < 303) {
-                method = TransferMethod::Get;
-            }
-            url = next;
-        }
-    }
-
-    /// One request over a connection of its own.
-    fn exchange(
-        &self,
-        url: &Url,
-        method: TransferMethod,
-        source: &Source,
-        pinned: Option<SocketAddr>,
-        transfer: &mut Transfer,
-        observed: &mut Option<Observation>,
-    ) -> Result<Answer, Trouble> {
-        let (host, port) = host_and_port(url)?;
-        let began = mono_now();
-        let found = lookup(&host, port, self.family)?;
-        transfer.times.dns = host.parse::<IpAddr>().is_err().then(|| mono_now() - began);
-        let address = pinned.unwrap_or(found);
-        (transfer.remote, transfer.bytes) = (Some(address), Bytes(0));
-        let probe = Probe::default();
-        let dial = Dial { setup: self.setup.clone(), probe: probe.clone() };
-        let agent = Agent::with_parts(config(), dial, Pinned(address));
-        let answer = self.request(&agent, url, method, source, transfer);
-        *observed = Some(std::mem::take(&mut *probe.observed()));
-        let trouble = observed.as_mut().and_then(|observed| observed.trouble.take());
-        // The socket's own words are clearer than those of the library above it.
-        answer.map_err(|other| trouble.unwrap_or(other))
-    }
-
-    fn request(
-        &self,
-        agent: &Agent,
-        url: &Url,
-        method: TransferMethod,
-        source: &Source,
-        transfer: &mut Transfer,
-    ) -> Result<Answer, Trouble> {
-        let http = |e: &dyn std::fmt::Display| Trouble::Http { url: shown(url), reason: e.to_string() };
-        let verb = match method {
-            TransferMethod::Get => Method::GET,
-            TransferMethod::Put => Method::PUT,
-            TransferMethod::Post => Method::POST,
-        };
-        let builder = Request::builder().method(verb).uri(url.as_str());
-        let (response, sent) = match (&self.plan.body, method.direction()) {
-            (Some(body), Direction::Up) => {
-                let (upload, taken) = Upload::open(body)?;
-                let builder = builder
-                    .header("Content-Length", body.size().0)
-                    .header("Content-Type", "application/octet-stream");
-                let request = builder.body(SendBody::from_owned_reader(upload)).map_err(|e| http(&e))?;
-                let response = agent.run(request);
-                transfer.bytes = Bytes(taken.load(Ordering::Relaxed));
-                (response, true)
-            }
-            _ => (agent.run(builder.body(()).map_err(|e| http(&e))?), false),
-        };
-        let mut response = response.map_err(|e| http(&e))?;
-        let status = response.status();
-        transfer.status = Some(status.as_u16());
-        if let (true, Some(location)) = (status.is_redirection(), location(&response)) {
-            return Ok(Answer { status: status.as_u16(), location: Some(location) });
-        }
-        if !status.is_success() {
-            return Err(refused(&mut response, url, source.is_object()));
-        }
-        take(&mut response, url, (!sent).then_some(transfer))?;
-        Ok(Answer { status: status.as_u16(), location: None })
     }
 
     /// Puts the moments and the kernel's figures of a connection into the transfer.
@@ -180,6 +87,93 @@ impl Courier<'_> {
             path_mtu: u32::try_from(info.path_mtu.0).unwrap_or(u32::MAX),
             timestamps: info.options.timestamps,
         });
+    }
+}
+
+impl Attempt<'_> {
+    /// The request and those it is redirected to; the first of them goes to this address.
+    fn follow(&mut self, address: SocketAddr) -> Result<(), Trouble> {
+        let plan = self.courier.plan;
+        let (mut url, mut method) = (self.source.url(plan.method), plan.method);
+        let mut pinned = Some(address);
+        loop {
+            let answer = self.exchange(&url, method, pinned.take())?;
+            let Some(location) = answer.location else { return Ok(()) };
+            let next = url.join(&location).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+            let next = next.ok_or_else(|| Trouble::Location {
+                status: answer.status,
+                url: shown(&url),
+                location: beginning(location.as_bytes()).trim_start_matches(": ").to_owned(),
+            })?;
+            let redirects = &mut self.transfer.redirects;
+            redirects.push(shown(&next));
+            if redirects.len() > plan.redirects as usize {
+                let last = redirects[redirects.len().saturating_sub(3)..].join(", ");
+                return Err(Trouble::Redirects { most: plan.redirects, redirects: last });
+            }
+            // RFC 9110 section 15.4: what a form's answer is, is fetched; an upload goes where it is sent.
+            if answer.status == 303 || (method == TransferMethod::Post && answer.status < 303) {
+                method = TransferMethod::Get;
+            }
+            url = next;
+        }
+    }
+
+    /// One request over a connection of its own.
+    fn exchange(
+        &mut self,
+        url: &Url,
+        method: TransferMethod,
+        pinned: Option<SocketAddr>,
+    ) -> Result<Answer, Trouble> {
+        let (host, port) = host_and_port(url)?;
+        let began = mono_now();
+        let found = lookup(&host, port, self.courier.family)?;
+        self.transfer.times.dns = host.parse::<IpAddr>().is_err().then(|| mono_now() - began);
+        let address = pinned.unwrap_or(found);
+        (self.transfer.remote, self.transfer.bytes) = (Some(address), Bytes(0));
+        let probe = Probe::default();
+        let dial = Dial { setup: self.courier.setup.clone(), probe: probe.clone() };
+        let agent = Agent::with_parts(config(), dial, Pinned(address));
+        let answer = self.request(&agent, url, method);
+        let observed = self.observed.insert(std::mem::take(&mut *probe.observed()));
+        let trouble = observed.trouble.take();
+        // The socket's own words are clearer than those of the library above it.
+        answer.map_err(|other| trouble.unwrap_or(other))
+    }
+
+    fn request(&mut self, agent: &Agent, url: &Url, method: TransferMethod) -> Result<Answer, Trouble> {
+        let http = |e: &dyn std::fmt::Display| Trouble::Http { url: shown(url), reason: e.to_string() };
+        let verb = match method {
+            TransferMethod::Get => Method::GET,
+            TransferMethod::Put => Method::PUT,
+            TransferMethod::Post => Method::POST,
+        };
+        let builder = Request::builder().method(verb).uri(url.as_str());
+        let (response, sent) = match (&self.courier.plan.body, method.direction()) {
+            (Some(body), Direction::Up) => {
+                let (upload, taken) = Upload::open(body)?;
+                let builder = builder
+                    .header("Content-Length", body.size().0)
+                    .header("Content-Type", "application/octet-stream");
+                let request = builder.body(SendBody::from_owned_reader(upload)).map_err(|e| http(&e))?;
+                let response = agent.run(request);
+                self.transfer.bytes = Bytes(taken.load(Ordering::Relaxed));
+                (response, true)
+            }
+            _ => (agent.run(builder.body(()).map_err(|e| http(&e))?), false),
+        };
+        let mut response = response.map_err(|e| http(&e))?;
+        let status = response.status();
+        self.transfer.status = Some(status.as_u16());
+        if let (true, Some(location)) = (status.is_redirection(), location(&response)) {
+            return Ok(Answer { status: status.as_u16(), location: Some(location) });
+        }
+        if !status.is_success() {
+            return Err(refused(&mut response, url, self.source.is_object()));
+        }
+        take(&mut response, url, (!sent).then_some(&mut self.transfer))?;
+        Ok(Answer { status: status.as_u16(), location: None })
     }
 }
 

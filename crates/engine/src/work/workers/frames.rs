@@ -4,12 +4,13 @@ use super::{BUSY, Wanted, WorkContext, Worker};
 use crate::error::Result;
 use crate::work::dut::remote::station::{FramesObservation, PortAgent};
 use crate::work::observer::SessionEvent;
+use model::event::Outcome;
 use model::time::MonoTime;
 use std::net::TcpStream;
+use wire::WorkRequest;
 use wire::native::Refusal;
 use wire::native::frames::FramesWish;
 use wire::work::frames::{PortAnswer, PortRequest};
-use wire::{ProtocolError, WorkRequest};
 
 pub(super) struct Frames {
     station: Option<PortAgent>,
@@ -56,12 +57,7 @@ impl Worker for Frames {
         self.observed = self.station.take().map(PortAgent::finish);
     }
 
-    fn finish(
-        &mut self,
-        context: &mut WorkContext<'_>,
-        _outcome: &Result<(), ProtocolError>,
-        _interrupted: bool,
-    ) {
+    fn finish(&mut self, context: &mut WorkContext<'_>, _outcome: Outcome) {
         if let Some(observed) = &self.observed {
             context.setting.watcher.event(SessionEvent::Framed(observed));
         }

@@ -1,13 +1,14 @@
 //! Messages that are answered as they come, in a thread of their own.
 
 use super::{WorkContext, Worker};
-use crate::error::{Result, sentence};
+use crate::error::sentence;
 use crate::work::echo::reflector::Reflecting;
 use crate::work::observer::SessionEvent;
 use crate::work::throughput::shared::Flow;
+use model::event::Outcome;
 use std::net::TcpStream;
+use wire::WorkRequest;
 use wire::work::round_trips::Request;
-use wire::{ProtocolError, WorkRequest};
 
 pub(super) struct RoundTrips {
     flows: Vec<Flow>,
@@ -40,12 +41,7 @@ impl Worker for RoundTrips {
         }
     }
 
-    fn finish(
-        &mut self,
-        context: &mut WorkContext<'_>,
-        _outcome: &Result<(), ProtocolError>,
-        _interrupted: bool,
-    ) {
+    fn finish(&mut self, context: &mut WorkContext<'_>, _outcome: Outcome) {
         if let Some(reflecting) = self.reflecting.take() {
             context.setting.watcher.event(SessionEvent::Reflected(&reflecting.observed()));
         }

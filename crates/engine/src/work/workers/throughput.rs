@@ -1,17 +1,17 @@
 //! Data that moves: the flows of a test from their opening to the figures.
 
-use super::{WorkContext, Worker, outcome_of};
-use crate::error::{Result, sentence};
+use super::{WorkContext, Worker};
+use crate::error::sentence;
 use crate::work::throughput::running::Running;
 use crate::work::throughput::shared::Flow;
 use linux::clock::{mono_now, wall_now};
-use model::event::{EndResult, Event, Finished, Started};
+use model::event::{EndResult, Event, Finished, Outcome, Started};
 use model::sample::{IntervalSample, Side, SideResult};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::net::TcpStream;
 use wire::work::throughput::{Reply, Request};
-use wire::{FlowsRequest, ProtocolError, WorkRequest};
+use wire::{FlowsRequest, WorkRequest};
 
 pub(super) struct Throughput {
     order: FlowsRequest,
@@ -129,14 +129,8 @@ impl Worker for Throughput {
         }
     }
 
-    fn finish(
-        &mut self,
-        context: &mut WorkContext<'_>,
-        outcome: &Result<(), ProtocolError>,
-        interrupted: bool,
-    ) {
+    fn finish(&mut self, context: &mut WorkContext<'_>, outcome: Outcome) {
         let Some(started) = self.started else { return };
-        let outcome = outcome_of(outcome, interrupted);
         let elapsed = mono_now().saturating_since(started);
         context.emit(Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
     }
