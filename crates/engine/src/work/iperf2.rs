@@ -130,7 +130,7 @@ pub fn listen_udp(bind: Option<IpAddr>, port: u16) -> Result<UdpSocket> {
     Ok(udp_bind(address, &UdpOptions { reuse_address: true, ..UdpOptions::default() })?)
 }
 
-/// A flow of a test: nothing is said before its data but what is in it.
+/// The plan of flows that no dialogue precedes: each begins with its own data.
 fn flow_plan(test: &TestSpec) -> FlowPlan {
     FlowPlan { test: test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true }
 }

@@ -1,70 +1,28 @@
 //! A server's limit on round trips: messages beyond the rate that was granted get no answer.
 
-use linux::clock::mono_now;
 use model::time::MonoTime;
 use model::units::{Nanos, PacketRate};
-use wire::echo::{Arrival, Reflect, Stray};
-
-/// A reflector that keeps to a rate.
-pub(super) struct Bounded<R> {
-    inner: R,
-    meter: Option<Meter>,
-}
 
 /// Counts messages against time: each takes a step of it, and may be ahead by [`AHEAD`] and some messages (the virtual
 /// scheduling of ITU-T I.371). A client that keeps to its rate may be late by that, and catch up.
-struct Meter {
+#[derive(Debug)]
+pub(super) struct Meter {
     step: Nanos,
     due: MonoTime,
 }
 
 impl Meter {
-    fn new(rate: PacketRate) -> Meter {
+    pub(super) fn new(rate: PacketRate) -> Meter {
         Meter { step: Nanos::from_nanos(1_000_000_000 / rate.0.max(1)), due: MonoTime(0) }
     }
 
-    fn admits(&mut self, now: MonoTime) -> bool {
+    /// Whether a message that comes now keeps to the rate; one that does not takes nothing of it.
+    pub(super) fn admits(&mut self, now: MonoTime) -> bool {
         if self.due > now + AHEAD + self.step.saturating_mul(MESSAGES) {
             return false;
         }
         self.due = self.due.max(now) + self.step;
         true
-    }
-}
-
-impl<R> Bounded<R> {
-    /// `most`: messages answered at most.
-    pub(super) fn new(inner: R, most: Option<PacketRate>) -> Bounded<R> {
-        Bounded { inner, meter: most.map(Meter::new) }
-    }
-}
-
-impl<R: Reflect> Reflect for Bounded<R> {
-    fn reflect(&mut self, arrival: Arrival, now: MonoTime, buf: &mut [u8], len: usize) -> Option<usize> {
-        if self.meter.as_mut().is_some_and(|meter| !meter.admits(mono_now())) {
-            return None;
-        }
-        self.inner.reflect(arrival, now, buf, len)
-    }
-
-    fn returns_time(&self, len: usize) -> bool {
-        self.inner.returns_time(len)
-    }
-
-    fn stamps(&self) -> bool {
-        self.inner.stamps()
-    }
-
-    fn reply_len(&self, message: &[u8]) -> usize {
-        self.inner.reply_len(message)
-    }
-
-    fn class(&self) -> u8 {
-        self.inner.class()
-    }
-
-    fn frame(&self, head: &[u8]) -> Result<Option<usize>, Stray> {
-        self.inner.frame(head)
     }
 }
 

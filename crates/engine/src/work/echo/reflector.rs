@@ -1,6 +1,6 @@
 //! The server's loops: a message in, its reply out, as soon as can be.
 
-use super::bounded::Bounded;
+use super::bounded::Meter;
 use super::socket::{MessageBuffer, Next, Socket};
 use super::wait::Waiter;
 use crate::error::{Context, Result};
@@ -62,10 +62,10 @@ impl Reflecting {
         flow.set_nonblocking(true)?;
         let work = move || {
             let _place = place;
-            let mut responder = Bounded::new(Responder::native(largest), most);
+            let mut responder = Responder::native(largest);
             let mut waiter = Waiter::new(wait);
             let count = |message: &[u8], came| note(&observed, message, came);
-            let hooks = Hooks { busy: &at_work, after: count };
+            let hooks = Hooks { busy: Some(&at_work), meter: most.map(Meter::new), after: count };
             // The end of a flow is the client's decision: its control connection reports the rest.
             match flow {
                 FlowSocket::Udp(socket) => {
@@ -111,9 +111,27 @@ impl Drop for Reflecting {
 /// Actions around each reply.
 pub(crate) struct Hooks<'a, F> {
     /// Set while a message is being answered, until `after` is done with it.
-    pub(crate) busy: &'a AtomicBool,
-    /// Sees each message, and when it came, once its reply is out.
-    pub(crate) after: F,
+    busy: Option<&'a AtomicBool>,
+    /// Messages beyond a rate get no answer.
+    meter: Option<Meter>,
+    after: F,
+}
+
+impl<F: FnMut(&[u8], MonoTime)> Hooks<'_, F> {
+    /// One action alone, which sees each message, and when it came, once its reply is out.
+    pub(crate) fn after(after: F) -> Self {
+        Hooks { busy: None, meter: None, after }
+    }
+
+    fn set_busy(&self, is_busy: bool) {
+        if let Some(busy) = self.busy {
+            busy.store(is_busy, Ordering::Release);
+        }
+    }
+
+    fn admit(&mut self) -> bool {
+        self.meter.as_mut().is_none_or(|meter| meter.admits(mono_now()))
+    }
 }
 
 /// Answers the datagrams of a connected socket until `stop`.
@@ -136,15 +154,18 @@ pub(crate) fn datagrams<R: Reflect>(
             Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => continue,
             Err(e) => return Err(e),
         };
-        hooks.busy.store(true, Ordering::Release);
+        hooks.set_busy(true);
         let received = if reflect.returns_time(length) { mono_now() } else { MonoTime(0) };
         let now = if reflect.stamps() { mono_now() } else { received };
-        if let Some(reply) = reflect.reflect(Arrival::new(from, received), now, &mut buf, length) {
+        let arrival = Arrival::new(from, received);
+        if hooks.admit()
+            && let Some(reply) = reflect.reflect(arrival, now, &mut buf, length)
+        {
             // A reply that the kernel does not take is lost like any other.
             socket.send(&buf[..reply]).ok();
         }
         (hooks.after)(&buf[..length], mono_now());
-        hooks.busy.store(false, Ordering::Release);
+        hooks.set_busy(false);
     }
     Ok(())
 }
@@ -172,7 +193,7 @@ pub(crate) fn stream<R: Reflect>(
                 Next::More => break,
                 Next::Broken(stray) => return Err(io::Error::new(io::ErrorKind::InvalidData, stray)),
             };
-            hooks.busy.store(true, Ordering::Release);
+            hooks.set_busy(true);
             let length = message.len();
             let received = match came {
                 _ if !reflect.returns_time(length) => MonoTime(0),
@@ -190,11 +211,13 @@ pub(crate) fn stream<R: Reflect>(
             } else {
                 &mut *message
             };
-            if let Some(reply) = reflect.reflect(arrival, now, buffer, length) {
+            if hooks.admit()
+                && let Some(reply) = reflect.reflect(arrival, now, buffer, length)
+            {
                 source.send_all(&buffer[..reply], WRITE_LIMIT)?;
             }
             (hooks.after)(message, mono_now());
-            hooks.busy.store(false, Ordering::Release);
+            hooks.set_busy(false);
         }
     }
     Ok(())

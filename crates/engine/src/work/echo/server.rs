@@ -239,7 +239,7 @@ impl Streams {
     fn connection(&self, socket: &Socket, peer: SocketAddr, held: &Held) -> io::Result<()> {
         linux::options::set_nodelay(socket, true).map_err(io::Error::other)?;
         let life = Life::new(held, self.silence);
-        let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| life.last.set(now) };
+        let hooks = Hooks::after(|_: &[u8], now| life.last.set(now));
         let over = || self.stop.load(Ordering::Acquire) || life.is_over();
         let mut responder = self.responder.clone();
         closed_by_client(stream(socket, peer, &mut responder, &mut Waiter::new(self.wait), over, hooks))
@@ -291,11 +291,10 @@ pub(crate) fn reflect_on<R: Reflect>(
     let peer = socket.peer_addr()?;
     let source = Socket::Tcp(Arc::new(socket.try_clone()?.into()));
     let last = Cell::new(mono_now());
-    let after = |message: &[u8], now| {
+    let hooks = Hooks::after(|message: &[u8], now| {
         last.set(now);
         observed(message);
-    };
-    let hooks = Hooks { busy: &AtomicBool::new(false), after };
+    });
     let stop = || {
         let now = mono_now();
         look(now);

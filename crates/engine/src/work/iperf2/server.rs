@@ -101,17 +101,9 @@ impl DatagramPort for UdpPort {
     }
 
     fn take(&mut self, threads: &mut SessionThreads) {
-        let mut admitted: Vec<(SocketAddr, Held)> = Vec::new();
         let server = &self.server;
-        let new_flows = self.listener.take(|from, request| {
-            let held = server.admit_flow(from, request);
-            let may = held.is_some();
-            admitted.extend(held.map(|held| (from, held)));
-            may
-        });
-        for new_flow in new_flows {
-            let Some(at) = admitted.iter().position(|(from, _)| *from == new_flow.from) else { continue };
-            let (from, held) = admitted.swap_remove(at);
+        for (new_flow, held) in self.listener.take(|from, request| server.admit_flow(from, request)) {
+            let from = new_flow.from;
             let (flow, request) = udp_member(new_flow, held);
             if let Some((flow, waker)) = server.join(flow, request.as_ref(), from.ip()) {
                 let server = server.clone();

@@ -72,9 +72,9 @@ impl ReturnListener {
                 .take(room as usize)
                 .collect(),
             Listener::Udp(listener) => listener
-                .take(|from, _| from.ip() == server)
+                .take(|from, _| (from.ip() == server).then_some(()))
                 .into_iter()
-                .map(|new_flow| new_flow.flow(test, Direction::Up, Known::Back))
+                .map(|(new_flow, ())| new_flow.flow(test, Direction::Up, Known::Back))
                 .take(room as usize)
                 .collect(),
         };

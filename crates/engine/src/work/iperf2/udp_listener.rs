@@ -55,13 +55,13 @@ impl UdpListener {
         })
     }
 
-    /// The flows that have come since the last call. `admit` decides whether a flow of this address with this request may
+    /// The flows that have come since the last call. `admit` gives a flow of this address with this request its place, where it may
     /// begin; a flow that is not admitted costs nothing more.
-    pub(super) fn take(
+    pub(super) fn take<P>(
         &mut self,
-        mut admit: impl FnMut(SocketAddr, Option<&Request>) -> bool,
-    ) -> Vec<NewFlow> {
-        let mut new: Vec<NewFlow> = Vec::new();
+        mut admit: impl FnMut(SocketAddr, Option<&Request>) -> Option<P>,
+    ) -> Vec<(NewFlow, P)> {
+        let mut new: Vec<(NewFlow, P)> = Vec::new();
         let mut early = 0;
         self.inside.retain(|_, socket| socket.strong_count() > 0);
         for _ in 0..MOST {
@@ -75,7 +75,7 @@ impl UdpListener {
             let here = came.local.filter(|_| !bound.ip().is_multicast()).unwrap_or(bound.ip());
             let local = plain(SocketAddr::new(here, bound.port()));
             let datagram = &self.buffer[..came.len];
-            if let Some(new_flow) = new.iter_mut().find(|new_flow| new_flow.from == from) {
+            if let Some((new_flow, _)) = new.iter_mut().find(|(new_flow, _)| new_flow.from == from) {
                 early += datagram.len();
                 if early <= self.most_early {
                     new_flow.early.push(datagram.to_vec());
@@ -87,21 +87,21 @@ impl UdpListener {
             if self.inside.contains_key(&(local, from)) {
                 continue;
             }
-            if let Some(new_flow) = new_flow(datagram, &self.policy, (local, from), &mut admit) {
+            if let Some((new_flow, place)) = new_flow(datagram, &self.policy, (local, from), &mut admit) {
                 self.inside.insert((local, from), Arc::downgrade(&new_flow.socket));
-                new.push(new_flow);
+                new.push((new_flow, place));
             }
         }
         new
     }
 }
 
-fn new_flow(
+fn new_flow<P>(
     datagram: &[u8],
     policy: &Policy,
     (local, from): (SocketAddr, SocketAddr),
-    admit: &mut impl FnMut(SocketAddr, Option<&Request>) -> bool,
-) -> Option<NewFlow> {
+    admit: &mut impl FnMut(SocketAddr, Option<&Request>) -> Option<P>,
+) -> Option<(NewFlow, P)> {
     let now = mono_now();
     // Its session has a machine like this of its own; here it judges whether there is to be one.
     let mut machine = UdpServer::new(datagram, policy, clock(), now)?;
@@ -109,13 +109,11 @@ fn new_flow(
         FlowOutput::FlowEvent(FlowEvent::Request(request)) => Some(request),
         _ => None,
     };
-    if !admit(from, request.as_deref()) {
-        return None;
-    }
+    let place = admit(from, request.as_deref())?;
     let socket = Arc::new(connected(local, from).ok()?);
     socket.set_nonblocking(false).ok()?;
     let (wide, early) = (is_wide(datagram), vec![datagram.to_vec()]);
-    Some(NewFlow { socket, from, request, wide, early })
+    Some((NewFlow { socket, from, request, wide, early }, place))
 }
 
 /// Datagrams read before looking at anything else.
@@ -151,9 +149,9 @@ mod tests {
         let mut decisions = 0;
         let new = listener.take(|_, _| {
             decisions += 1;
-            true
+            Some(())
         });
-        let [flow] = new.as_slice() else { panic!("one flow comes in, not {}", new.len()) };
+        let [(flow, ())] = new.as_slice() else { panic!("one flow comes in, not {}", new.len()) };
         assert_eq!((decisions, flow.early.len()), (1, 11), "the first, and ten more");
         assert!(flow.early.iter().all(|kept| kept.len() == LENGTH));
     }

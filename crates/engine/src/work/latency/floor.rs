@@ -55,7 +55,7 @@ fn ping(socket: Socket, size: usize, wait: WaitMode) -> Result<Option<ToolBaseli
 fn answer(far: &Socket, wait: WaitMode, stop: &AtomicBool) {
     let (mut responder, mut waiter) = (Responder::new(MAX_TCP_LEN), Waiter::new(wait));
     let no_peer = ([127, 0, 0, 1], 0).into();
-    let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], _| {} };
+    let hooks = Hooks::after(|_: &[u8], _| {});
     match far {
         Socket::Udp(socket) | Socket::Group(socket, _) => {
             reflector::datagrams(socket, no_peer, &mut responder, &mut waiter, stop, hooks).ok();
@@ -136,7 +136,7 @@ mod tests {
         let mut slow = Slow(Responder::new(MAX_TCP_LEN), 0);
         let rtt = std::thread::scope(|scope| {
             scope.spawn(|| {
-                let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], _| {} };
+                let hooks = Hooks::after(|_: &[u8], _| {});
                 let (no_peer, mut waiter) = (([127, 0, 0, 1], 0).into(), Waiter::new(WaitMode::Block));
                 reflector::datagrams(&far, no_peer, &mut slow, &mut waiter, &stop, hooks).unwrap();
             });

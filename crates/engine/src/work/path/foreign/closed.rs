@@ -27,7 +27,7 @@ pub(super) struct ClosedPort<'a> {
     controls: Numbered,
     /// The far end quotes too little to know which datagram it means.
     quotes_little: bool,
-    /// The port asked.
+    /// The port asked, which a trace is sent to where it was found closed.
     pub(super) remote: SocketAddr,
     local: &'a LocalOptions,
     interrupt: &'a Interrupt,

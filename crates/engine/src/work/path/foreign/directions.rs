@@ -245,7 +245,6 @@ impl Methods<'_> {
     /// Where packets one byte larger than the path MTU end: larger ones may end before, at hops that limit less.
     fn trace(&mut self, mtu: u32, packets: &mut u64) -> Result<Traced> {
         let target = match self.port() {
-            // It was found closed.
             Some(port) => port.remote,
             None => SocketAddr::new(self.plan.target.address.ip(), 0),
         };

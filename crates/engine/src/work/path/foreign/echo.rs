@@ -213,7 +213,7 @@ impl Echo {
         self.round_trip = Some(self.round_trip.map_or(took, |longest| longest.max(took)));
         row.received += 1;
         if length < payload {
-            // It shows that the request arrived, and nothing of the return path.
+            // The request arrived; nothing is known of the return path.
             self.cut_to = self.cut_to.max(Some(length + headers));
             return;
         }
