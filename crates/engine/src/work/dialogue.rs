@@ -114,18 +114,16 @@ impl<M: Session> Dialogue<M> {
     }
 
     fn open_flows(&mut self, order: &FlowsRequest) -> Result<WorkReply> {
-        let flows = match flows::connect_all(&order.plan, self.target.address, &self.local) {
-            Ok(opened) => {
-                self.dead_ports = opened.dead_ports;
-                opened.flows
-            }
+        let opened = match flows::connect_all(&order.plan, self.target.address, &self.local) {
+            Ok(opened) => opened,
             Err(error) => return Ok(WorkReply::Failed(sentence(&error))),
         };
-        self.flows = flows.iter().map(|flow| flow.socket.clone()).collect();
+        self.dead_ports = opened.dead_ports;
+        self.flows = opened.flows.iter().map(|flow| flow.socket.clone()).collect();
         if let Some(flow) = self.flows.first() {
             flow.set_nonblocking(true)?;
         }
-        Ok(WorkReply::Open(flows.into_iter().map(|flow| flow.info).collect()))
+        Ok(WorkReply::Open(opened.flows.into_iter().map(|flow| flow.info).collect()))
     }
 
     /// Waits until the machine's time `until`, for data of the server, or for something to read on `watched`; passes them to

@@ -144,10 +144,8 @@ impl<'a> Meter<'a> {
     fn next(&mut self, most: u64) -> io::Result<u64> {
         let elapsed = self.elapsed();
         if self.stop.load(Ordering::Acquire) || self.limits.time.is_some_and(|limit| elapsed > limit) {
-            return Err(io::Error::new(
-                ErrorKind::TimedOut,
-                "the transfer took longer than this server allows",
-            ));
+            let text = "the transfer took longer than this server allows";
+            return Err(io::Error::new(ErrorKind::TimedOut, text));
         }
         let now = mono_now();
         if now - self.span.0 >= self.pace.span {

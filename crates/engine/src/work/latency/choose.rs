@@ -7,10 +7,8 @@ use model::latency::WaitMode;
 /// threads and the kernel's have CPUs of their own. Takes a tenth of a second.
 pub fn automatic(loaded: bool) -> (WaitMode, String) {
     let Some(idle) = idle() else {
-        return (
-            WaitMode::Block,
-            format!("{} (how busy the CPUs are cannot be read)", reason(WaitMode::Block)),
-        );
+        let text = format!("{} (how busy the CPUs are cannot be read)", reason(WaitMode::Block));
+        return (WaitMode::Block, text);
     };
     let enough = if loaded { ENOUGH_BESIDE_LOAD } else { ENOUGH };
     let mode = if count() >= 2 && idle >= enough { WaitMode::Spin } else { WaitMode::Block };

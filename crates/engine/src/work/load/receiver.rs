@@ -98,17 +98,15 @@ impl Received {
             self.total.fetch_add(1, Ordering::Relaxed);
             self.newest.fetch_max(header.step, Ordering::Relaxed);
             self.ttl.store(u32::from(received.ttl.unwrap_or(0)), Ordering::Relaxed);
-            arrivals.keep(
-                header.step,
-                Arrival {
-                    index: header.index,
-                    late: header.late,
-                    sparse: header.sparse,
-                    marked: received.class.is_some_and(|class| class & 3 == 3),
-                    came,
-                    transit: transit.wrapping_sub(*self.origin.get_or_init(|| transit)),
-                },
-            );
+            let arrival = Arrival {
+                index: header.index,
+                late: header.late,
+                sparse: header.sparse,
+                marked: received.class.is_some_and(|class| class & 3 == 3),
+                came,
+                transit: transit.wrapping_sub(*self.origin.get_or_init(|| transit)),
+            };
+            arrivals.keep(header.step, arrival);
         }
     }
 }

@@ -221,21 +221,12 @@ pub(crate) fn icmp_reply(is_ipv6: bool, (kind, code): (u8, u8), mtu: u32, is_far
 
 /// An error that an ICMP message left for the next call, and no fault of that call.
 pub(crate) fn is_pending(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(
-            ECONNREFUSED
-                | EMSGSIZE
-                | EHOSTUNREACH
-                | ENETUNREACH
-                | ENOPROTOOPT
-                | EPROTO
-                | EACCES
-                | EOPNOTSUPP
-                | EHOSTDOWN
-        )
-    )
+    error.raw_os_error().is_some_and(|errno| PENDING_ERRORS.contains(&errno))
 }
+
+/// Errors that the kernel makes of ICMP messages.
+const PENDING_ERRORS: [i32; 9] =
+    [ECONNREFUSED, EMSGSIZE, EHOSTUNREACH, ENETUNREACH, ENOPROTOOPT, EPROTO, EACCES, EOPNOTSUPP, EHOSTDOWN];
 
 const SECRET: usize = 8;
 /// The secret and the number.

@@ -241,17 +241,12 @@ pub(crate) fn connect_tcp(
             socket.set_read_timeout(Some(timeout.to_duration()))?;
             let mut answer = [0];
             socket.read_exact(&mut answer).with_context(named)?;
-            match FlowAnswer::read(answer[0]) {
-                Some(FlowAnswer::Welcome) => {}
-                Some(refusal) => {
-                    return Err(refused(format!("data stream {stream} was refused: {refusal:?}")));
-                }
-                None => {
-                    return Err(refused(format!(
-                        "data stream {stream}: the far end does not speak pathmeter's protocol"
-                    )));
-                }
-            }
+            let refusal = match FlowAnswer::read(answer[0]) {
+                Some(FlowAnswer::Welcome) => return Ok(socket),
+                Some(refusal) => format!("data stream {stream} was refused: {refusal:?}"),
+                None => format!("data stream {stream}: the far end does not speak pathmeter's protocol"),
+            };
+            return Err(refused(refusal));
         }
     }
     Ok(socket)

@@ -28,9 +28,11 @@ pub(super) fn play(load_plan: &LoadPlan<'_>) -> (Vec<Played>, Vec<Warning>) {
         if load_plan.is_over() {
             break;
         }
-        let mut phase = Phase::new(load_plan, *load, number + 1);
-        std::thread::scope(|scope| phase.run(scope));
-        let (done, broke) = phase.conclude();
+        let (done, broke) = std::thread::scope(|scope| {
+            let mut phase = Phase::new(scope, load_plan, *load, number + 1);
+            phase.run();
+            phase.conclude()
+        });
         played.extend(done);
         for warning in broke {
             if !warnings.contains(&warning) {
@@ -42,8 +44,10 @@ pub(super) fn play(load_plan: &LoadPlan<'_>) -> (Vec<Played>, Vec<Warning>) {
 }
 
 /// A phase at work.
-pub(super) struct Phase<'a> {
-    load_plan: &'a LoadPlan<'a>,
+struct Phase<'scope, 'env> {
+    /// Where its threads run.
+    scope: &'scope Scope<'scope, 'env>,
+    load_plan: &'env LoadPlan<'env>,
     load: Directions,
     index: usize,
     /// Ends its sessions.
@@ -80,10 +84,16 @@ enum PhaseUpdate {
 /// Updates of a session, by its number, and when they came.
 type Arrived = (usize, MonoTime, PhaseUpdate);
 
-impl<'a> Phase<'a> {
-    pub(super) fn new(load_plan: &'a LoadPlan<'a>, load: Directions, index: usize) -> Phase<'a> {
+impl<'scope, 'env: 'scope> Phase<'scope, 'env> {
+    fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        load_plan: &'env LoadPlan<'env>,
+        load: Directions,
+        index: usize,
+    ) -> Self {
         let (emit, reported) = channel();
         Phase {
+            scope,
             load_plan,
             load,
             index,
@@ -101,17 +111,14 @@ impl<'a> Phase<'a> {
     }
 
     /// Runs it to its end, that of its sessions included.
-    pub(super) fn run<'scope>(&mut self, scope: &'scope Scope<'scope, '_>)
-    where
-        'a: 'scope,
-    {
-        self.open(scope, self.load_plan.load.streams, self.load_plan.load.time);
+    fn run(&mut self) {
+        self.open(self.load_plan.load.streams, self.load_plan.load.time);
         while !self.is_over() {
             self.hear();
             let now = mono_now();
             match (self.span, self.sessions.first().and_then(|first| first.started)) {
-                (None, Some(at)) => self.begin(scope, at),
-                (Some((began, until)), _) => self.follow(scope, now, began, until),
+                (None, Some(at)) => self.begin(at),
+                (Some((began, until)), _) => self.follow(now, began, until),
                 (None, None) => {}
             }
         }
@@ -119,7 +126,7 @@ impl<'a> Phase<'a> {
     }
 
     /// The result of the phase, if it began, and its warnings.
-    pub(super) fn conclude(mut self) -> (Option<Played>, Vec<Warning>) {
+    fn conclude(mut self) -> (Option<Played>, Vec<Warning>) {
         let responsiveness = self.rpm.as_ref().and_then(Rpm::result);
         if let (None, Some(reason)) = (responsiveness, self.refused.take()) {
             let text =
@@ -143,25 +150,14 @@ impl<'a> Phase<'a> {
             || self.span.is_some_and(|(_, until)| mono_now() >= until)
     }
 
-    fn begin<'scope>(&mut self, scope: &'scope Scope<'scope, '_>, at: MonoTime)
-    where
-        'a: 'scope,
-    {
+    fn begin(&mut self, at: MonoTime) {
         self.span = Some((at, at + self.load_plan.load.time));
         self.rpm = Some(Rpm::new(at, self.load_plan.load.time));
         self.load_plan.current_phase.set(Now::Phase { index: self.index, counted: false });
-        self.probe(scope);
+        self.probe();
     }
 
-    fn follow<'scope>(
-        &mut self,
-        scope: &'scope Scope<'scope, '_>,
-        now: MonoTime,
-        began: MonoTime,
-        until: MonoTime,
-    ) where
-        'a: 'scope,
-    {
+    fn follow(&mut self, now: MonoTime, began: MonoTime, until: MonoTime) {
         if self.counted.is_none() && now >= began + settling(self.load_plan.load.time) {
             self.counted = Some((now, until));
             self.load_plan.current_phase.set(Now::Phase { index: self.index, counted: true });
@@ -174,7 +170,7 @@ impl<'a> Phase<'a> {
             // The limit is the load's rate: more sessions would go beyond it.
             let room = room && !self.warnings.iter().any(|warning| warning.id == LIMITED);
             if next == Some(Next::AddLoad) && room && until - now >= LEAST_TIME {
-                self.open(scope, 1, until - now);
+                self.open(1, until - now);
             }
         }
     }
@@ -201,10 +197,7 @@ impl<'a> Phase<'a> {
         self.interrupt.raise();
     }
 
-    fn open<'scope>(&mut self, scope: &'scope Scope<'scope, '_>, streams: u32, time: Nanos)
-    where
-        'a: 'scope,
-    {
+    fn open(&mut self, streams: u32, time: Nanos) {
         let number = self.sessions.len();
         self.sessions.push(Flowing::new(streams));
         let plan = self.load_plan.session(self.load, streams, time);
@@ -223,16 +216,13 @@ impl<'a> Phase<'a> {
             let outcome = client::run(&plan, security, &extras, &interrupt, &mut sink);
             say(PhaseUpdate::Ended(outcome.map_err(|e| sentence(&e))));
         };
-        if let Err(e) = Builder::new().name("load".into()).spawn_scoped(scope, work) {
+        if let Err(e) = Builder::new().name("load".into()).spawn_scoped(self.scope, work) {
             self.ended(number, Err(format!("start a thread: {e}")));
         }
     }
 
     /// Starts the probes over connections of their own.
-    fn probe<'scope>(&mut self, scope: &'scope Scope<'scope, '_>)
-    where
-        'a: 'scope,
-    {
+    fn probe(&mut self) {
         let (load_plan, line, emit) = (self.load_plan, self.line.clone(), self.emit.clone());
         let work = move || {
             let emit = |outcome: Result<ForeignProbe>| {
@@ -251,7 +241,7 @@ impl<'a> Phase<'a> {
                 }
             }
         };
-        if let Err(e) = Builder::new().name("probes".into()).spawn_scoped(scope, work) {
+        if let Err(e) = Builder::new().name("probes".into()).spawn_scoped(self.scope, work) {
             self.refused = Some(format!("start a thread: {e}"));
         }
     }

@@ -39,8 +39,9 @@ pub(super) fn look(plan: &PathPlan) -> Tcp {
     let ports = named.as_ref().map_or(&usual[..], std::slice::from_ref);
     let found: Vec<Tcp> = std::thread::scope(|scope| {
         let ask = |port: &u16| {
-            let address = SocketAddr::new(target.ip(), *port);
-            let address = with_scope(address, target);
+            // A link-local address is nothing without its interface, which this keeps.
+            let mut address = target;
+            address.set_port(*port);
             scope.spawn(move || connect(address, plan))
         };
         let threads: Vec<_> = ports.iter().map(ask).collect();
@@ -98,14 +99,6 @@ fn read(stream: &std::net::TcpStream, address: SocketAddr) -> Option<Tcp> {
 fn is_refusal(error: &OsError) -> bool {
     // A router that answers in the far end's stead reports nothing of it by ICMP.
     error.source.kind() == ErrorKind::ConnectionRefused && error.rejection.is_none()
-}
-
-/// A link-local address is nothing without its interface.
-fn with_scope(mut address: SocketAddr, target: SocketAddr) -> SocketAddr {
-    if let (SocketAddr::V6(address), SocketAddr::V6(target)) = (&mut address, target) {
-        address.set_scope_id(target.scope_id());
-    }
-    address
 }
 
 const TIMEOUT: Nanos = Nanos::from_millis(1_500);

@@ -1,6 +1,7 @@
 //! The hop behind which packets of a size end, from the hops that answered a trace with two sizes.
 
 use model::path::{HopSource, LimitingHop, TracedHop};
+use std::collections::BTreeMap;
 use wire::native::Expired;
 
 /// How many hops away the far end is, by how many of `sent` packets with growing TTLs arrived; `None`: none did.
@@ -11,28 +12,17 @@ pub(super) fn distance(arrived: u32, sent: u32) -> Option<u8> {
 /// The hops that answered, nearest first. `sizes`: payload of the large and of the small packets; `distance`: of the far
 /// end, whose own messages are no hop's.
 pub(super) fn hops(expired: &[Expired], sizes: [u32; 2], distance: Option<u8>) -> Vec<TracedHop> {
-    let mut hops: Vec<TracedHop> = Vec::new();
+    let mut hops: BTreeMap<u8, TracedHop> = BTreeMap::new();
     let ours = |reported: &&Expired| {
         sizes.contains(&reported.size) && distance.is_none_or(|far| reported.hops < far)
     };
     for reported in expired.iter().filter(ours) {
-        let at = match hops.iter().position(|hop| hop.ttl == reported.hops) {
-            Some(at) => at,
-            None => {
-                hops.push(TracedHop {
-                    ttl: reported.hops,
-                    address: reported.from,
-                    large: false,
-                    small: false,
-                });
-                hops.len() - 1
-            }
-        };
-        hops[at].large |= reported.size == sizes[0];
-        hops[at].small |= reported.size == sizes[1];
+        let new = TracedHop { ttl: reported.hops, address: reported.from, large: false, small: false };
+        let hop = hops.entry(reported.hops).or_insert(new);
+        hop.large |= reported.size == sizes[0];
+        hop.small |= reported.size == sizes[1];
     }
-    hops.sort_by_key(|hop| hop.ttl);
-    hops
+    hops.into_values().collect()
 }
 
 /// The last hop that answers large packets, where the one right behind it passes small ones on or answers them: without a
