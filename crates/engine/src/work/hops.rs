@@ -336,7 +336,7 @@ fn listen(
     let until = channel.deadline().map_or(until, |deadline| deadline.min(until));
     let sockets = channel.sockets();
     let mut interests: Vec<Interest<'_>> = sockets.iter().map(|socket| channel.interest(socket)).collect();
-    interests.extend(companion.map(|companion| Interest::readable(companion.socket())));
+    interests.extend(companion.map(|companion| Interest::readable(&companion.echoes.socket)));
     interests.push(Interest::readable(waker));
     wait(&mut interests, Some(until))?;
     Ok(())

@@ -107,16 +107,13 @@ impl Prober {
         let greeting = opened.saturating_mul(GREETING_ROUND_TRIPS).clamp(GREETING_WAIT, OPEN_LIMIT);
         let deadline = mono_now() + if is_unsure { greeting } else { OPEN_LIMIT };
         let mut is_greeted = false;
-        while !dialogue.machine.is_ready() {
-            let until = dialogue.advance()?;
-            if !is_greeted && !dialogue.machine.peer_software().is_empty() {
+        dialogue.run_until(deadline, |machine| {
+            if !is_greeted && !machine.peer_software().is_empty() {
                 is_greeted = true;
                 report(Opened::Greeted);
             }
-            if !dialogue.machine.is_ready() {
-                dialogue.wait(until, deadline, None)?;
-            }
-        }
+            machine.is_ready()
+        })?;
         let Some(socket) = dialogue.flows.first().and_then(FlowSocket::udp) else {
             return Err(fault("the probe session has no flow"));
         };

@@ -12,36 +12,27 @@ use std::os::fd::AsFd;
 /// How one thread waits, and when something kept it from doing so.
 #[derive(Debug)]
 pub(crate) struct Waiter {
-    mode: WaitMode,
+    /// How it waits.
+    pub(crate) mode: WaitMode,
     /// Time zero of what the host did.
     started: MonoTime,
     /// When the thread was last known to run.
     observed: MonoTime,
     /// Nothing came until the last deadline: [`WaitMode::Hybrid`] does not spin before there is something again.
     idle: bool,
-    watch: HostWatch,
+    /// Times in which the thread was kept from running, since the start.
+    pub(crate) watch: HostWatch,
 }
 
 impl Waiter {
     /// Waits in this mode from now on.
     pub(crate) fn new(mode: WaitMode) -> Waiter {
-        let started = mono_now();
-        Waiter { mode, started, observed: started, idle: false, watch: HostWatch::default() }
+        Waiter::since(mode, mono_now())
     }
 
     /// The same, for a test that began at a given time.
     pub(crate) fn since(mode: WaitMode, started: MonoTime) -> Waiter {
         Waiter { mode, started, observed: mono_now(), idle: false, watch: HostWatch::default() }
-    }
-
-    /// How it waits.
-    pub(crate) fn mode(&self) -> WaitMode {
-        self.mode
-    }
-
-    /// Times in which the thread was kept from running, since the start.
-    pub(crate) fn watch(&self) -> &HostWatch {
-        &self.watch
     }
 
     /// The thread runs, and has done nothing long until now that counts as being held.
@@ -144,19 +135,16 @@ mod tests {
         let mut waiter = Waiter::since(WaitMode::Spin, start);
         waiter.running(start + Nanos::from_nanos(5));
         waiter.look(start + Nanos::from_micros(10));
-        assert_eq!(waiter.watch().noise().hiccups, 0);
+        assert_eq!(waiter.watch.noise().hiccups, 0);
         waiter.look(start + Nanos::from_micros(110));
-        let noise = waiter.watch().noise();
+        let noise = waiter.watch.noise();
         assert_eq!(
             (noise.hiccups, noise.hiccup_total, noise.hiccup_worst),
             (1, Nanos::from_micros(100), Nanos::from_micros(100))
         );
-        assert_eq!(
-            waiter.watch().held(Nanos::from_micros(60), Nanos::from_micros(70)),
-            Nanos::from_micros(10)
-        );
+        assert_eq!(waiter.watch.held(Nanos::from_micros(60), Nanos::from_micros(70)), Nanos::from_micros(10));
         waiter.sleep(&mut [], mono_now()).unwrap();
         waiter.look(mono_now());
-        assert_eq!(waiter.watch().noise().hiccups, 1, "sleeping is no hiccup");
+        assert_eq!(waiter.watch.noise().hiccups, 1, "sleeping is no hiccup");
     }
 }

@@ -3,14 +3,13 @@
 
 use super::icmp::Echoes;
 use super::{Channel, Heard};
-use linux::icmp::EchoSocket;
 use model::hops::{AnswerKind, Counted, HopsPlan};
 use std::collections::BTreeSet;
 
 /// One request for each round.
 #[derive(Debug)]
 pub(super) struct Companion {
-    echoes: Echoes,
+    pub(super) echoes: Echoes,
     /// Only so many of the last requests count.
     kept: u32,
     sent: u32,
@@ -48,11 +47,6 @@ impl Companion {
     /// Replies may still come.
     pub(super) fn is_waiting(&self) -> bool {
         !self.is_broken && self.counted().missing() > 0
-    }
-
-    /// To wait for it.
-    pub(super) fn socket(&self) -> &EchoSocket {
-        self.echoes.socket()
     }
 
     /// The numbers of sent and of answered requests.

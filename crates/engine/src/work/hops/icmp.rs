@@ -23,7 +23,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// An echo socket towards one host, and what was heard on it.
 #[derive(Debug)]
 pub(super) struct Echoes {
-    socket: EchoSocket,
+    pub(super) socket: EchoSocket,
     to: SocketAddr,
     payload: Vec<u8>,
     /// The number of the last request.
@@ -73,11 +73,6 @@ impl Echoes {
         }
         self.heard.push(Heard::Sent(number, now));
         Ok(())
-    }
-
-    /// To wait for it.
-    pub(super) fn socket(&self) -> &EchoSocket {
-        &self.socket
     }
 
     fn errors(&mut self) -> Result<()> {

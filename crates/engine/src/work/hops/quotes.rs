@@ -5,7 +5,6 @@ use linux::raw::IcmpErrors;
 use model::hops::TtlRewritten;
 use packet::icmp::Quote;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd};
 
 /// Facts from the quotes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +26,7 @@ pub(crate) struct Message<'a> {
 /// Hears the errors about datagrams to one host.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    errors: IcmpErrors,
+    pub(super) errors: IcmpErrors,
     to: SocketAddr,
 }
 
@@ -36,11 +35,6 @@ impl Listener {
     pub(crate) fn open(to: SocketAddr) -> Option<Listener> {
         let types: &[u8] = if to.is_ipv6() { &[1, 2, 3] } else { &[3, 11] };
         Some(Listener { errors: IcmpErrors::open(to.is_ipv6(), types).ok()?, to })
-    }
-
-    /// To wait for it.
-    pub(super) fn socket(&self) -> BorrowedFd<'_> {
-        self.errors.as_fd()
     }
 
     /// Takes what came about datagrams to that port.

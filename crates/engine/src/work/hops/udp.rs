@@ -164,7 +164,7 @@ impl Channel for Datagrams {
 
     fn sockets(&self) -> Vec<BorrowedFd<'_>> {
         let flows = self.flows.iter().map(|stream| stream.socket.socket().as_fd());
-        flows.chain(self.listener.iter().map(Listener::socket)).collect()
+        flows.chain(self.listener.iter().map(|listener| listener.errors.as_fd())).collect()
     }
 
     fn quotes(&self) -> Quotes {

@@ -127,11 +127,6 @@ impl ActiveFlow {
         }
     }
 
-    /// When the peer's host was last found to have acknowledged more than before.
-    pub(super) fn last_acknowledged(&self) -> Option<MonoTime> {
-        self.acknowledged.map(|(_, at)| at)
-    }
-
     /// The last data is not acknowledged, however often it was retransmitted; or the peer's host is there and its program reads
     /// no more: it is at its end, and has room for none of what is left.
     pub(super) fn is_unanswered(&self) -> bool {
@@ -189,15 +184,11 @@ impl ActiveFlow {
         }
     }
 
-    /// Is it a connection of the client's, and none that its server has opened?
-    fn direction_is_first(&self) -> bool {
-        matches!(self.known, Known::Requested(_)) || self.direction == Direction::Up
-    }
-
     /// The fact to report when its session learns of it.
     pub(super) fn fact(&self, test: &TestSpec) -> Option<Fact> {
-        // A return flow that this server opens sends beside the data that it receives.
-        let up = test.directions.up() && self.direction_is_first();
+        // A return flow that this server opens sends beside the data that it receives: it is no connection of the client's.
+        let is_clients = matches!(self.known, Known::Requested(_)) || self.direction == Direction::Up;
+        let up = test.directions.up() && is_clients;
         let stream = test.stream_numbers(if up { Direction::Up } else { Direction::Down }).start + self.index;
         match (&self.known, &self.socket) {
             (Known::Opened(took), FlowSocket::Tcp(_)) => Some(Fact::Connect {

@@ -180,8 +180,8 @@ impl Flows<'_> {
     /// The flow is over; what it has moved stays.
     fn close(&mut self, index: usize, context: &mut WorkContext<'_>) {
         if self.active_flows[index].is_unanswered() {
-            let last = self.active_flows[index].last_acknowledged().zip(self.began);
-            let until = last.map(|(last, began)| last.saturating_since(began));
+            let last = self.active_flows[index].acknowledged.zip(self.began);
+            let until = last.map(|((_, last), began)| last.saturating_since(began));
             say(context, index, FlowUpdate::Lost(Loss::Unanswered(until)));
         } else if matches!(self.source, Source::Complete) && self.active_flows[index].is_left_open() {
             // A server that connects back may keep the first connection until then.

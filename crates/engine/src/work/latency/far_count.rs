@@ -10,7 +10,7 @@ pub(crate) struct FarCounter {
     /// The same when the counted messages began.
     before: FarCount,
     /// The far end is known to count, and not to copy our numbers.
-    proven: bool,
+    pub(crate) proven: bool,
     /// Requests that reached it twice: it has answered each of them once more.
     doubled: u64,
     /// The last counted message: those behind it were sent for the count alone.
@@ -51,11 +51,6 @@ impl FarCounter {
     /// The number of the last message that a count covers.
     pub(crate) fn covers(&self) -> u64 {
         self.latest.map_or(0, |latest| latest.of)
-    }
-
-    /// Is it known that the far end counts?
-    pub(crate) fn is_proven(&self) -> bool {
-        self.proven
     }
 
     /// Messages behind `last` were sent for the count alone.

@@ -48,8 +48,8 @@ fn ping(socket: Socket, size: usize, wait: WaitMode) -> Result<Option<ToolBaseli
     while mono_now() < started + TIME {
         flow.ping(Burst { count: 1, size, due: None }, TIMEOUT, &mut waiter);
     }
-    let rtt = flow.tally.finish(waiter.watch(), false, Nanos::ZERO).rtt;
-    Ok(rtt.map(|rtt| ToolBaseline { rtt, wait: waiter.mode() }))
+    let rtt = flow.tally.finish(&waiter.watch, false, Nanos::ZERO).rtt;
+    Ok(rtt.map(|rtt| ToolBaseline { rtt, wait: waiter.mode }))
 }
 
 fn answer(far: &Socket, wait: WaitMode, stop: &AtomicBool) {

@@ -102,7 +102,7 @@ impl<E: Exchange> EgressFlow<E> {
     /// left out, which shows it (`prove`). What this sends is in no figure.
     pub(crate) fn settle_count(&mut self, prove: bool, size: usize, waiter: &mut Waiter) {
         let last = self.tally.next_number() - 1;
-        let is_proven = self.far_counter.is_proven() || !prove;
+        let is_proven = self.far_counter.proven || !prove;
         let known = self.far_counter.covers() >= last && is_proven;
         if known || !self.far_counter.is_there() || self.dead.is_some() {
             return;

@@ -31,8 +31,9 @@ pub(crate) struct Housekeeping<'a> {
     sampled: MonoTime,
     /// The phase of a run beside a load in which the interval began.
     phase: Option<usize>,
-    /// How long ping-pong waits for a reply before its next message goes, for each path.
-    pace: Vec<Nanos>,
+    /// How long ping-pong waits for a reply before its next message goes, for each path. A reply that comes later counts as any
+    /// other.
+    pub(crate) pace: Vec<Nanos>,
     /// When sending ended, and rates are counted until then: what follows is the wait for replies in flight.
     pub(crate) sent_until: Option<MonoTime>,
 }
@@ -63,12 +64,6 @@ impl<'a> Housekeeping<'a> {
             pace: vec![pace; plan.egress_paths.len()],
             sent_until: None,
         }
-    }
-
-    /// How long ping-pong waits for a reply on this path before its next message goes. A reply that comes later counts as any
-    /// other.
-    pub(crate) fn pace(&self, egress: usize) -> Nanos {
-        self.pace[egress]
     }
 
     /// After this a message of this path counts as lost, until its reply comes.

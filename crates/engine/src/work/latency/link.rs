@@ -187,7 +187,7 @@ impl Link {
     /// Settles the counts as the flow does.
     fn settle(&mut self, prove: bool) {
         let last = self.tally.next_number() - 1;
-        let proven = self.far.is_proven() || !prove;
+        let proven = self.far.proven || !prove;
         if (self.far.covers() >= last && proven) || !self.far.is_there() {
             return;
         }

@@ -38,7 +38,7 @@ pub(crate) fn run<E: Exchange>(
             let index = ((rounds + turn) % flows.len() as u64) as usize;
             let message = Burst { count: burst, size, due };
             if flows[index].dead.is_none()
-                && flows[index].ping(message, housekeeping.pace(index), waiter) != Ping::Answered
+                && flows[index].ping(message, housekeeping.pace[index], waiter) != Ping::Answered
             {
                 answered = false;
                 // Waiting was long: chores may be due.

@@ -148,7 +148,7 @@ fn measure<E: Exchange>(
             schedule::run(&mut flows, job.playback, &mut waiter, &mut housekeeping);
         }
     }
-    let noise = before.since(waiter.watch(), plan.wait == WaitMode::Spin);
+    let noise = before.since(&waiter.watch, plan.wait == WaitMode::Spin);
     if let Some(current_phase) = follows {
         loaded::run(job, current_phase, &mut flows, &mut waiter, &mut housekeeping);
     }

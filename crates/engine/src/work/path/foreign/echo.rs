@@ -189,11 +189,11 @@ impl Echo {
                     return Err(error).with_context(|| format!("receive from {}", self.remote.ip()));
                 }
             };
-            let Some(reply) = reply.filter(|reply| buffer[reply.start..reply.end].starts_with(&self.secret))
-            else {
-                continue;
-            };
-            self.take(&reply, rows, open);
+            if let Some(reply) = reply
+                && buffer[reply.start..reply.end].starts_with(&self.secret)
+            {
+                self.take(&reply, rows, open);
+            }
         }
         Ok(())
     }
