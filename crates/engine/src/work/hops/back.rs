@@ -6,7 +6,8 @@ use super::{HopsJob, schedule};
 use crate::error::{Error, Result};
 use crate::work::probe::{Prober, Probes, TracedBack};
 use linux::clock::mono_now;
-use model::hops::{Answer, AnswerKind, HopFlow, HopProtocol, HopsResult, Probed, Tracer};
+use model::hops::{Answer, AnswerKind, HopProtocol, HopsResult, Probed, Tracer};
+use model::path::Flow;
 use model::plan::{Direction, LocalOptions, Target};
 use model::units::Nanos;
 use std::collections::{BTreeSet, VecDeque};
@@ -51,12 +52,7 @@ fn ask(job: &HopsJob<'_>, rounds: &mut Rounds) -> Result<()> {
     let Some(mut prober) = Prober::open_if_there(&target, &local, job.security, job.interrupt)? else {
         return Ok(());
     };
-    rounds.flow = Some(HopFlow {
-        flow: Some(prober.flow(Direction::Down)),
-        reached_at: None,
-        far_end: None,
-        again: None,
-    });
+    rounds.flow = Some(prober.flow(Direction::Down));
     let mut before = None;
     let mut number = 0;
     while (plan.watch || number < plan.probes) && !job.interrupt.is_raised() {
@@ -76,7 +72,7 @@ fn ask(job: &HopsJob<'_>, rounds: &mut Rounds) -> Result<()> {
 /// The rounds so far.
 #[derive(Debug, Default)]
 struct Rounds {
-    flow: Option<HopFlow>,
+    flow: Option<Flow>,
     /// Since the beginning.
     asked: u64,
     /// The routers of each are those that answered its own packets, the first message of each hop.
@@ -119,7 +115,7 @@ impl Rounds {
     fn result(self, job: &HopsJob<'_>) -> Option<HopsResult> {
         let (flow, first) = (self.flow?, self.kept.front()?.began);
         let packets = self.kept.iter().map(|round| u64::from(round.hops)).sum();
-        let here = flow.flow?.to.ip().to_canonical();
+        let here = flow.to.ip().to_canonical();
         let probes = self.kept.iter().flat_map(|round| (1..=round.hops).map(|ttl| round.probed(ttl, here)));
         let requested = schedule(job.plan);
         let schedule = model::hops::Schedule { protocol: HopProtocol::Udp, ..requested };
@@ -131,7 +127,7 @@ impl Rounds {
             hop.routers.iter_mut().for_each(|router| router.rtt_p50 = None);
         }
         for known in &mut found.flows {
-            known.flow = flow.flow;
+            known.flow = Some(flow);
         }
         found.packets = packets;
         found.counted_on_arrival = true;
