@@ -14,7 +14,7 @@ mod table;
 
 pub use block::{Block, Chart, Conclusion, Expectation, Item, Judgement};
 pub use csv::Csv;
-pub(crate) use csv::{CsvCell, word};
+pub(crate) use csv::{CsvCell, field};
 pub use failure::{ErrorBody, ErrorDocument};
 pub use figures::{FigureRow, FigureTable};
 pub use published::{Published, PublishedEvent, PublishedPlan, UNITS, with_units};
@@ -85,8 +85,8 @@ pub trait Document {
 
 /// Blocks as text, the verdicts and the title first.
 pub(crate) fn parts_of_blocks(title: &str, blocks: Vec<Block>) -> Vec<Part> {
-    let is_verdict = |block: &Block| matches!(block, Block::Conclusion(_));
-    let (verdicts, rest): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(is_verdict);
+    let (verdicts, rest): (Vec<Block>, Vec<Block>) =
+        blocks.into_iter().partition(|block| block.conclusion().is_some());
     verdicts.into_iter().chain([Block::Heading(title.into())]).chain(rest).map(Part::from).collect()
 }
 
@@ -121,10 +121,7 @@ pub fn picture(documents: &[&dyn Document], command: &str) -> Figure {
 /// The verdict of a document with one conclusion.
 fn heading(document: &dyn Document) -> Option<Heading> {
     let blocks = document.blocks();
-    let mut conclusions = blocks.iter().filter_map(|block| match block {
-        Block::Conclusion(conclusion) => Some(conclusion),
-        _ => None,
-    });
+    let mut conclusions = blocks.iter().filter_map(Block::conclusion);
     let conclusion = conclusions.next().filter(|_| conclusions.next().is_none())?;
     let text = if conclusion.answer.is_empty() { &conclusion.text } else { &conclusion.answer };
     let (word, paint) = conclusion.word();

@@ -8,6 +8,7 @@ pub mod doctor;
 mod experiment;
 mod fingerprint;
 pub mod frames;
+mod gather;
 pub mod history;
 mod hops;
 mod html;
@@ -68,10 +69,17 @@ pub struct Format {
     /// How documents that are written one at a time follow each other; absent: all of them are needed at once.
     pub joint: Option<Joint>,
     /// Writes documents, one after the other; what is written ends with a line feed.
-    pub render: fn(&[&dyn Document], &Style) -> String,
+    pub render: Render,
 }
 
+type Render = fn(&[&dyn Document], &Style) -> String;
+
 impl Format {
+    /// A format that writes nothing but results, and needs all of them at once.
+    const fn of_all(name: &'static str, about: &'static str, render: Render) -> Format {
+        Format { name, about, live: Live::Nothing, plan: None, joint: None, render }
+    }
+
     /// Documents, one after the other, with nothing in them that steers a terminal.
     #[must_use]
     pub fn write(&self, documents: &[&dyn Document], style: &Style) -> String {
@@ -144,54 +152,15 @@ pub static FORMATS: &[Format] = &[
         joint: Some(Joint::Plain),
         render: ndjson::documents,
     },
+    Format::of_all("csv", "rows with a header", csv::documents),
     Format {
-        name: "csv",
-        about: "rows with a header",
-        live: Live::Nothing,
-        plan: None,
-        joint: None,
-        render: csv::documents,
-    },
-    Format {
-        name: "markdown",
-        about: "tables for a ticket",
-        live: Live::Nothing,
-        plan: None,
         joint: Some(Joint::Plain),
-        render: markdown::documents,
+        ..Format::of_all("markdown", "tables for a ticket", markdown::documents)
     },
-    Format {
-        name: "html",
-        about: "one page to send or print",
-        live: Live::Nothing,
-        plan: None,
-        joint: None,
-        render: html::documents,
-    },
-    Format {
-        name: "junit",
-        about: "expectations as test cases, for CI",
-        live: Live::Nothing,
-        plan: None,
-        joint: None,
-        render: junit::documents,
-    },
-    Format {
-        name: "prometheus",
-        about: "samples of the latest run of each path",
-        live: Live::Nothing,
-        plan: None,
-        joint: None,
-        render: prometheus::documents,
-    },
-    Format {
-        name: "wide",
-        about: "CSV with a row for each run and a column for each figure",
-        live: Live::Nothing,
-        plan: None,
-        joint: None,
-        render: wide::documents,
-    },
+    Format::of_all("html", "one page to send or print", html::documents),
+    Format::of_all("junit", "expectations as test cases, for CI", junit::documents),
+    Format::of_all("prometheus", "samples of the latest run of each path", prometheus::documents),
+    Format::of_all("wide", "CSV with a row for each run and a column for each figure", wide::documents),
 ];
 
 /// The format of this name.

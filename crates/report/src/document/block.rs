@@ -3,7 +3,7 @@
 use super::{FigureTable, Paint, Table};
 use crate::plot::{BarChart, Drawing, LineChart};
 use insight::answer::Answer;
-use model::finding::{Finding, Status, Verdict};
+use model::finding::{Finding, Status};
 use model::run::Run;
 
 /// A part of a document.
@@ -44,6 +44,14 @@ impl Block {
     /// Names and values, the names in words of the program.
     pub fn facts<N: Into<String>>(facts: impl IntoIterator<Item = (N, String)>) -> Block {
         Block::Facts(facts.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    }
+
+    /// The verdict, of a block that is one.
+    pub(crate) fn conclusion(&self) -> Option<&Conclusion> {
+        match self {
+            Block::Conclusion(conclusion) => Some(conclusion),
+            _ => None,
+        }
     }
 
     /// Whether it would show nothing.
@@ -123,9 +131,8 @@ pub struct Conclusion {
 impl Conclusion {
     /// The verdict of a whole document.
     #[must_use]
-    pub fn from_verdict(verdict: &Verdict) -> Conclusion {
-        let Verdict { status, text } = verdict.clone();
-        Conclusion { of: String::new(), status, answer: String::new(), text }
+    pub fn new(status: Status, text: impl Into<String>) -> Conclusion {
+        Conclusion { of: String::new(), status, answer: String::new(), text: text.into() }
     }
 
     /// The verdict of a run, and the answer in a line.
@@ -133,7 +140,7 @@ impl Conclusion {
     pub fn of_run(run: &Run) -> Conclusion {
         let Answer { line, action } = insight::answer::answer_of_run(run);
         let answer = if action.is_empty() { format!("{line}.") } else { format!("{line}. {action}") };
-        Conclusion { answer, ..Conclusion::from_verdict(&run.verdict) }
+        Conclusion { answer, ..Conclusion::new(run.verdict.status, &run.verdict.text) }
     }
 
     /// The status in capitals, and how it is painted.

@@ -2,6 +2,7 @@
 
 use super::json_value;
 use serde::Serialize;
+use serde_json::Value;
 
 /// A table for programs. Columns have names and their order means nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,6 +50,13 @@ impl Csv {
         Csv { columns, rows: if rows.is_empty() { Vec::new() } else { records } }
     }
 
+    /// The columns of another table behind these: both have a row for each thing.
+    pub(crate) fn beside(mut self, other: Csv) -> Csv {
+        self.columns.extend(other.columns);
+        self.rows.iter_mut().zip(other.rows).for_each(|(row, more)| row.extend(more));
+        self
+    }
+
     /// The rows of all, one after the other, under every column that any of them has.
     pub fn joined(parts: impl IntoIterator<Item = Csv>) -> Csv {
         let mut joined = Csv::default();
@@ -77,9 +85,14 @@ impl Csv {
 /// A column: its name, and the field of a row.
 pub(crate) struct CsvCell<T>(pub(crate) &'static str, pub(crate) fn(&T) -> String);
 
-/// The word of documents for a case, such as an outcome.
-pub(crate) fn word(case: &impl Serialize) -> String {
-    json_value(case).as_str().unwrap_or_default().to_owned()
+/// The field of a value as it is serialised: a number, or the word of documents for a case, such as an outcome.
+pub(crate) fn field(value: &impl Serialize) -> String {
+    match json_value(value) {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        // An exponent has no plus in CSV.
+        value => value.to_string().replace("e+", "e"),
+    }
 }
 
 fn table<R: Serialize>(rows: &[R]) -> Vec<u8> {

@@ -41,18 +41,10 @@ impl Document for Analysis {
     }
 }
 
-fn item(one: &RunFinding) -> Item {
-    Item { line: finding(one), finding: Some(one.finding.clone()) }
-}
-
-fn finding(one: &RunFinding) -> String {
-    let severity = phrases::severity(one.finding.severity);
-    let advice =
-        if one.finding.advice.is_empty() { String::new() } else { format!(" → {}", one.finding.advice) };
-    format!(
-        "{} ({severity}, {}): {}.{advice}",
-        one.run,
-        one.finding.id,
-        one.finding.title.trim_end_matches('.')
-    )
+fn item(RunFinding { run, finding, .. }: &RunFinding) -> Item {
+    let severity = phrases::severity(finding.severity);
+    let advice = if finding.advice.is_empty() { String::new() } else { format!(" → {}", finding.advice) };
+    let title = finding.title.trim_end_matches('.');
+    let line = format!("{run} ({severity}, {}): {title}.{advice}", finding.id);
+    Item { line, finding: Some(finding.clone()) }
 }

@@ -6,6 +6,7 @@
 use crate::document::{Block, Chart, Column, Csv, CsvCell, Document, Head, Table, json_value};
 use crate::expect::{higher_is_better, printed};
 use crate::format::analysis::sections;
+use crate::format::gather::by_key;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use insight::figure::Key;
 use model::history::Sample;
@@ -245,15 +246,12 @@ fn differences(base: &[Sample], other: &[Sample]) -> Vec<Difference> {
 
 /// The facts known of these runs, and every value of each, in order.
 fn facts(runs: &[Sample]) -> Vec<(String, Vec<String>)> {
-    let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    for fact in runs.iter().flat_map(|run| &run.facts) {
-        match all.iter_mut().find(|(name, _)| *name == fact.name) {
-            Some((_, values)) if values.contains(&fact.value) => {}
-            Some((_, values)) => values.push(fact.value.clone()),
-            None => all.push((fact.name.clone(), vec![fact.value.clone()])),
-        }
+    let all = runs.iter().flat_map(|run| &run.facts).map(|fact| (fact.name.clone(), fact.value.clone()));
+    let mut all = by_key(all);
+    for (_, values) in &mut all {
+        values.sort();
+        values.dedup();
     }
-    all.iter_mut().for_each(|(_, values)| values.sort());
     all
 }
 

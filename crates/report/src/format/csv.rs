@@ -2,7 +2,6 @@
 
 use super::Style;
 use crate::document::{Csv, Document};
-use model::finding::Verdict;
 use model::host::Host;
 use model::run::Run;
 use model::time::WallTime;
@@ -11,12 +10,13 @@ use serde::Serialize;
 /// The columns that the rows of every result begin with: what was measured, where and when.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Source {
-    run: String,
+    pub(super) run: String,
     started: Option<String>,
     host: String,
     target: String,
     kind: String,
-    status: &'static str,
+    /// The verdict in a word.
+    pub(super) status: &'static str,
 }
 
 impl Source {
@@ -32,19 +32,12 @@ impl Source {
 
     /// The source of a run.
     pub(super) fn of_run(run: &Run) -> Source {
-        let target = run.target();
-        Source { target, ..Source::new(&run.kind, run.started, run.host.as_ref()).named(&run.id) }
-            .judged(&run.verdict)
-    }
-
-    /// The same of a result with a name.
-    pub(super) fn named(self, run: &str) -> Source {
-        Source { run: run.to_owned(), ..self }
-    }
-
-    /// The same with its verdict in a word.
-    pub(super) fn judged(self, verdict: &Verdict) -> Source {
-        Source { status: verdict.status.word(), ..self }
+        Source {
+            run: run.id.clone(),
+            target: run.target(),
+            status: run.verdict.status.word(),
+            ..Source::new(&run.kind, run.started, run.host.as_ref())
+        }
     }
 }
 

@@ -115,12 +115,7 @@ fn conclusion(report: &Experiment) -> Block {
             sentences.push(nothing_stands_out(report));
         }
     }
-    Block::Conclusion(Conclusion {
-        of: String::new(),
-        status: status(report),
-        answer: String::new(),
-        text: sentences.join(" "),
-    })
+    Block::Conclusion(Conclusion::new(status(report), sentences.join(" ")))
 }
 
 /// Every row was measured, and none is surely other than what it is held against.

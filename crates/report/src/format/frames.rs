@@ -1,6 +1,7 @@
 //! A sweep over frame sizes: its table, its notes, its bars, and its chart.
 
-use crate::document::{Block, Column, Part, Table, TextBar};
+use super::gather::by_key;
+use crate::document::{Block, Cell, Part, Table, TextBar};
 use crate::plot::{Across, Line, LineChart, LinePanel};
 use model::frames::FrameRow;
 use model::limit::{Limit, LimitKind};
@@ -110,37 +111,32 @@ pub(super) fn parts(run: &Run) -> Vec<Part> {
 
 /// A row for each size and transport.
 pub(super) fn table(rows: &[FrameRow]) -> Table {
-    Table::new(columns(), rows.iter().map(cell).collect())
+    Table::of_cells("", &CELLS, rows).unwrap_or_default().with_spare(&SPARE)
 }
 
 /// Columns that a narrow screen has no room for, the first ones first.
 const SPARE: [&str; 4] = ["Device", "CPU", "Bytes", "Line"];
 
-/// The head of the table.
-fn columns() -> Vec<Column> {
-    let right = ["Bytes", "Gbit/s", "Mpps", "Device", "Line", "Share", "CPU"].map(Column::right);
-    let left = [Column::right("Frame"), Column::left("Test")];
-    let columns = left.into_iter().chain(right).chain([Column::left("Limit")]).collect();
-    Column::with_spare(columns, &SPARE)
-}
+const CELLS: [Cell<FrameRow>; 10] = [
+    Cell("Frame", true, |row| Some(row.frame.to_string())),
+    Cell("Test", false, |row| Some(row.protocol.to_string())),
+    Cell("Bytes", true, |row| or_dash(row.payload.map(|payload| format!("{payload:.0}")))),
+    Cell("Gbit/s", true, |row| or_dash(goodput(row).map(significant))),
+    Cell("Mpps", true, |row| or_dash(packets(row).map(significant))),
+    Cell("Device", true, |row| or_dash(device(row).map(significant))),
+    Cell("Line", true, |row| or_dash(packets_limit(row).map(significant))),
+    Cell("Share", true, |row| or_dash(row.share.map(percent))),
+    Cell("CPU", true, |row| {
+        let cpu =
+            |share: Option<f64>| share.map_or_else(|| "-".into(), |share| format!("{:.0}", share * 100.0));
+        or_dash(row.skipped.is_none().then(|| format!("{}/{}", cpu(row.sender_cpu), cpu(row.receiver_cpu))))
+    }),
+    Cell("Limit", false, |row| Some(if row.skipped.is_none() { limit(row) } else { "not run".into() })),
+];
 
-fn cell(row: &FrameRow) -> Vec<String> {
-    let known = |value: Option<f64>| value.map_or_else(|| "-".into(), significant);
-    let cpu = |share: Option<f64>| share.map_or_else(|| "-".into(), |share| format!("{:.0}", share * 100.0));
-    let cpus = format!("{}/{}", cpu(row.sender_cpu), cpu(row.receiver_cpu));
-    let measured = row.skipped.is_none();
-    vec![
-        row.frame.to_string(),
-        row.protocol.to_string(),
-        row.payload.map_or_else(|| "-".into(), |payload| format!("{payload:.0}")),
-        known(goodput(row)),
-        known(packets(row)),
-        known(device(row)),
-        known(packets_limit(row)),
-        row.share.map_or_else(|| "-".into(), percent),
-        if measured { cpus } else { "-".into() },
-        if measured { limit(row) } else { "not run".into() },
-    ]
+#[expect(clippy::unnecessary_wraps, reason = "a column that no row fills stays")]
+fn or_dash(cell: Option<String>) -> Option<String> {
+    Some(cell.unwrap_or_else(|| "-".into()))
 }
 
 /// Mpps that the interface counted while the test ran.
@@ -197,17 +193,14 @@ fn notes(run: &Run) -> Vec<String> {
 
 /// Notes of rows that a reader must know; rows with the same note are named together.
 pub(super) fn notes_of_rows(rows: &[FrameRow]) -> Vec<String> {
-    let reply = |row: &FrameRow| row.skipped.iter().chain(&row.notes).cloned().collect::<Vec<_>>();
-    let mut groups: Vec<(String, Transport, Vec<String>)> = Vec::new();
-    for row in rows {
-        for note in reply(row) {
-            match groups.iter_mut().find(|group| group.0 == note && group.1 == row.protocol) {
-                Some((.., frames)) => frames.push(row.frame.to_string()),
-                None => groups.push((note, row.protocol, vec![row.frame.to_string()])),
-            }
-        }
-    }
-    groups.into_iter().map(|(note, test, frames)| format!("{test} {}: {note}.", frames.join(", "))).collect()
+    let noted = rows.iter().flat_map(|row| {
+        let notes = row.skipped.iter().chain(&row.notes);
+        notes.map(|note| ((note, row.protocol), row.frame.to_string()))
+    });
+    let line = |((note, test), frames): ((&String, Transport), Vec<String>)| {
+        format!("{test} {}: {note}.", frames.join(", "))
+    };
+    by_key(noted).into_iter().map(line).collect()
 }
 
 /// Bars as long as the largest of values and limits; a stroke stands where line rate is.

@@ -1,6 +1,6 @@
 //! The runs of a store as a document.
 
-use crate::document::{Block, Column, Csv, Document, Head, Published, Table, json_line};
+use crate::document::{Block, Column, Csv, CsvCell, Document, Head, Published, Table, json_line};
 use crate::expect::is_word;
 use model::history::{Entry, Headline};
 use serde_json::Value;
@@ -36,12 +36,26 @@ impl Document for History {
         vec![Block::Table(table), Block::Sentences(self.notes.clone())]
     }
 
+    /// A row for each figure of each entry; one without, where there is none.
     fn csv(&self) -> Csv {
-        let columns = [
-            "id", "started", "finished", "kind", "target", "label", "note", "origin", "status", "figure",
-            "value",
+        let cells: [CsvCell<(&Entry, Option<&Headline>)>; 11] = [
+            CsvCell("id", |(entry, _)| entry.id.clone()),
+            CsvCell("started", |(entry, _)| entry.started.to_string()),
+            CsvCell("finished", |(entry, _)| entry.finished.map(|time| time.to_string()).unwrap_or_default()),
+            CsvCell("kind", |(entry, _)| entry.kind.clone()),
+            CsvCell("target", |(entry, _)| entry.target.clone()),
+            CsvCell("label", |(entry, _)| entry.label.clone()),
+            CsvCell("note", |(entry, _)| entry.note.clone()),
+            CsvCell("origin", |(entry, _)| entry.origin.name().into()),
+            CsvCell("status", |(entry, _)| entry.status.clone().unwrap_or_default()),
+            CsvCell("figure", |(_, figure)| figure.map(|figure| figure.name.clone()).unwrap_or_default()),
+            CsvCell("value", |(_, figure)| figure.map(in_csv).unwrap_or_default()),
         ];
-        Csv::new(columns, self.entries.iter().flat_map(csv_rows))
+        let rows = self.entries.iter().flat_map(|entry| {
+            let none = entry.figures.is_empty().then_some((entry, None));
+            entry.figures.iter().map(move |figure| (entry, Some(figure))).chain(none)
+        });
+        Csv::of_cells(&cells, &rows.collect::<Vec<_>>())
     }
 
     fn entries(&self) -> Vec<Entry> {
@@ -92,33 +106,6 @@ fn beginning(note: &str) -> String {
 
 fn in_short(figure: &Headline) -> String {
     format!("{} {}", figure.name, figure.text)
-}
-
-/// A row for each figure; one without, where there is none.
-fn csv_rows(entry: &Entry) -> Vec<Vec<String>> {
-    let time = |time: Option<model::time::WallTime>| time.map(|time| time.to_string()).unwrap_or_default();
-    let head = || {
-        vec![
-            entry.id.clone(),
-            time(Some(entry.started)),
-            time(entry.finished),
-            entry.kind.clone(),
-            entry.target.clone(),
-            entry.label.clone(),
-            entry.note.clone(),
-            entry.origin.name().into(),
-            entry.status.clone().unwrap_or_default(),
-        ]
-    };
-    let with = |name: String, value: String| {
-        let mut row = head();
-        row.extend([name, value]);
-        row
-    };
-    match entry.figures.as_slice() {
-        [] => vec![with(String::new(), String::new())],
-        figures => figures.iter().map(|figure| with(figure.name.clone(), in_csv(figure))).collect(),
-    }
 }
 
 /// The value of a figure in CSV: its number, or its word.

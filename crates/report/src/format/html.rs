@@ -8,7 +8,7 @@ use super::text::findings::evidence;
 use super::text::phrases;
 use crate::document::{Block, Chart, Conclusion, Document, Expectation, Item, Judgement, Table};
 use crate::xml::escaped;
-use model::finding::{Finding, Severity, Status};
+use model::finding::{Finding, Status};
 
 /// A page with an article for each document.
 pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
@@ -33,11 +33,7 @@ pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
 fn article(document: &dyn Document) -> String {
     let blocks = document.blocks();
     let mut text = format!("<article>\n<h1>{}</h1>\n", code(&document.head().title));
-    for block in &blocks {
-        if let Block::Conclusion(conclusion) = block {
-            text.push_str(&verdict(conclusion));
-        }
-    }
+    text.extend(blocks.iter().filter_map(Block::conclusion).map(verdict));
     text.push_str(&expectations(&document.expectations()));
     let rest = blocks.iter().filter(|block| !block.is_empty() && !matches!(block, Block::Conclusion(_)));
     text.extend(rest.map(shown));
@@ -147,18 +143,13 @@ fn item(item: &Item) -> String {
 
 /// `sentence` is escaped.
 fn finding(found: &Finding, sentence: &str) -> String {
-    let class = match found.severity {
-        Severity::Info => "info",
-        Severity::Warning => "warning",
-        Severity::Problem => "problem",
-    };
+    let severity = phrases::severity(found.severity);
     let part = |class: &str, text: &str| match text {
         "" => String::new(),
         text => format!("\n<p class=\"{class}\">{}</p>", code(text)),
     };
     format!(
-        "<li class=\"finding {class}\"><strong class=\"mark\">{}</strong> {sentence}{}{}</li>\n",
-        phrases::severity(found.severity),
+        "<li class=\"finding {severity}\"><strong class=\"mark\">{severity}</strong> {sentence}{}{}</li>\n",
         part("advice", &found.advice),
         part("evidence", &evidence(&found.evidence))
     )

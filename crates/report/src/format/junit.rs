@@ -8,31 +8,28 @@ use super::text::phrases;
 use crate::document::{Block, Conclusion, Document, Expectation, Head, Judgement};
 use crate::xml::escaped;
 use model::finding::{Finding, Status};
-use std::ops::AddAssign;
 
 /// A suite for each document.
 pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
-    let mut total = Counts::default();
-    let mut suites = String::new();
+    let (mut all, mut time, mut suites) = (Vec::new(), 0.0, String::new());
     for document in documents {
         let head = document.head();
         let cases = cases(*document, &head);
-        let mut counts = Counts { seconds: seconds(&head), ..Counts::default() };
-        cases.iter().for_each(|case| counts.add(&case.outcome));
         let started =
             head.started.map(|started| format!(" timestamp=\"{}\"", &started.to_string()[..TO_SECONDS]));
         suites.push_str(&format!(
             "  <testsuite name=\"{}\" {}{}>\n{}  </testsuite>\n",
             attribute(&head.title.replace('`', "")),
-            counts.attributes(),
+            attributes(cases.iter(), seconds(&head)),
             started.unwrap_or_default(),
             cases.iter().map(Case::xml).collect::<String>()
         ));
-        total += counts;
+        time += seconds(&head);
+        all.extend(cases);
     }
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"pathmeter\" {}>\n{suites}</testsuites>\n",
-        total.attributes()
+        attributes(all.iter(), time)
     )
 }
 
@@ -141,42 +138,17 @@ impl Case {
     }
 }
 
-#[derive(Default)]
-struct Counts {
-    tests: u64,
-    failures: u64,
-    errors: u64,
-    skipped: u64,
-    seconds: f64,
-}
-
-impl Counts {
-    fn add(&mut self, outcome: &Outcome) {
-        self.tests += 1;
-        match outcome {
-            Outcome::Passed => {}
-            Outcome::Failed(_) => self.failures += 1,
-            Outcome::Skipped(_) => self.skipped += 1,
-            Outcome::Void(_) => self.errors += 1,
-        }
-    }
-
-    fn attributes(&self) -> String {
-        let Counts { tests, failures, errors, skipped, seconds } = self;
-        format!(
-            "tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{seconds:.3}\""
-        )
-    }
-}
-
-impl AddAssign for Counts {
-    fn add_assign(&mut self, other: Counts) {
-        self.tests += other.tests;
-        self.failures += other.failures;
-        self.errors += other.errors;
-        self.skipped += other.skipped;
-        self.seconds += other.seconds;
-    }
+/// The counts of cases as attributes.
+fn attributes<'a>(cases: impl Iterator<Item = &'a Case> + Clone, seconds: f64) -> String {
+    let count =
+        |is_counted: fn(&Outcome) -> bool| cases.clone().filter(|case| is_counted(&case.outcome)).count();
+    let tests = count(|_| true);
+    let failures = count(|outcome| matches!(outcome, Outcome::Failed(_)));
+    let errors = count(|outcome| matches!(outcome, Outcome::Void(_)));
+    let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
+    format!(
+        "tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{seconds:.3}\""
+    )
 }
 
 /// From the begin to the end; zero where one of them is not known.

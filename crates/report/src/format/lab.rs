@@ -16,7 +16,7 @@ use crate::document::{
     parts_of_blocks,
 };
 use crate::plot::BarChart;
-use model::finding::{Status, Verdict};
+use model::finding::Status;
 use model::lab::{LabReport, Variant};
 use serde_json::Value;
 
@@ -115,8 +115,7 @@ fn status(report: &LabReport) -> Status {
 }
 
 fn conclusion(report: &LabReport) -> Block {
-    let (status, text) = (status(report), sentences::verdict(report));
-    Block::Conclusion(Conclusion::from_verdict(&Verdict { status, text }))
+    Block::Conclusion(Conclusion::new(status(report), sentences::verdict(report)))
 }
 
 /// Whether it was measured, and no expectation is broken; one about a test that was not requested is not.

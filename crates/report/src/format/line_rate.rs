@@ -1,6 +1,6 @@
 //! The rate that a link carries, or how near a measured rate came to it, as a document.
 
-use crate::document::{Block, Column, Csv, Document, Head, Table, json_value};
+use crate::document::{Block, Column, Csv, CsvCell, Document, Head, Table, json_value};
 use model::framing::{Encaps, Network, Ratio, Transport};
 use model::line_rate::{Carried, LineRate, OnTheWire};
 use model::units::{BitRate, Bytes, PacketRate};
@@ -18,10 +18,10 @@ impl Document for LineRate {
 
     /// One row per packet size, numbers in base units: bytes, packets per second, bits per second.
     fn csv(&self) -> Csv {
-        if self.measured.is_empty() {
-            return Csv::new(FORWARD_NAMES, self.rows.iter().map(forward_values));
+        match self.measured.as_slice() {
+            [] => Csv::of_cells(&FORWARD, &self.rows),
+            measured => Csv::of_cells(&BACKWARD, measured),
         }
-        Csv::new(BACKWARD_NAMES, self.measured.iter().map(backward_values))
     }
 
     fn value(&self) -> Value {
@@ -126,67 +126,33 @@ fn or_none<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), show)
 }
 
-fn forward_values(row: &Carried) -> Vec<String> {
-    let values = [
-        bytes(row.frame),
-        bytes(row.mtu),
-        or_empty(row.mss.map(bytes)),
-        or_empty(row.mss_timestamps.map(bytes)),
-        or_empty(row.payload.map(bytes)),
-        bytes(row.outer_packet),
-        bytes(row.outer_frame),
-        bytes(row.wire),
-        format!("{:.3}", row.packets_per_second),
-        or_empty(row.goodput_bps.map(|rate| format!("{rate:.3}"))),
-        or_empty(row.share.map(|share| format!("{share:.6}"))),
-    ];
-    with_note(values, row.note.as_ref())
+fn or_empty(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-fn backward_values(row: &OnTheWire) -> Vec<String> {
-    let values = [
-        bytes(row.layout.payload),
-        bytes(row.layout.outer_frame),
-        bytes(row.layout.wire),
-        format!("{:.3}", row.goodput_bps),
-        format!("{:.3}", row.packets_per_second),
-        format!("{:.3}", row.wire_bps),
-        format!("{:.3}", row.line_rate_pps),
-        format!("{:.6}", row.line_rate_share),
-    ];
-    with_note(values, row.note.as_ref())
-}
-
-fn with_note<const N: usize>(values: [String; N], note: Option<&String>) -> Vec<String> {
-    values.into_iter().chain([note.cloned().unwrap_or_default()]).collect()
-}
-
-fn or_empty(value: Option<String>) -> String {
-    value.unwrap_or_default()
-}
-
-const FORWARD_NAMES: [&str; 12] = [
-    "frame",
-    "mtu",
-    "mss",
-    "mss_timestamps",
-    "payload",
-    "outer_packet",
-    "outer_frame",
-    "wire",
-    "packets_per_second",
-    "goodput_bps",
-    "share",
-    "note",
+const FORWARD: [CsvCell<Carried>; 12] = [
+    CsvCell("frame", |row| bytes(row.frame)),
+    CsvCell("mtu", |row| bytes(row.mtu)),
+    CsvCell("mss", |row| or_empty(row.mss.map(bytes))),
+    CsvCell("mss_timestamps", |row| or_empty(row.mss_timestamps.map(bytes))),
+    CsvCell("payload", |row| or_empty(row.payload.map(bytes))),
+    CsvCell("outer_packet", |row| bytes(row.outer_packet)),
+    CsvCell("outer_frame", |row| bytes(row.outer_frame)),
+    CsvCell("wire", |row| bytes(row.wire)),
+    CsvCell("packets_per_second", |row| format!("{:.3}", row.packets_per_second)),
+    CsvCell("goodput_bps", |row| or_empty(row.goodput_bps.map(|rate| format!("{rate:.3}")))),
+    CsvCell("share", |row| or_empty(row.share.map(|share| format!("{share:.6}")))),
+    CsvCell("note", |row| or_empty(row.note.as_ref())),
 ];
-const BACKWARD_NAMES: [&str; 9] = [
-    "payload",
-    "outer_frame",
-    "wire",
-    "goodput_bps",
-    "packets_per_second",
-    "wire_bps",
-    "line_rate_pps",
-    "line_rate_share",
-    "note",
+
+const BACKWARD: [CsvCell<OnTheWire>; 9] = [
+    CsvCell("payload", |row| bytes(row.layout.payload)),
+    CsvCell("outer_frame", |row| bytes(row.layout.outer_frame)),
+    CsvCell("wire", |row| bytes(row.layout.wire)),
+    CsvCell("goodput_bps", |row| format!("{:.3}", row.goodput_bps)),
+    CsvCell("packets_per_second", |row| format!("{:.3}", row.packets_per_second)),
+    CsvCell("wire_bps", |row| format!("{:.3}", row.wire_bps)),
+    CsvCell("line_rate_pps", |row| format!("{:.3}", row.line_rate_pps)),
+    CsvCell("line_rate_share", |row| format!("{:.6}", row.line_rate_share)),
+    CsvCell("note", |row| or_empty(row.note.as_ref())),
 ];

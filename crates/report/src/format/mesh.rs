@@ -3,6 +3,7 @@
 mod chart;
 mod tables;
 
+use super::gather::by_key;
 use crate::document::{Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Published};
 use model::finding::Status;
 use model::history::{Entry, Origin};
@@ -121,14 +122,9 @@ impl Group<'_> {
 
 /// The cells by test and IP version, in the order in which those come.
 fn groups(report: &MeshReport) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for cell in &report.cells {
-        match groups.iter_mut().find(|group| (group.test, group.family) == (&cell.test, cell.family)) {
-            Some(group) => group.cells.push(cell),
-            None => groups.push(Group { test: &cell.test, family: cell.family, cells: vec![cell] }),
-        }
-    }
-    groups
+    let groups =
+        by_key(report.cells.iter().map(|cell| ((cell.test.as_str(), cell.family), cell))).into_iter();
+    groups.map(|((test, family), cells)| Group { test, family, cells }).collect()
 }
 
 fn status(report: &MeshReport) -> Status {
@@ -154,12 +150,7 @@ fn conclusion(report: &MeshReport) -> Block {
     if report.cells.is_empty() {
         sentences.push("No path has a result yet.".into());
     }
-    Block::Conclusion(Conclusion {
-        of: String::new(),
-        status: status(report),
-        answer: String::new(),
-        text: sentences.join(" "),
-    })
+    Block::Conclusion(Conclusion::new(status(report), sentences.join(" ")))
 }
 
 /// `2 of 12 paths failed, 1 missed.`

@@ -40,33 +40,26 @@ pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
 }
 
 fn samples(entry: &Entry) -> Vec<(String, String, Sample)> {
-    let own = |name: &str| -> Vec<(String, String)> {
-        let mut labels = vec![
-            ("target".to_owned(), entry.target.clone()),
-            ("kind".to_owned(), entry.kind.clone()),
-            ("label".to_owned(), entry.label.clone()),
-        ];
-        labels.retain(|(_, value)| !value.is_empty());
-        debug_assert!(!name.is_empty(), "a family has a name");
-        labels
-    };
+    let labels = [("target", &entry.target), ("kind", &entry.kind), ("label", &entry.label)];
+    let own = labels.into_iter().filter(|(_, value)| !value.is_empty());
+    let own: Vec<(String, String)> = own.map(|(name, value)| (name.to_owned(), value.clone())).collect();
     let is_up = entry.status.as_deref() != Some("void");
     let time = entry.started.0 as f64 / 1e9;
     let mut samples = vec![
         (
             "pathmeter_up".into(),
             "1: the last run of the path can be used.".into(),
-            (own("up"), f64::from(u8::from(is_up))),
+            (own.clone(), f64::from(u8::from(is_up))),
         ),
         (
             "pathmeter_last_run_timestamp_seconds".into(),
             "When the last run of the path began.".into(),
-            (own("time"), time),
+            (own.clone(), time),
         ),
     ];
     for figure in entry.figures.iter().filter(|_| is_up) {
         let Some(metric) = metric(&figure.name, figure.value) else { continue };
-        let labels = [own(&metric.name), metric.labels].concat();
+        let labels = [own.clone(), metric.labels].concat();
         samples.push((metric.name, format!("{} of the last run.", metric.figure), (labels, metric.value)));
     }
     samples

@@ -4,10 +4,11 @@
 
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table};
 use crate::expect::{headlines, printed};
+use crate::format::brief::provenance::date;
+use crate::format::gather::distinct;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::history::{Headline, Measured, facts};
 use model::run::Run;
-use model::time::WallTime;
 use model::units::count;
 use serde_json::{Value, json};
 
@@ -27,15 +28,11 @@ impl SideBySide<'_> {
     /// A row for each figure that a run has: its name and the value of each run.
     fn figures(&self) -> Vec<(String, Vec<Option<f64>>)> {
         let all: Vec<Vec<Headline>> = self.runs.iter().map(|run| headlines(Measured::Run(run))).collect();
-        let mut rows: Vec<(String, Vec<Option<f64>>)> = Vec::new();
-        for figure in all.iter().flatten() {
-            if rows.iter().all(|(name, _)| *name != figure.name) {
-                let value_in =
-                    |run: &Vec<Headline>| Some(run.iter().find(|own| own.name == figure.name)?.value);
-                rows.push((figure.name.clone(), all.iter().map(value_in).collect()));
-            }
-        }
-        rows
+        let row = |name: &String| {
+            let value_in = |run: &Vec<Headline>| Some(run.iter().find(|own| own.name == *name)?.value);
+            (name.clone(), all.iter().map(value_in).collect())
+        };
+        distinct(all.iter().flatten().map(|figure| &figure.name)).into_iter().map(row).collect()
     }
 
     fn table(&self) -> Table {
@@ -46,7 +43,7 @@ impl SideBySide<'_> {
         let mut rows = vec![
             about("Verdict", &|run| run.verdict.status.word().to_uppercase()),
             about("What", &|run| run.kind.clone()),
-            about("Began", &|run| run.started.map(minute).unwrap_or_default()),
+            about("Began", &|run| run.started.map(date).unwrap_or_default()),
         ];
         for (name, values) in self.figures() {
             let cell =
@@ -101,12 +98,6 @@ impl SideBySide<'_> {
 
 fn bar(value: Option<f64>, scale: f64) -> Option<Bar> {
     value.map(|value| Bar { value: value / scale, ..Bar::default() })
-}
-
-/// `2026-11-22 06:01 UTC`.
-fn minute(time: WallTime) -> String {
-    let text = time.to_string();
-    format!("{} UTC", text.get(..16).unwrap_or(&text).replace('T', " "))
 }
 
 impl Document for SideBySide<'_> {

@@ -31,7 +31,7 @@ pub use super::hops::{live_row as hops_live_row, live_table as hops_live_table};
 
 use super::Style;
 use super::run::RunDocument;
-use crate::document::Document;
+use crate::document::{Document, Line};
 use model::event::Started;
 use model::latency::{LatencyPlan, LatencySample, LatencyStarted};
 use model::plan::Plan;
@@ -41,22 +41,21 @@ use model::units::Nanos;
 /// The text on a terminal when the streams are open: the heading and the head of the interval table.
 pub fn live_header(started: &Started, plan: &Plan, style: &Style) -> String {
     let local = started.streams.first().map(|stream| stream.local.ip().to_canonical().to_string());
-    let mut text = heading::of_plan(plan, local.as_deref(), style);
-    if plan.local.interval > Nanos::ZERO {
-        text.push('\n');
-        text.push_str(&lines::lines(&[intervals::header(plan)], style));
-    }
-    text
+    let heading = heading::of_plan(plan, local.as_deref(), style);
+    above_rows(heading, plan.local.interval, intervals::header(plan), style)
 }
 
 /// The text on a terminal when the paths of a latency run are open: the heading and the head of the interval table.
 pub fn latency_live_header(begun: &LatencyStarted, style: &Style) -> String {
-    let mut text = latency::started(begun, style);
-    if begun.plan.interval > Nanos::ZERO {
-        text.push('\n');
-        text.push_str(&lines::lines(&[latency::header(&begun.plan)], style));
+    above_rows(latency::started(begun, style), begun.plan.interval, latency::header(&begun.plan), style)
+}
+
+/// A heading, and the head of the interval table where there are intervals.
+fn above_rows(heading: String, interval: Nanos, head: Line, style: &Style) -> String {
+    match interval {
+        Nanos::ZERO => heading,
+        _ => format!("{heading}\n{}", lines::lines(&[head], style)),
     }
-    text
 }
 
 /// The rows of an interval of a latency run as it ends, one for each path.

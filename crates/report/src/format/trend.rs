@@ -2,6 +2,7 @@
 
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, json_value};
 use crate::expect::{axis_unit, higher_is_better, printed};
+use crate::format::gather::distinct;
 use crate::plot::{Across, Line, LineChart, LinePanel};
 use insight::figure::Key;
 use model::history::Sample;
@@ -106,16 +107,13 @@ impl Trends {
             |sample: &&Sample| sample.status.is_some() && !sample.is_void() && sample.started >= since;
         let mut runs: Vec<&Sample> = samples.iter().filter(counts).collect();
         runs.sort_by_key(|sample| (sample.started, sample.id.clone()));
-        let mut series: Vec<Series> = Vec::new();
-        for (kind, figure) in names(&runs) {
-            series.extend(Series::from_runs(&kind, &figure, &runs, rules));
-        }
+        let series = |(kind, figure)| Series::from_runs(kind, figure, &runs, rules);
         let known = |(at, note): &(WallTime, String)| KnownChange { at: at.to_string(), note: note.clone() };
         let mut trends = Trends {
             schema: "pathmeter/trend/1".into(),
             target: target.into(),
             marks: marks.iter().map(known).collect(),
-            series,
+            series: names(&runs).into_iter().filter_map(series).collect(),
             conclusion: String::new(),
         };
         trends.conclusion = trends.concluded(samples.len());
@@ -219,17 +217,12 @@ fn differing(before: &Sample, after: &Sample) -> Vec<String> {
 }
 
 /// Each command and figure that runs have, the foremost figures first.
-fn names(runs: &[&Sample]) -> Vec<(String, String)> {
+fn names<'a>(runs: &[&'a Sample]) -> Vec<(&'a str, &'a str)> {
     let foremost: Vec<String> = Key::foremost().iter().map(Key::to_string).collect();
     let place = |name: &str| foremost.iter().position(|known| known == name).unwrap_or(foremost.len());
-    let mut names: Vec<(String, String)> = Vec::new();
-    for run in runs {
-        for (figure, _) in &run.figures {
-            if !names.iter().any(|(kind, named)| *kind == run.kind && named == figure) {
-                names.push((run.kind.clone(), figure.clone()));
-            }
-        }
-    }
+    let of_run =
+        |run: &&'a Sample| run.figures.iter().map(|(figure, _)| (run.kind.as_str(), figure.as_str()));
+    let mut names = distinct(runs.iter().flat_map(of_run));
     names.sort_by_key(|(_, figure)| place(figure));
     names
 }
@@ -462,13 +455,13 @@ mod tests {
             Rules::new(true),
         );
         let Some(Chart::Lines(chart)) = many.chart() else { panic!("runs are drawn as lines") };
-        let shown = chart.svg().matches(">1970-").count();
+        let shown = chart.drawing().svg().matches(">1970-").count();
         assert!((3..20).contains(&shown), "{shown} days of 60 have room");
         // The first run of a day has its label, and runs without a label take no room.
         let daily: Vec<Sample> = (0..60).map(|number| run(number * 16, 1e9, "6.1")).collect();
         let daily = Trends::from_samples("far", &daily, &[], Rules::new(true));
         let Some(Chart::Lines(chart)) = daily.chart() else { panic!("runs are drawn as lines") };
-        let shown = chart.svg().matches(">1970-").count();
+        let shown = chart.drawing().svg().matches(">1970-").count();
         assert!((3..=10).contains(&shown), "{shown} days of 10 are named");
     }
 

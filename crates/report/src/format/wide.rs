@@ -2,6 +2,7 @@
 
 use super::Style;
 use super::csv::written;
+use super::gather::distinct;
 use super::history::in_csv;
 use crate::document::{Csv, Document};
 use model::history::Entry;
@@ -9,12 +10,8 @@ use model::history::Entry;
 /// The runs of every document in one table.
 pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
     let entries: Vec<Entry> = documents.iter().flat_map(|document| document.entries()).collect();
-    let mut figures: Vec<&str> = Vec::new();
-    for figure in entries.iter().flat_map(|entry| &entry.figures) {
-        if !figures.contains(&figure.name.as_str()) {
-            figures.push(&figure.name);
-        }
-    }
+    let figures = entries.iter().flat_map(|entry| &entry.figures);
+    let figures = distinct(figures.map(|figure| figure.name.as_str()));
     let columns = COLUMNS.iter().chain(&figures).copied();
     written(&Csv::new(columns, entries.iter().map(|entry| row(entry, &figures))))
 }

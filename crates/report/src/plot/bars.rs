@@ -112,12 +112,6 @@ impl BarRow {
 }
 
 impl BarChart {
-    /// The chart as an SVG document.
-    #[must_use]
-    pub fn svg(&self) -> String {
-        self.drawing().svg()
-    }
-
     /// The chart.
     pub fn drawing(&self) -> Drawing {
         let mut svg = Svg::new(WIDTH);

@@ -71,12 +71,6 @@ pub struct Line {
 }
 
 impl LineChart {
-    /// The chart as an SVG document.
-    #[must_use]
-    pub fn svg(&self) -> String {
-        self.drawing().svg()
-    }
-
     /// The chart.
     pub fn drawing(&self) -> Drawing {
         let mut svg = Svg::new(WIDTH);

@@ -132,6 +132,6 @@ fn the_chart_has_both_lines_and_line_rate_above_them() {
     let svg = drawing.svg();
     insta::assert_snapshot!("frames_sweep.svg", svg);
     assert!(png(&drawing, 2.0).expect("a picture").starts_with(b"\x89PNG"));
-    let unknown = chart(&tunnel()).svg();
+    let unknown = chart(&tunnel()).drawing().svg();
     assert!(unknown.contains("Packets, Mpps") && !unknown.contains(">line rate<"), "{unknown}");
 }

@@ -306,7 +306,7 @@ fn significance_is_reported() {
 
 #[test]
 fn bars_are_as_long_as_their_values() {
-    let svg = lab::chart(&compared()).svg();
+    let svg = lab::chart(&compared()).drawing().svg();
     let bars: Vec<(f64, f64)> = svg.lines().filter_map(bar).collect();
     assert_eq!(bars.len(), 3 * 2 * 4, "three topologies, two families, four panels");
     // All panels share an axis. The values are those of the labels, of three digits, the last of which is a point wide.

@@ -36,7 +36,7 @@ fn every_format_of_a_devices_report() {
             format!("{name}.json"),
             super::written(&DeviceDocument { report: &report }, "json")
         );
-        insta::assert_snapshot!(format!("{name}.svg"), rfc2544::chart(&report).svg());
+        insta::assert_snapshot!(format!("{name}.svg"), rfc2544::chart(&report).drawing().svg());
     }
 }
 
@@ -158,7 +158,7 @@ fn figures_of_any_size_are_shown() {
             ] {
                 assert!(!document.contains("NaN"), "{name} with {number}: {document}");
             }
-            let svg = rfc2544::chart(&report).svg();
+            let svg = rfc2544::chart(&report).drawing().svg();
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name} with {number}");
         }
     }

@@ -2,18 +2,14 @@
 
 use super::tables::primary;
 use crate::document::Table;
+use crate::format::gather::distinct;
 use crate::format::matrix::{self, MatrixCell};
 use model::experiment::{ExperimentRow, Setting};
 
 /// A matrix for each combination of values, of the rows that lie between sites.
 pub(super) fn matrix_tables(rows: &[&ExperimentRow]) -> Vec<Table> {
-    let mut combinations: Vec<(&[Setting], Option<u8>)> = Vec::new();
-    for row in rows {
-        let Some(sites) = &row.sites else { continue };
-        if !combinations.contains(&(row.settings.as_slice(), sites.family)) {
-            combinations.push((&row.settings, sites.family));
-        }
-    }
+    let between = rows.iter().filter_map(|row| Some((row.settings.as_slice(), row.sites.as_ref()?.family)));
+    let combinations = distinct(between);
     let own = |settings: &[Setting], family: Option<u8>| -> Vec<&ExperimentRow> {
         let is_own = |row: &&&ExperimentRow| {
             row.settings == settings && row.sites.as_ref().is_some_and(|sites| sites.family == family)

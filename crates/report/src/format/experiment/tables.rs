@@ -2,6 +2,7 @@
 
 use crate::document::{Block, Column, Csv, Table};
 use crate::format::analysis::sections;
+use crate::format::gather::distinct;
 use model::experiment::{Experiment, ExperimentRow, RowFigure};
 use model::stats::compare::Judgement;
 use model::stats::distribution::Distribution;
@@ -77,14 +78,8 @@ fn against(rows: &[&ExperimentRow]) -> String {
 
 /// The foremost figures of any row.
 fn shown(rows: &[&ExperimentRow]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for figure in rows.iter().flat_map(|row| &row.figures) {
-        if !names.contains(&figure.name) {
-            names.push(figure.name.clone());
-        }
-    }
-    names.truncate(MOST_FIGURES);
-    names
+    let names = distinct(rows.iter().flat_map(|row| &row.figures).map(|figure| &figure.name));
+    names.into_iter().take(MOST_FIGURES).cloned().collect()
 }
 
 fn median(row: &ExperimentRow, name: &str) -> String {

@@ -1,11 +1,12 @@
 //! A lab report on one screen: the verdict, for each topology a table with a column for each direction, what is otherwise than
 //! expected, the findings. The full tables are behind `-v`.
 
-use super::sections::{self, LIMIT, OWN};
+use super::sections::{self, LIMIT};
 use super::sentences;
 use super::sweeps;
 use crate::document::{Block, FigureRow, FigureTable, Judgement, Paint, Part, Remark, Table};
 use crate::format::brief::provenance::{date, kernel};
+use crate::format::gather::distinct;
 use crate::format::text::phrases;
 use model::finding::Severity;
 use model::framing::Network;
@@ -106,7 +107,7 @@ fn table(variant: &Variant, limit: &str, families: &[Network]) -> FigureTable {
             let same = |one: &&Series| (one.tool.as_str(), one.test) == (tool, test);
             variant.series.iter().filter(same).find(|one| (one.family, one.direction) == (family, one_way))
         };
-        let name = if tool == OWN { test.to_string() } else { tool.to_owned() };
+        let name = sentences::what(tool, test);
         let directed = |cell: fn(&Series) -> Option<String>| {
             places
                 .iter()
@@ -145,14 +146,7 @@ fn table(variant: &Variant, limit: &str, families: &[Network]) -> FigureTable {
 
 /// Every kind of test of every tool, in the order measured.
 fn tests(variant: &Variant) -> Vec<(&str, LabTest)> {
-    let mut tests: Vec<(&str, LabTest)> = Vec::new();
-    for one in &variant.series {
-        let test = (one.tool.as_str(), one.test);
-        if !tests.contains(&test) {
-            tests.push(test);
-        }
-    }
-    tests
+    distinct(variant.series.iter().map(|one| (one.tool.as_str(), one.test)))
 }
 
 fn has_figure(row: &FigureRow) -> bool {
@@ -173,13 +167,7 @@ fn p99(series: &Series) -> Option<String> {
 
 /// The causes of limits that counters of hosts and nodes show, each once.
 fn causes(variant: &Variant) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for cause in variant.series.iter().filter_map(|one| one.set_by()?.cause.clone()) {
-        if !all.contains(&cause) {
-            all.push(cause);
-        }
-    }
-    all
+    distinct(variant.series.iter().filter_map(|one| one.set_by()?.cause.clone()))
 }
 
 /// Where packets were dropped, the most first.

@@ -2,6 +2,7 @@
 
 use super::sections::{FAMILIES, Kind, kinds, reference};
 use super::sentences::{circumstances, title};
+use crate::format::gather::by_key;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow, Labels};
 use insight::figure::Quantity;
 use model::lab::{LabReport, LabTest, Series, Variant};
@@ -49,16 +50,9 @@ fn limit_name(report: &LabReport) -> String {
 
 /// Remarks on single topologies, each once with the names of those it is about.
 fn remarks(report: &LabReport) -> Vec<String> {
-    let mut remarks: Vec<(&str, Vec<&str>)> = Vec::new();
-    for variant in &report.variants {
-        for note in &variant.notes {
-            match remarks.iter_mut().find(|(known, _)| known == note) {
-                Some((_, names)) => names.push(&variant.name),
-                None => remarks.push((note, vec![&variant.name])),
-            }
-        }
-    }
-    remarks.into_iter().map(|(note, names)| format!("{}: {note}", names.join(", "))).collect()
+    let variants = report.variants.iter();
+    let noted = variants.flat_map(|one| one.notes.iter().map(|note| (note, one.name.as_str())));
+    by_key(noted).into_iter().map(|(note, names)| format!("{}: {note}", names.join(", "))).collect()
 }
 
 fn is_drawn(test: LabTest) -> bool {

@@ -1,6 +1,6 @@
 //! The CSV of a lab report: a row for each repetition of each series.
 
-use crate::document::{Csv, word};
+use crate::document::{Csv, field};
 use crate::format::csv::Source;
 use model::frames::FrameRow;
 use model::lab::{FrameSweep, LabReport, LabTest, Repetition, Series, Variant};
@@ -62,7 +62,7 @@ fn row(variant: &Variant, series: &Series, run: &Repetition) -> CsvRow {
         topology: variant.name.clone(),
         tool: series.tool.clone(),
         family: series.family.to_string(),
-        test: word(&series.test),
+        test: field(&series.test),
         direction: series.direction,
         repetition: run.number,
         goodput_bps: run.goodput,
@@ -98,7 +98,7 @@ fn of_frames(variant: &Variant, sweep: &FrameSweep, row: &FrameRow) -> CsvRow {
         topology: variant.name.clone(),
         tool: "pathmeter".into(),
         family: sweep.family.to_string(),
-        test: word(&LabTest::Frames),
+        test: field(&LabTest::Frames),
         direction: Some(row.direction),
         repetition: 1,
         goodput_bps: measured.then_some(row.goodput),

@@ -1,9 +1,9 @@
 //! The tables of a lab report.
 
-pub(super) use super::sentences::OWN;
-use super::sentences::name;
+use super::sentences::{self, name};
 use crate::document::{Cell, Table};
 use crate::format::frames;
+use crate::format::gather::distinct;
 use model::framing::Network;
 use model::lab::{
     Drops, Expectation, FrameSweep, LabReport, LabTest, Repetition, Series, SpeedBasis, Variant, Versus,
@@ -174,19 +174,14 @@ pub(super) struct Kind {
 
 /// Every kind that has a figure, in the order measured.
 pub(super) fn kinds(report: &LabReport) -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = Vec::new();
-    for series in report.variants.iter().flat_map(|variant| &variant.series) {
-        let kind = Kind { tool: series.tool.clone(), test: series.test, direction: series.direction };
-        if (series.goodput.is_some() || series.rtt.is_some()) && !kinds.contains(&kind) {
-            kinds.push(kind);
-        }
-    }
-    kinds
+    let series = report.variants.iter().flat_map(|variant| &variant.series);
+    let measured = series.filter(|series| series.goodput.is_some() || series.rtt.is_some());
+    distinct(measured.map(|one| Kind { tool: one.tool.clone(), test: one.test, direction: one.direction }))
 }
 
 impl Kind {
     pub(super) fn title(&self) -> String {
-        let what = if self.tool == OWN { self.test.to_string() } else { self.tool.clone() };
+        let what = sentences::what(&self.tool, self.test);
         let one_way = self.direction.map(|one_way| format!(" {one_way}")).unwrap_or_default();
         let unit = if self.test == LabTest::Latency { "ms" } else { "Mbit/s" };
         format!("{what}{one_way}, {unit}")
@@ -256,7 +251,7 @@ const COMPARED: [Cell<KindRow>; 7] = [
 ];
 
 fn what(series: &Series) -> String {
-    if series.tool == OWN { series.test.to_string() } else { series.tool.clone() }
+    sentences::what(&series.tool, series.test)
 }
 
 pub(super) fn mbits(bits: f64) -> String {

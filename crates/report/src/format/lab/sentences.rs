@@ -2,7 +2,7 @@
 
 use crate::format::frames;
 use crate::format::text::phrases;
-use model::lab::{FrameSweep, LabReport, Series, Variant, VariantFinding};
+use model::lab::{FrameSweep, LabReport, LabTest, Series, Variant, VariantFinding};
 use model::units::{BitRate, count};
 
 pub(super) fn title(report: &LabReport) -> String {
@@ -68,9 +68,13 @@ fn failures(variant: &Variant) -> Vec<String> {
 
 /// A series in words: `TCP up, IPv4`.
 pub(super) fn name(series: &Series) -> String {
-    let tool = if series.tool == OWN { series.test.to_string() } else { series.tool.clone() };
     let one_way = series.direction.map(|one_way| format!(" {one_way}")).unwrap_or_default();
-    format!("{tool}{one_way}, {}", series.family)
+    format!("{}{one_way}, {}", what(&series.tool, series.test), series.family)
+}
+
+/// The tool; of our own the test.
+pub(super) fn what(tool: &str, test: LabTest) -> String {
+    if tool == OWN { test.to_string() } else { tool.to_owned() }
 }
 
 /// The conclusion: what was expected and held, and of one topology how fast it was.
@@ -116,4 +120,4 @@ fn rates(variant: &Variant) -> Option<String> {
 }
 
 /// Our own name among the tools.
-pub(super) const OWN: &str = "pathmeter";
+const OWN: &str = "pathmeter";

@@ -4,6 +4,7 @@ use super::head::{Head, frames};
 use super::rates::{least, rate, remark};
 use super::{bursts, compared, conclusion, hops, sentences, service};
 use crate::document::{Block, Cell, Part, Table};
+use crate::format::gather::by_key;
 use model::dut::{DeviceReport, DutReport, LatencyDirection, StreamReport};
 use model::plan::Directions;
 use model::search::{Irregular, Load};
@@ -143,19 +144,11 @@ fn distinct(notes: &[String]) -> Vec<String> {
         let tokens = tokens.filter(|word| !word.chars().any(is_number) && !UNITS.contains(word));
         tokens.map(str::to_owned).collect()
     };
-    let mut groups: Vec<(&String, Vec<String>, u64)> = Vec::new();
-    for note in notes {
-        let key = key(note);
-        match groups.iter_mut().find(|group| group.1 == key) {
-            Some(group) => group.2 += 1,
-            None => groups.push((note, key, 1)),
-        }
-    }
-    let line = |(note, _, count): &(&String, Vec<String>, u64)| match count {
-        1 => (*note).clone(),
-        more => format!("{note} (and {} more like it: -v)", more - 1),
+    let line = |(_, notes): (_, Vec<&String>)| match notes.as_slice() {
+        [note] => (*note).clone(),
+        notes => format!("{} (and {} more like it: -v)", notes[0], notes.len() - 1),
     };
-    groups.iter().map(line).collect()
+    by_key(notes.iter().map(|note| (key(note), note))).into_iter().map(line).collect()
 }
 
 /// How much is not there, and how much was repeated.

@@ -3,6 +3,7 @@
 use super::head::{frames, network};
 use super::loss::{loss_at, offered};
 use super::sentences::{goal_name, link, title};
+use crate::format::gather::distinct;
 use crate::plot::{Across, Line, LineChart, LinePanel};
 use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
 use model::framing::Network;
@@ -78,15 +79,9 @@ fn in_unit(line: Line, scale: f64) -> Line {
 
 /// The goals that were searched for, and the MRR where it was measured.
 fn goals(device: &DeviceReport) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
     let searched = device.rows.iter().flat_map(|row| &row.rates).map(|rate| rate.goal.clone());
     let repeated = device.rows.iter().any(|row| row.mrr.is_some()).then(|| "mrr".to_owned());
-    for name in searched.chain(repeated) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+    distinct(searched.chain(repeated))
 }
 
 /// In frames per second of each direction.

@@ -3,12 +3,14 @@
 use super::head::{Head, frames, network};
 use super::sentences::goal_name;
 use crate::document::{Cell, Column, Table};
+use crate::format::gather::by_key;
 use model::dut::{DeviceReport, LoadLimit, RateReport, Stream, StreamReport};
 use model::framing::WIRE_OVERHEAD;
 use model::search::{Irregular, Load};
 use model::units::{percent, significant};
 
 /// A rate of a stream: of each direction, or of both together.
+#[derive(Clone)]
 struct Rate {
     head: Option<Head>,
     directions: Option<&'static str>,
@@ -39,10 +41,9 @@ fn of_row(device: &DeviceReport, row: &StreamReport) -> Vec<Rate> {
         directions: Some("sum"),
         line: single.line.map(|line| line * 2.0),
         pps: single.pps.map(|pps| pps * 2.0),
-        least: single.least,
-        share: single.share,
         bits: single.bits.map(|bits| bits.map(|bits| bits * 2.0)),
         remark: String::new(),
+        ..single.clone()
     };
     vec![Rate { directions: Some("each"), ..single }, both]
 }
@@ -130,20 +131,16 @@ fn has(device: &DeviceReport, goal: &str) -> bool {
 
 /// Remarks on these rates, those with the same one together.
 fn remarks(device: &DeviceReport, rows: &[&StreamReport], goals: &[&str]) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for goal in goals {
-        for row in rows {
-            let Some(rate) = row.rates.iter().find(|rate| rate.goal == *goal) else { continue };
-            let remark = remark(row, rate);
-            let place = format!("{} of {}", goal_name(goal), frames(device, &row.stream));
-            match groups.iter_mut().find(|(known, _)| *known == remark) {
-                _ if remark.is_empty() => {}
-                Some((_, places)) => places.push(place),
-                None => groups.push((remark, vec![place])),
-            }
-        }
-    }
-    groups.into_iter().map(|(remark, places)| format!("{}: {remark}.", places.join(", "))).collect()
+    let of_goal = |goal: &&str| {
+        let remarked = |row: &&StreamReport| {
+            let remark = remark(row, row.rates.iter().find(|rate| rate.goal == *goal)?);
+            let place = || format!("{} of {}", goal_name(goal), frames(device, &row.stream));
+            (!remark.is_empty()).then(|| (remark, place()))
+        };
+        rows.iter().filter_map(remarked).collect::<Vec<_>>()
+    };
+    let groups = by_key(goals.iter().flat_map(of_goal)).into_iter();
+    groups.map(|(remark, places)| format!("{}: {remark}.", places.join(", "))).collect()
 }
 
 /// Bits per second of layer 2 (frames with FCS) and layer 1 (with preamble and gap).

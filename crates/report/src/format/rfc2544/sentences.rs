@@ -1,5 +1,6 @@
 //! The device and the method of its test, in sentences.
 
+use crate::format::gather::{by_key, distinct};
 use crate::format::text::phrases;
 use model::dut::{
     DeviceReport, DutReport, LeftOut, LoadLimit, PortFacts, SearchMethod, Setup, StreamReport, Tools, Tried,
@@ -56,30 +57,11 @@ pub(super) fn host(report: &DutReport) -> Option<String> {
 }
 
 fn frames(setup: &Setup) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    let mut networks: Vec<String> = Vec::new();
-    let mut both_directions: Vec<&str> = Vec::new();
-    for stream in &setup.streams {
-        names.push(&stream.frames.name);
-        networks.push(stream.network.to_string());
-        both_directions.push(phrases::directions(stream.directions));
-    }
-    let unique = |names: Vec<String>| {
-        let mut observed: Vec<String> = Vec::new();
-        names.into_iter().for_each(|name| {
-            if !observed.contains(&name) {
-                observed.push(name)
-            }
-        });
-        observed
-    };
-    let own = |names: Vec<&str>| unique(names.into_iter().map(str::to_owned).collect()).join(", ");
-    format!(
-        "Ethernet frames of {} bytes with FCS, {}, {}.",
-        own(names),
-        unique(networks).join(" and "),
-        own(both_directions)
-    )
+    let streams = || setup.streams.iter();
+    let names = distinct(streams().map(|stream| stream.frames.name.as_str())).join(", ");
+    let networks = distinct(streams().map(|stream| stream.network.to_string())).join(" and ");
+    let directions = distinct(streams().map(|stream| phrases::directions(stream.directions))).join(", ");
+    format!("Ethernet frames of {names} bytes with FCS, {networks}, {directions}.")
 }
 
 fn search(setup: &Setup) -> String {
@@ -255,24 +237,15 @@ fn tools(tools: &Tools) -> Vec<String> {
 
 /// Tests left out, voided trials and notes.
 pub(super) fn remarks(device: &DeviceReport) -> Vec<String> {
-    let mut groups: Vec<(&LeftOut, Vec<String>)> = Vec::new();
-    for row in &device.rows {
-        for left in &row.left_out {
-            let name = row.stream.frames.name.clone();
-            match groups.iter_mut().find(|(known, _)| *known == left) {
-                Some((_, names)) if names.contains(&name) => {}
-                Some((_, names)) => names.push(name),
-                None => groups.push((left, vec![name])),
-            }
-        }
-    }
-    let mut lines: Vec<String> = groups
-        .into_iter()
-        .map(|(left, names)| {
-            let test = insight::finding::capital(&left.test.to_string());
-            format!("{test} of {} left out: {}.", names.join(", "), left.why.trim_end_matches('.'))
-        })
-        .collect();
+    let left_out = device
+        .rows
+        .iter()
+        .flat_map(|row| row.left_out.iter().map(|left| (left, row.stream.frames.name.as_str())));
+    let line = |(left, names): (&LeftOut, Vec<&str>)| {
+        let test = insight::finding::capital(&left.test.to_string());
+        format!("{test} of {} left out: {}.", distinct(names).join(", "), left.why.trim_end_matches('.'))
+    };
+    let mut lines: Vec<String> = by_key(left_out).into_iter().map(line).collect();
     if device.voided > 0 {
         let trials = count(device.voided, "trial");
         lines.push(format!("{trials} thrown away and repeated, since this host interrupted the generator."));

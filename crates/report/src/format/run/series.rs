@@ -247,13 +247,9 @@ fn of_throughput(test: &Run, plan: &Plan) -> Vec<Series> {
         let rates = intervals::rates(&test.intervals, direction);
         line(direction, rates.into_iter().map(|(end, rate)| (end, Some(rate.0 as f64))))
     });
-    let mut all = vec![Series {
-        title: title.clone(),
-        figure: "Goodput",
-        unit: "bit/s",
-        lines: goodput.collect(),
-        marks: Vec::new(),
-    }];
+    let series =
+        |figure, unit, lines| Series { title: title.clone(), figure, unit, lines, marks: Vec::new() };
+    let mut all = vec![series("Goodput", "bit/s", goodput.collect())];
     if plan.test.transport == Transport::Tcp {
         let senders: Vec<(Direction, Vec<_>)> = both_directions()
             .map(|direction| (direction, intervals::senders(&test.intervals, direction)))
@@ -262,23 +258,11 @@ fn of_throughput(test: &Run, plan: &Plan) -> Vec<Series> {
             let known = |rtt: Nanos| Some(rtt.as_secs_f64()).filter(|seconds| *seconds > 0.0);
             line(*direction, rows.iter().map(|(end, tcp)| (*end, known(tcp.rtt))))
         });
-        all.push(Series {
-            title: title.clone(),
-            figure: "RTT under load",
-            unit: "s",
-            lines: round_trips.collect(),
-            marks: Vec::new(),
-        });
+        all.push(series("RTT under load", "s", round_trips.collect()));
         let retransmits = senders.iter().map(|(direction, rows)| {
             line(*direction, rows.iter().map(|(end, tcp)| (*end, Some(tcp.retransmits as f64))))
         });
-        let retransmits = Series {
-            title,
-            figure: "Retransmits",
-            unit: "",
-            lines: retransmits.collect(),
-            marks: Vec::new(),
-        };
+        let retransmits = series("Retransmits", "", retransmits.collect());
         // A line along zero states what the table states.
         let is_any = |line: &SeriesLine| line.values.iter().flatten().any(|count| *count > 0.0);
         all.extend(Some(retransmits).filter(|series| series.lines.iter().any(is_any)));

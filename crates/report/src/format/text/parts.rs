@@ -22,10 +22,7 @@ pub(in crate::format) fn documents(documents: &[&dyn Document], style: &Style) -
 /// The verdicts once more, to stand above the prompt: the answer, else the worst finding, else a sentence.
 fn closing(document: &dyn Document, style: &Style) -> String {
     let blocks = document.blocks();
-    let conclusions = blocks.iter().filter_map(|block| match block {
-        Block::Conclusion(conclusion) => Some(conclusion),
-        _ => None,
-    });
+    let conclusions = blocks.iter().filter_map(Block::conclusion);
     let is_alone = conclusions.clone().count() == 1;
     let mut found = blocks.iter().flat_map(|block| match block {
         Block::Findings(found) => found.as_slice(),

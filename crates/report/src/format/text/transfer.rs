@@ -115,24 +115,18 @@ pub(in crate::format) fn sections(run: &Run) -> Vec<Vec<Part>> {
         Some(table) => vec![Block::Heading(title.into()).into(), Block::Table(table).into()],
         None => Vec::new(),
     };
-    let [figures, changes] = tables(rows).map(|table| vec![Block::Table(table).into()]);
+    let untitled = |table: Option<Table>| table.map(|table| Block::Table(table).into()).into_iter().collect();
     let spent: Vec<Times> = rows.iter().filter_map(|row| times(result, row)).collect();
     let observed: Vec<TransferRow> = rows.iter().filter(|row| row.packets.is_some()).cloned().collect();
     let sections = [
-        figures,
-        changes,
+        untitled(table::figures(rows)),
+        untitled(table::changes(rows)),
         bars(rows),
         titled("Where the time goes (median)", Table::of_cells("", &TIMES, &spent)),
         titled("Packets of one transfer, captured (mean)", Table::of_cells("", &PACKETS, &observed)),
     ];
     let notes = notes(run).into_iter().map(|note| vec![Block::Paragraph(note).into()]);
     sections.into_iter().chain(notes).collect()
-}
-
-/// The rows by what was measured, and their changes against the baseline.
-fn tables(rows: &[TransferRow]) -> [Table; 2] {
-    let (columns, changes) = table::changes(rows);
-    [Table::new(table::columns(rows), table::rows(rows)), Table::new(columns, changes)]
 }
 
 /// Bars of the rates, so that the eye can compare: on an axis that starts where the differences are. None of a single row.

@@ -1,6 +1,6 @@
 //! The figures of a stream, of a service and of hops, one by one.
 
-use super::word;
+use super::field;
 use model::dut::{
     BackToBackReport, HopDrops, LatencyReport, MrrReport, RateReport, ServiceReport, StreamReport, Test,
 };
@@ -8,31 +8,39 @@ use model::plan::Direction;
 use model::search::{Irregular, Load};
 use model::stats::rfc8219::OverRuns;
 use model::units::Nanos;
+use serde::Serialize;
 
 /// One figure.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize)]
 pub(super) struct Figure {
-    pub(super) test: String,
-    pub(super) name: String,
-    /// Where it is not that of the stream.
-    pub(super) frame: Option<String>,
-    pub(super) direction: Option<Direction>,
-    pub(super) run: Option<usize>,
-    pub(super) percent: Option<f64>,
-    pub(super) load: Option<Load>,
-    pub(super) value: f64,
-    pub(super) unit: &'static str,
-    pub(super) remarks: Vec<Irregular>,
+    /// The name as in the JSON, or `hops`.
+    test: String,
+    figure: String,
+    /// The direction of the figure; empty: rates are then of each direction, MRR, loss and bursts of all together.
+    direction: Option<Direction>,
+    /// Counts from 1 the runs of recovery and reset, and the steps of a service.
+    repetition: Option<usize>,
+    /// The load of the throughput for latency, the most load for frame loss.
+    load_percent: Option<f64>,
+    load_pps: Option<f64>,
+    value: f64,
+    unit: &'static str,
+    /// Irregularities of a result, separated by spaces.
+    remarks: String,
 }
 
 impl Figure {
     fn from_test(test: Test) -> Figure {
-        Figure { test: word(&test), ..Figure::default() }
+        Figure { test: field(&test), ..Figure::default() }
+    }
+
+    fn at_load(test: Test, load: Load) -> Figure {
+        Figure { load_pps: Some(load.0), ..Figure::from_test(test) }
     }
 
     /// The same circumstances with another figure.
     fn with(&self, name: impl Into<String>, value: f64, unit: &'static str) -> Figure {
-        Figure { name: name.into(), value, unit, ..self.clone() }
+        Figure { figure: name.into(), value, unit, ..self.clone() }
     }
 
     fn time(&self, name: impl Into<String>, time: Nanos) -> Figure {
@@ -56,9 +64,8 @@ pub(super) fn of_row(row: &StreamReport) -> Vec<Figure> {
     figures.extend(row.latency.iter().flat_map(latency));
     for step in row.loss.iter().flat_map(|loss| &loss.rows) {
         let at = Figure {
-            percent: Some(step.offered_percent),
-            load: Some(step.load),
-            ..Figure::from_test(Test::FrameLoss)
+            load_percent: Some(step.offered_percent),
+            ..Figure::at_load(Test::FrameLoss, step.load)
         };
         figures.push(at.with("loss", step.loss_percent, "%"));
     }
@@ -68,8 +75,7 @@ pub(super) fn of_row(row: &StreamReport) -> Vec<Figure> {
         for one_way in &report.directions {
             let at = Figure {
                 direction: Some(one_way.direction),
-                load: Some(report.load),
-                ..Figure::from_test(Test::DelayVariation)
+                ..Figure::at_load(Test::DelayVariation, report.load)
             };
             figures.extend(at.over_runs("pdv", one_way.packet));
             let parts = one_way
@@ -83,7 +89,7 @@ pub(super) fn of_row(row: &StreamReport) -> Vec<Figure> {
 }
 
 fn rate(rate: &RateReport) -> Vec<Figure> {
-    let at = Figure { remarks: rate.irregular.clone(), ..Figure::from_test(Test::Throughput) };
+    let at = Figure { remarks: remarks(&rate.irregular), ..Figure::from_test(Test::Throughput) };
     let loads =
         [("", rate.lower), (".upper", rate.upper), (".conditional_throughput", rate.conditional_throughput)];
     let known = loads.into_iter().filter_map(|(part, load)| Some((part, load?)));
@@ -101,7 +107,7 @@ fn rate(rate: &RateReport) -> Vec<Figure> {
 }
 
 fn mrr(mrr: &MrrReport) -> Vec<Figure> {
-    let at = Figure { load: Some(mrr.offered), ..Figure::from_test(Test::Mrr) };
+    let at = Figure::at_load(Test::Mrr, mrr.offered);
     let spread = mrr.forwarded.stddev.map(|stddev| at.with("mrr.stddev", stddev, FRAMES));
     let mean = at.with("mrr", mrr.forwarded.mean, FRAMES);
     [Some(mean), spread, Some(at.with("mrr.loss", mrr.loss_ratio, "share"))].into_iter().flatten().collect()
@@ -109,9 +115,8 @@ fn mrr(mrr: &MrrReport) -> Vec<Figure> {
 
 fn latency(report: &LatencyReport) -> Vec<Figure> {
     let load = Figure {
-        percent: Some(f64::from(report.percent)),
-        load: Some(report.load),
-        ..Figure::from_test(Test::Latency)
+        load_percent: Some(f64::from(report.percent)),
+        ..Figure::at_load(Test::Latency, report.load)
     };
     let mut figures = Vec::new();
     for one_way in &report.directions {
@@ -141,11 +146,8 @@ fn latency(report: &LatencyReport) -> Vec<Figure> {
 
 fn bursts(report: &BackToBackReport) -> Vec<Figure> {
     let outcome = &report.outcome;
-    let at = Figure {
-        load: Some(report.rate),
-        remarks: outcome.irregular.clone(),
-        ..Figure::from_test(Test::BackToBack)
-    };
+    let at =
+        Figure { remarks: remarks(&outcome.irregular), ..Figure::at_load(Test::BackToBack, report.rate) };
     let whole = |frames: Option<u64>| frames.map(|frames| frames as f64);
     let counts = [
         ("mean", outcome.mean),
@@ -166,13 +168,15 @@ fn bursts(report: &BackToBackReport) -> Vec<Figure> {
 fn interruptions(row: &StreamReport) -> Vec<Figure> {
     let mut figures = Vec::new();
     if let Some(report) = &row.recovery {
-        let at = Figure { load: Some(report.loads.overload), ..Figure::from_test(Test::Recovery) };
+        let at = Figure::at_load(Test::Recovery, report.loads.overload);
         let runs = report.times.iter().enumerate();
-        figures.extend(runs.map(|(run, time)| Figure { run: Some(run + 1), ..at.time("recovery", *time) }));
+        figures.extend(
+            runs.map(|(run, time)| Figure { repetition: Some(run + 1), ..at.time("recovery", *time) }),
+        );
     }
     if let Some(report) = &row.reset {
         for (run, reset) in report.runs.iter().enumerate() {
-            let at = Figure { run: Some(run + 1), load: Some(report.load), ..Figure::from_test(Test::Reset) };
+            let at = Figure { repetition: Some(run + 1), ..Figure::at_load(Test::Reset, report.load) };
             figures.extend(reset.by_time.map(|time| at.time("by_time", time)));
             figures.extend(reset.by_loss.map(|time| at.time("by_loss", time)));
         }
@@ -183,7 +187,7 @@ fn interruptions(row: &StreamReport) -> Vec<Figure> {
 pub(super) fn of_service(service: &ServiceReport) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (run, step) in service.steps.iter().chain(&service.performance).enumerate() {
-        let at = Figure { run: Some(run + 1), ..Figure::from_test(Test::Service) };
+        let at = Figure { repetition: Some(run + 1), ..Figure::from_test(Test::Service) };
         let observed = &step.observed;
         figures.push(at.with("offered", step.step.offered.0 as f64, "bit/s"));
         figures.push(at.with("received", observed.received.0 as f64, "bit/s"));
@@ -199,18 +203,16 @@ pub(super) fn of_service(service: &ServiceReport) -> Vec<Figure> {
     figures
 }
 
-pub(super) fn of_hops(hops: &[HopDrops]) -> Vec<Figure> {
-    let figures_of = |hop: &HopDrops| {
-        let frame = Some(hop.frame.0.to_string());
-        let at = Figure { test: "hops".into(), frame, ..Figure::default() };
-        let name = |what: &str| format!("{}:{}.{what}", hop.node, hop.interface);
-        let counts =
-            [("received", hop.received), ("sent", hop.sent)].map(|(what, count)| (name(what), count));
-        let drops = hop.drops.iter().map(|(counter, count)| (name(counter), *count));
-        let all = counts.into_iter().chain(drops);
-        all.map(|(name, count)| at.with(name, count as f64, "frames")).collect::<Vec<_>>()
-    };
-    hops.iter().flat_map(figures_of).collect()
+pub(super) fn of_hop(hop: &HopDrops) -> Vec<Figure> {
+    let at = Figure { test: "hops".into(), ..Figure::default() };
+    let counts = [("received", hop.received), ("sent", hop.sent)].into_iter();
+    let drops = hop.drops.iter().map(|(counter, count)| (counter.as_str(), *count));
+    let name = |what: &str| format!("{}:{}.{what}", hop.node, hop.interface);
+    counts.chain(drops).map(|(what, count)| at.with(name(what), count as f64, "frames")).collect()
+}
+
+fn remarks(irregular: &[Irregular]) -> String {
+    irregular.iter().map(field).collect::<Vec<_>>().join(" ")
 }
 
 const FRAMES: &str = "frames/s";

@@ -2,6 +2,7 @@
 
 use super::time::{group, seconds};
 use crate::document::{Block, Chart};
+use crate::format::gather::distinct;
 use crate::format::text::phrases;
 use crate::plot::{Across, Line, LineChart, LinePanel};
 use insight::figure::Quantity;
@@ -90,12 +91,7 @@ fn of_intervals(run: &Run) -> Vec<LinePanel> {
 /// The median of the round trips in a line for each load, one for all phases without any, and what the load transferred meanwhile.
 fn beside_load(points: &[LoadPoint]) -> Vec<LinePanel> {
     let ends: Vec<Nanos> = points.iter().map(|point| point.at).collect();
-    let mut phases: Vec<Option<Directions>> = Vec::new();
-    for point in points {
-        if !phases.contains(&point.load) {
-            phases.push(point.load);
-        }
-    }
+    let phases: Vec<Option<Directions>> = distinct(points.iter().map(|point| point.load));
     let of_phase = |phase: &Option<Directions>| {
         let name =
             phase.map_or_else(|| "idle".to_owned(), |load| format!("load {}", phrases::directions(load)));

@@ -1,7 +1,7 @@
 //! The CSV rows of packet sizes: one per direction, per size tried, per test of fragments, and of a service.
 
 use super::{CsvPart, Start};
-use crate::document::{Csv, word};
+use crate::document::{Csv, field};
 use model::path::{
     Bound, Discovery, FragmentTest, PathDirection, PathMethod, PathResult, ServiceLimit, SizeProbe,
 };
@@ -58,7 +58,7 @@ fn sizes_of(direction: &PathDirection) -> Sizes {
     Sizes {
         bound: Some(direction.bound),
         discovery: Some(direction.discovery),
-        fragments: Some(word(&direction.fragments.delivery)),
+        fragments: Some(field(&direction.fragments.delivery)),
         path_mtu_bytes: direction.path_mtu,
         max_udp_payload_bytes: direction.max_udp_payload,
         interface_mtu_bytes: direction.interface_mtu,
@@ -80,7 +80,7 @@ fn size(probe: &SizeProbe) -> Sizes {
 }
 
 fn fragments(test: &FragmentTest) -> Sizes {
-    Sizes { fragments: Some(word(&test.shape)), ..counted(test.payload, test.sent, test.received) }
+    Sizes { fragments: Some(field(&test.shape)), ..counted(test.payload, test.sent, test.received) }
 }
 
 fn counted(size: u32, sent: u32, received: u32) -> Sizes {

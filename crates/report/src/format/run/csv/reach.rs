@@ -1,7 +1,7 @@
 //! The CSV rows of reachability: one per address of the far host, and one per next hop.
 
 use super::CsvPart;
-use crate::document::{Csv, word};
+use crate::document::{Csv, field};
 use model::plan::Transport;
 use model::reach::{FamilyReach, NextHop, Reach};
 use model::units::Nanos;
@@ -30,7 +30,7 @@ fn family(family: &FamilyReach) -> Contact {
     Contact {
         transport: Some(Transport::Tcp),
         remote: family.address.to_string(),
-        outcome: word(&family.contact),
+        outcome: field(&family.contact),
         connect_ns: family.first,
         ..Contact::default()
     }
@@ -40,7 +40,7 @@ fn next_hop(hop: &NextHop) -> Contact {
     Contact {
         remote: hop.address.to_string(),
         interface: Some(hop.interface.clone()),
-        outcome: word(&hop.after),
+        outcome: field(&hop.after),
         lost: Some(hop.failures),
         total_ns: Some(hop.unanswered),
         ..Contact::default()

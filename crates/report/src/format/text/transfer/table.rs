@@ -1,50 +1,33 @@
 //! The tables of a run of transfers: a row for each MTU and file, and its change against the baseline. A column that would
 //! be empty is left out.
 
-use crate::document::Column;
+use super::MOST_LABEL;
+use crate::document::{Cell, Table};
 use crate::format::text::phrases;
 use model::stats::compare::Judgement;
 use model::transfer::{Gain, TransferRow};
 use model::units::{BitRate, Nanos, change, change_between, grouped};
 
-/// A column: its heading, and what stands in it.
-type Cell = (&'static str, fn(&TransferRow) -> Option<String>);
+/// The figures of each row.
+pub(super) fn figures(rows: &[TransferRow]) -> Option<Table> {
+    Table::of_cells("", &FIGURES, rows)
+}
 
-/// Columns of figures. Those of no row are left out.
-const CELLS: [Cell; 6] = [
-    ("n", |row| {
+const FIGURES: [Cell<TransferRow>; 7] = [
+    Cell("what", false, |row| Some(phrases::cut(&row.label, MOST_LABEL))),
+    Cell("n", true, |row| {
         Some(if row.failed > 0 {
             format!("{}/{}", row.count, row.count + row.failed)
         } else {
             grouped(row.count)
         })
     }),
-    ("rate (median ± sd)", |row| row.rate.map(|rate| spread(rate.median, rate.stddev))),
-    ("total", |row| row.total.map(|total| Nanos(total.median as u64).to_string())),
-    ("segments", |row| row.data_segments.map(|count| grouped(count.round() as u64))),
-    ("size", |row| row.mean_payload.map(|bytes| format!("{bytes:.0} B"))),
-    ("resent", |row| (row.retransmits > 0).then(|| grouped(row.retransmits))),
+    Cell("rate (median ± sd)", true, |row| row.rate.map(|rate| spread(rate.median, rate.stddev))),
+    Cell("total", true, |row| row.total.map(|total| Nanos(total.median as u64).to_string())),
+    Cell("segments", true, |row| row.data_segments.map(|count| grouped(count.round() as u64))),
+    Cell("size", true, |row| row.mean_payload.map(|bytes| format!("{bytes:.0} B"))),
+    Cell("resent", true, |row| (row.retransmits > 0).then(|| grouped(row.retransmits))),
 ];
-
-/// Headings of the columns that some row fills.
-pub(super) fn columns(rows: &[TransferRow]) -> Vec<Column> {
-    let figures = filled(rows).into_iter().map(|(heading, _)| Column::right(heading));
-    std::iter::once(Column::left("what")).chain(figures).collect()
-}
-
-/// The rows under them.
-pub(super) fn rows(rows: &[TransferRow]) -> Vec<Vec<String>> {
-    let cells = filled(rows);
-    let row = |row: &TransferRow| {
-        let figures = cells.iter().map(|(_, cell)| cell(row).unwrap_or_default());
-        std::iter::once(phrases::cut(&row.label, super::MOST_LABEL)).chain(figures).collect()
-    };
-    rows.iter().map(row).collect()
-}
-
-fn filled(rows: &[TransferRow]) -> Vec<Cell> {
-    CELLS.into_iter().filter(|(_, cell)| rows.iter().any(|row| cell(row).is_some())).collect()
-}
 
 /// Both in the unit of the median: `19.1 ± 0.04 Mbit/s`.
 fn spread(median: f64, stddev: f64) -> String {
@@ -56,9 +39,6 @@ fn spread(median: f64, stddev: f64) -> String {
     let decimals = [10.0, 1.0].iter().filter(|least| spread < **least).count();
     format!("{number} ± {spread:.decimals$} {unit}")
 }
-
-/// A column of changes.
-type Change = (&'static str, fn(&Changed<'_>) -> Option<String>);
 
 /// A row, its change, and the row that it is compared with.
 struct Changed<'a> {
@@ -75,34 +55,22 @@ impl Changed<'_> {
     }
 }
 
-const CHANGES: [Change; 5] = [
-    ("time", |changed| Some(change(changed.time()?))),
-    ("rate", |Changed { gain, .. }| Some(change(gain.comparison.shift?.percent))),
-    ("at 95 %", |Changed { gain, .. }| {
-        let shift = gain.comparison.shift?;
-        Some(change_between(shift.low?, shift.high?))
-    }),
-    ("by packet size", |Changed { gain, .. }| Some(change(gain.expected_percent?))),
-    ("verdict", |Changed { gain, .. }| Some(word(gain.comparison.judgement))),
-];
-
-/// The columns of the table of changes, and its rows; no rows without a baseline.
-pub(super) fn changes(rows: &[TransferRow]) -> (Vec<Column>, Vec<Vec<String>>) {
+/// The changes of the rows that have a baseline.
+pub(super) fn changes(rows: &[TransferRow]) -> Option<Table> {
     let gains: Vec<Changed<'_>> = rows.iter().filter_map(|row| changed(row, rows)).collect();
-    let filled = CHANGES.iter().filter(|(_, cell)| gains.iter().any(|gain| cell(gain).is_some()));
-    let filled: Vec<&Change> = filled.collect();
-    let last = |heading: &str| heading == "verdict";
-    let figures = filled.iter().map(|(heading, _)| match last(heading) {
-        true => Column::left(*heading),
-        false => Column::right(*heading),
-    });
-    let columns = [Column::left("what"), Column::left("against")].into_iter().chain(figures).collect();
-    let row = |changed: &Changed<'_>| {
-        let names =
-            [&changed.row.label, &changed.gain.baseline].map(|label| phrases::cut(label, super::MOST_LABEL));
-        names.into_iter().chain(filled.iter().map(|(_, cell)| cell(changed).unwrap_or_default())).collect()
-    };
-    (columns, gains.iter().map(row).collect())
+    let cells: [Cell<Changed<'_>>; 7] = [
+        Cell("what", false, |changed| Some(phrases::cut(&changed.row.label, MOST_LABEL))),
+        Cell("against", false, |changed| Some(phrases::cut(&changed.gain.baseline, MOST_LABEL))),
+        Cell("time", true, |changed| Some(change(changed.time()?))),
+        Cell("rate", true, |changed| Some(change(changed.gain.comparison.shift?.percent))),
+        Cell("at 95 %", true, |changed| {
+            let shift = changed.gain.comparison.shift?;
+            Some(change_between(shift.low?, shift.high?))
+        }),
+        Cell("by packet size", true, |changed| Some(change(changed.gain.expected_percent?))),
+        Cell("verdict", false, |changed| Some(word(changed.gain.comparison.judgement))),
+    ];
+    Table::of_cells("", &cells, &gains)
 }
 
 fn changed<'a>(row: &'a TransferRow, rows: &'a [TransferRow]) -> Option<Changed<'a>> {
