@@ -6,7 +6,7 @@ use model::hops::{HopProtocol, HopsPlan};
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol};
 use model::marks::Dscp;
 use model::path::{PathMethod, PathPlan};
-use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
+use model::plan::{End, LocalOptions, Plan, ProtocolName, Target, TestSpec};
 use model::run::Run;
 use model::units::{Nanos, PacketRate};
 use serde::Serialize;
@@ -86,13 +86,6 @@ fn interval(interval: Nanos) -> Option<String> {
     fits.then(|| format!("{milliseconds}ms"))
 }
 
-fn transport(transport: Transport) -> &'static str {
-    match transport {
-        Transport::Tcp => "tcp",
-        Transport::Udp => "udp",
-    }
-}
-
 /// The byte is one that the form can ask for: it has no bits of ECN.
 fn is_dscp(tos: u8) -> bool {
     tos.trailing_zeros() >= 2
@@ -137,14 +130,9 @@ fn throughput(plan: &Plan) -> Option<Again> {
     let can =
         *test == usual && is_dscp(test.tos) && is_usual(&plan.local) && plan.protocol == ProtocolName::Native;
     can.then_some(())?;
-    let direction = match test.directions {
-        Directions::Up => "up",
-        Directions::Down => "down",
-        Directions::Both => "both",
-    };
     Some(to(Kind::Throughput, &plan.target, PORT).with([
-        ("transport", json!(transport(test.transport))),
-        ("direction", json!(direction)),
+        ("transport", json!(test.transport)),
+        ("direction", json!(test.directions)),
         ("time", json!(seconds(time)?)),
         ("parallel", json!(test.streams)),
         ("bitrate", json!(test.bitrate.map(|rate| rate.0))),
@@ -174,7 +162,7 @@ fn latency(plan: &LatencyPlan) -> Option<Again> {
     let End::Time(time) = plan.end else { return None };
     let time = plan.load.as_ref().map_or(time, |load| load.time);
     Some(to(Kind::Latency, &egress.target, PORT).with([
-        ("transport", json!(transport(plan.transport))),
+        ("transport", json!(plan.transport)),
         ("time", json!(seconds(time)?)),
         ("size", json!(plan.size)),
         ("interval", json!(interval(plan.interval))),

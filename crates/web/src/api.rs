@@ -24,7 +24,7 @@ mod upload;
 use crate::app::App;
 use crate::assets::asset;
 use crate::backend::Backend;
-use crate::failed::Failed;
+use crate::failed::{Failed, json};
 use crate::guard::{EMBEDDED, METRICS, guard};
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
@@ -32,79 +32,62 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
+use serde::Serialize;
 use store::Store;
 
-/// An operation.
-struct Operation {
-    path: &'static str,
-    /// Handler of the method that `openapi.json` has for it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a test holds the description against it"))]
-    method: &'static str,
-    handler: fn() -> MethodRouter<App>,
-}
-
-const fn operation(
-    method: &'static str,
-    path: &'static str,
-    handler: fn() -> MethodRouter<App>,
-) -> Operation {
-    Operation { path, method, handler }
-}
+/// An operation: the method that `openapi.json` has for it, its path, and its handler.
+type Operation = (&'static str, &'static str, fn() -> MethodRouter<App>);
 
 /// All of them.
 static OPERATIONS: [Operation; 35] = [
-    operation("get", "/api/session", || get(login::session)),
-    operation("post", "/api/login", || post(login::enter)),
-    operation("post", "/api/logout", || post(login::leave)),
-    operation("get", "/api/runs", || get(runs::list)),
-    operation("get", "/api/runs/{id}", || get(runs::show)),
-    operation("delete", "/api/runs/{id}", || delete(runs::forget)),
-    operation("put", "/api/runs/{id}/label", || put(runs::label)),
-    operation("put", "/api/runs/{id}/note", || put(runs::note)),
-    operation("get", "/api/runs/{id}/document", || get(runs::document)),
-    operation("get", "/api/runs/{id}/series", || get(runs::series)),
-    operation("get", "/api/runs/{id}/report", || get(runs::report)),
-    operation("get", "/api/runs/{id}/charts/{number}", || get(runs::chart)),
-    operation("get", "/api/export", || get(export::export)),
-    operation("get", "/api/figures", || get(figures::list)),
-    operation("post", "/api/import", || post(upload::upload)),
-    operation("post", "/api/bulk/label", || post(bulk::label)),
-    operation("post", "/api/bulk/forget", || post(bulk::forget)),
-    operation("get", "/api/names", || get(names::list)),
-    operation("get", "/api/overlay", || get(overlay::overlay)),
-    operation("get", "/api/path", || get(path::show)),
-    operation("get", "/api/alerts", || get(alerts::list)),
-    operation("get", "/api/schedules", || get(schedules::list)),
-    operation("delete", "/api/schedules", || delete(schedules::forget)),
-    operation("get", "/api/compare", || get(compare::compare)),
-    operation("get", "/api/paths", || get(paths::list)),
-    operation("get", "/api/meshes", || get(meshes::list)),
-    operation("get", METRICS, || get(metrics::latest)),
-    operation("get", "/api/embed", || get(embed::link)),
-    operation("get", EMBEDDED, || get(embed::chart)),
-    operation("get", "/api/lab", || get(lab::list)),
-    operation("get", "/api/live", || get(live::events)),
-    operation("post", "/api/live", || post(live::start)),
-    operation("get", "/api/live/standing", || get(live::standing)),
-    operation("post", "/api/live/stop", || post(live::stop)),
-    operation("get", "/api/openapi.json", || get(openapi)),
+    ("get", "/api/session", || get(login::session)),
+    ("post", "/api/login", || post(login::enter)),
+    ("post", "/api/logout", || post(login::leave)),
+    ("get", "/api/runs", || get(runs::list)),
+    ("get", "/api/runs/{id}", || get(runs::show)),
+    ("delete", "/api/runs/{id}", || delete(runs::forget)),
+    ("put", "/api/runs/{id}/label", || put(runs::label)),
+    ("put", "/api/runs/{id}/note", || put(runs::note)),
+    ("get", "/api/runs/{id}/document", || get(runs::document)),
+    ("get", "/api/runs/{id}/series", || get(runs::series)),
+    ("get", "/api/runs/{id}/report", || get(runs::report)),
+    ("get", "/api/runs/{id}/charts/{number}", || get(runs::chart)),
+    ("get", "/api/export", || get(export::export)),
+    ("get", "/api/figures", || get(figures::list)),
+    ("post", "/api/import", || post(upload::upload)),
+    ("post", "/api/bulk/label", || post(bulk::label)),
+    ("post", "/api/bulk/forget", || post(bulk::forget)),
+    ("get", "/api/names", || get(names::list)),
+    ("get", "/api/overlay", || get(overlay::overlay)),
+    ("get", "/api/path", || get(path::show)),
+    ("get", "/api/alerts", || get(alerts::list)),
+    ("get", "/api/schedules", || get(schedules::list)),
+    ("delete", "/api/schedules", || delete(schedules::forget)),
+    ("get", "/api/compare", || get(compare::compare)),
+    ("get", "/api/paths", || get(paths::list)),
+    ("get", "/api/meshes", || get(meshes::list)),
+    ("get", METRICS, || get(metrics::latest)),
+    ("get", "/api/embed", || get(embed::link)),
+    ("get", EMBEDDED, || get(embed::chart)),
+    ("get", "/api/lab", || get(lab::list)),
+    ("get", "/api/live", || get(live::events)),
+    ("post", "/api/live", || post(live::start)),
+    ("get", "/api/live/standing", || get(live::standing)),
+    ("post", "/api/live/stop", || post(live::stop)),
+    ("get", "/api/openapi.json", || get(openapi)),
 ];
 
 /// Every address that is answered.
 pub(crate) fn router(app: App) -> Router {
-    let with = |router: Router<App>, one: &Operation| {
-        let handler = (one.handler)().fallback(|| async { wrong_method() });
-        router.route(one.path, handler)
-    };
-    // Operations on one path share a router of methods, which has one fallback.
     let mut paths: Vec<&'static str> = Vec::new();
     let mut router = Router::new();
-    for one in &OPERATIONS {
-        router = match paths.contains(&one.path) {
-            true => router.route(one.path, (one.handler)()),
-            false => with(router, one),
+    for (_, path, handler) in OPERATIONS {
+        // Operations on one path share a router of methods, which has one fallback.
+        router = match paths.contains(&path) {
+            true => router.route(path, handler()),
+            false => router.route(path, handler().fallback(|| async { wrong_method() })),
         };
-        paths.push(one.path);
+        paths.push(path);
     }
     router.fallback(elsewhere).layer(from_fn_with_state(app.clone(), guard)).with_state(app)
 }
@@ -140,6 +123,14 @@ pub(crate) async fn ask<T: Send + 'static>(
     worker.await.unwrap_or_else(|_| Err(Failed::internal()))
 }
 
+/// The same as an answer.
+pub(crate) async fn answer<T: Serialize + Send + 'static>(
+    app: &App,
+    work: impl FnOnce(&Store, &Backend) -> Result<T, Failed> + Send + 'static,
+) -> Result<Response, Failed> {
+    Ok(json(StatusCode::OK, &ask(app, work).await?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,7 +148,8 @@ mod tests {
             })
             .filter(|(_, method)| method != "parameters")
             .collect();
-        let answered = OPERATIONS.iter().map(|one| (one.path.to_owned(), one.method.to_owned())).collect();
+        let answered =
+            OPERATIONS.iter().map(|(method, path, _)| ((*path).into(), (*method).into())).collect();
         assert_eq!(described, answered);
     }
 }

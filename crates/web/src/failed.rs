@@ -39,6 +39,12 @@ impl Failed {
     }
 }
 
+impl From<Refused> for Failed {
+    fn from(why: Refused) -> Failed {
+        Failed { status: StatusCode::UNPROCESSABLE_ENTITY, why, retry: None }
+    }
+}
+
 impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Failed {
         let status = match error {

@@ -1,10 +1,9 @@
 //! Many runs at once: labelled, or taken out of the store. All of them, or none.
 
 use super::request::{Json, check_label};
-use super::{App, ask};
-use crate::failed::{Failed, json};
+use super::{App, answer};
+use crate::failed::Failed;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
@@ -29,8 +28,7 @@ pub(super) async fn label(
 ) -> Result<Response, Failed> {
     check(&ids)?;
     check_label(&label)?;
-    let count = ask(&app, move |store, _| Ok(store.label_all(&ids, label.trim())?)).await?;
-    Ok(json(StatusCode::OK, &json!({ "runs": count })))
+    answer(&app, move |store, _| Ok(json!({ "runs": store.label_all(&ids, label.trim())? }))).await
 }
 
 /// Takes them out.
@@ -39,8 +37,7 @@ pub(super) async fn forget(
     Json(Forgotten { ids }): Json<Forgotten>,
 ) -> Result<Response, Failed> {
     check(&ids)?;
-    let count = ask(&app, move |store, _| Ok(store.forget_all(&ids)?)).await?;
-    Ok(json(StatusCode::OK, &json!({ "runs": count })))
+    answer(&app, move |store, _| Ok(json!({ "runs": store.forget_all(&ids)? }))).await
 }
 
 /// The size of a body bounds how many there are.

@@ -1,9 +1,9 @@
 //! Two sets of runs compared.
 
 use super::request::query;
-use super::{App, ask};
+use super::{App, answer};
 use crate::blocks;
-use crate::failed::{Failed, json};
+use crate::failed::Failed;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
@@ -23,14 +23,14 @@ struct Sets {
 
 pub(super) async fn compare(State(app): State<App>, uri: Uri) -> Result<Response, Failed> {
     let Sets { base, other } = query(&uri)?;
-    let value = ask(&app, move |store, _| {
+    let compared = answer(&app, move |store, _| {
         let (first, second) = (set(store, &base)?, set(store, &other)?);
         let (base, other) = called(&first, &second);
         // Which direction is better depends on the figure.
         let compared = Compared::of_samples((&base, &first.runs), (&other, &second.runs), Rules::new(true));
         Ok(json!({ "comparison": compared, "document": blocks::document(&compared) }))
     });
-    Ok(json(StatusCode::OK, &value.await?))
+    compared.await
 }
 
 /// Runs that are compared with others.

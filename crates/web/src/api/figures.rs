@@ -1,10 +1,10 @@
 //! Figures of kept runs as flat rows, for dashboards that read JSON, such as Grafana with its Infinity data source.
 
 use super::request::{query, time};
-use super::{App, ask};
-use crate::failed::{Failed, json};
+use super::{App, answer};
+use crate::failed::Failed;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::Uri;
 use axum::response::Response;
 use model::history::{Entry, Headline};
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
         ..Filter::default()
     };
     let figure = given(wanted.figure);
-    let value = ask(&app, move |store, _| {
+    let figures = answer(&app, move |store, _| {
         // Where there are too many runs, the latest are wanted; dashboards draw from left to right.
         let entries = store.list(&Filter { order: ListOrder::Latest, ..filter })?;
         let usable = entries.into_iter().rev().filter(is_usable);
@@ -59,7 +59,7 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
         let rows: Vec<FigureRow> = usable.flat_map(|entry| rows(entry, is_wanted)).collect();
         Ok(serde_json::json!({ "figures": rows }))
     });
-    Ok(json(StatusCode::OK, &value.await?))
+    figures.await
 }
 
 /// A void run has figures that are not to be used.

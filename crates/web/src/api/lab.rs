@@ -1,12 +1,11 @@
 //! The topologies of the lab.
 
-use super::{App, ask};
-use crate::failed::{Failed, json};
+use super::{App, answer};
+use crate::failed::Failed;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::Response;
+use serde_json::json;
 
 pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
-    let topologies = ask(&app, |_, backend| Ok((backend.topologies)())).await?;
-    Ok(json(StatusCode::OK, &serde_json::json!({ "topologies": topologies })))
+    answer(&app, |_, backend| Ok(json!({ "topologies": (backend.topologies)() }))).await
 }

@@ -2,7 +2,7 @@
 
 use super::App;
 use super::request::{Json, check_label, is_printable, query};
-use crate::backend::{Refused, TestRequest};
+use crate::backend::TestRequest;
 use crate::failed::{Failed, json};
 use crate::live::{LogPosition, Next, NotBegun};
 use axum::body::Body;
@@ -27,10 +27,7 @@ pub(super) async fn start(
         Ok(()) => Ok(json(StatusCode::ACCEPTED, &json!({ "running": true }))),
         Err(NotBegun::Busy) => Err(Failed::new(StatusCode::CONFLICT, "a test runs already")
             .advised("tests beside each other measure each other: stop it, or wait")),
-        Err(NotBegun::Refused(Refused { error, advice })) => {
-            let failed = Failed::new(StatusCode::UNPROCESSABLE_ENTITY, error);
-            Err(advice.into_iter().fold(failed, Failed::advised))
-        }
+        Err(NotBegun::Refused(why)) => Err(why.into()),
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::request::query;
 use super::rounds::{Round, RoundRow, rounds};
-use super::{App, ask};
-use crate::failed::{Failed, json};
+use super::{App, answer};
+use crate::failed::Failed;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
@@ -80,7 +80,7 @@ struct Cell<'a> {
 
 pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, Failed> {
     let wanted: Wanted = query(&uri)?;
-    let value = ask(&app, move |store, _| {
+    let meshes = answer(&app, move |store, _| {
         let entries = store.list(&Filter { limit: Some(LOOKED_AT), ..Filter::default() })?;
         let looked_at = entries.len();
         let mut labels: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
@@ -98,7 +98,7 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
         let meshes: Vec<Mesh<'_>> = found.iter().map(mesh).collect();
         Ok(serde_json::json!({ "meshes": meshes, "looked_at": looked_at }))
     });
-    Ok(json(StatusCode::OK, &value.await?))
+    meshes.await
 }
 
 /// The document of a label: of the wanted round where it is one of this label's.

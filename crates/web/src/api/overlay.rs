@@ -2,10 +2,10 @@
 
 use super::request::query;
 use super::runs::{get, points};
-use super::{App, ask};
-use crate::failed::{Failed, json};
+use super::{App, answer};
+use crate::failed::Failed;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::Uri;
 use axum::response::Response;
 use model::history::{Entry, Kept, histograms};
 use model::stats::histogram::Histogram;
@@ -44,14 +44,15 @@ pub(super) async fn overlay(State(app): State<App>, uri: Uri) -> Result<Response
         return Err(Failed::bad(format!("{} runs are named", ids.len()))
             .advised(format!("name from 1 to {MOST} runs")));
     }
-    let runs = ask(&app, move |store, backend| {
+    let overlay = answer(&app, move |store, backend| {
         let overlaid = |id: &String| {
             let (entry, kept) = get(store, backend, id)?;
             Ok(Overlaid { entry, series: points(&kept), distributions: distributions(&kept) })
         };
-        ids.iter().map(overlaid).collect::<Result<Vec<_>, Failed>>()
+        let runs = ids.iter().map(overlaid).collect::<Result<Vec<_>, Failed>>()?;
+        Ok(serde_json::json!({ "runs": runs }))
     });
-    Ok(json(StatusCode::OK, &serde_json::json!({ "runs": runs.await? })))
+    overlay.await
 }
 
 fn distributions(kept: &Kept) -> Vec<Distribution> {

@@ -5,10 +5,10 @@ use super::alerts;
 use super::paths::{options_of, trends};
 use super::request::query;
 use super::runs::get;
-use super::{App, ask, schedules};
+use super::{App, answer, schedules};
 use crate::again::again;
 use crate::backend::Backend;
-use crate::failed::{Failed, json};
+use crate::failed::Failed;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
@@ -64,7 +64,7 @@ struct Limited {
 
 pub(super) async fn show(State(app): State<App>, uri: Uri) -> Result<Response, Failed> {
     let Wanted { target } = query(&uri)?;
-    let value = ask(&app, move |store, backend| {
+    let path = answer(&app, move |store, backend| {
         let filter = Filter { target: Some(target.clone()), limit: Some(LOOKED_AT), ..Filter::default() };
         let entries = store.list(&filter)?;
         if entries.is_empty() {
@@ -91,7 +91,7 @@ pub(super) async fn show(State(app): State<App>, uri: Uri) -> Result<Response, F
             "alerts": store.alerts(Some(&target), alerts::MOST)?,
         }))
     });
-    Ok(json(StatusCode::OK, &value.await?))
+    path.await
 }
 
 fn figure_trend<'a>(series: &'a Series, options: &'a HashMap<&str, String>) -> FigureTrend<'a> {

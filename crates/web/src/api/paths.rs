@@ -2,16 +2,16 @@
 //! `pathmeter trend`. Each figure is drawn over runs alike: one command with the same options.
 
 use super::schedules::{ScheduleRow, of_watches};
-use super::{App, ask};
-use crate::failed::{Failed, json};
+use super::{App, answer};
+use crate::failed::Failed;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::Response;
 use model::history::{Entry, Sample};
 use model::stats::compare::Rules;
 use report::expect::printed;
 use report::format::trend::{Series, Trends};
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use store::{Filter, Store};
 
@@ -23,7 +23,7 @@ struct PathRow<'a> {
     runs: usize,
     latest: &'a Entry,
     /// How each run went, the oldest first.
-    verdicts: Vec<Verdict<'a>>,
+    verdicts: Vec<Value>,
     /// The conclusion of the trends, in a sentence.
     conclusion: String,
     /// A figure is worse than it was, and not back.
@@ -31,13 +31,6 @@ struct PathRow<'a> {
     figures: Vec<FigureSeries<'a>>,
     /// How often `watch` measures it.
     schedules: Vec<&'a ScheduleRow>,
-}
-
-#[derive(Serialize)]
-struct Verdict<'a> {
-    id: &'a str,
-    started: String,
-    status: Option<&'a str>,
 }
 
 /// The values of a figure, the oldest first.
@@ -48,7 +41,7 @@ struct FigureSeries<'a> {
     of: String,
     /// The latest value with its unit.
     text: &'a str,
-    points: Vec<Point<'a>>,
+    points: Vec<Value>,
     /// The latest change of its level that three runs confirmed.
     change: Option<Confirmed>,
     /// The newest run is so bad that two more like it would be a change.
@@ -72,17 +65,8 @@ struct Confirmed {
     percent: Option<f64>,
 }
 
-#[derive(Serialize)]
-struct Point<'a> {
-    id: &'a str,
-    started: String,
-    value: f64,
-    text: &'a str,
-    status: Option<&'a str>,
-}
-
 pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
-    let value = ask(&app, |store, _| {
+    let paths = answer(&app, |store, _| {
         let entries = store.list(&Filter { limit: Some(LOOKED_AT), ..Filter::default() })?;
         let paths = of_targets(&entries);
         let schedules = of_watches(store, None)?;
@@ -94,11 +78,9 @@ pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
         });
         let rows = rows.collect::<Result<Vec<_>, Failed>>()?.into_iter().flatten().collect::<Vec<_>>();
         let whole = (entries.len() as u64) < LOOKED_AT;
-        Ok(
-            serde_json::json!({ "paths": rows, "far_ends": paths.len(), "looked_at": entries.len(), "whole": whole }),
-        )
+        Ok(json!({ "paths": rows, "far_ends": paths.len(), "looked_at": entries.len(), "whole": whole }))
     });
-    Ok(json(StatusCode::OK, &value.await?))
+    paths.await
 }
 
 /// The trends of a path, by the default rules of `pathmeter trend`.
@@ -154,11 +136,8 @@ fn row<'a>(
 ) -> Option<PathRow<'a>> {
     let latest = runs.first()?;
     let shown = || runs.iter().take(SHOWN).rev();
-    let verdict = |run: &&'a Entry| Verdict {
-        id: &run.id,
-        started: run.started.to_string(),
-        status: run.status.as_deref(),
-    };
+    let verdict =
+        |run: &&Entry| json!({ "id": run.id, "started": run.started.to_string(), "status": run.status });
     // Each figure has those runs that are like the latest one that has it; a sweep over frame sizes is only used for figures
     // that no other run has.
     let mut names: Vec<(&str, &Entry)> = Vec::new();
@@ -174,17 +153,16 @@ fn row<'a>(
         let alike = |run: &&&Entry| {
             run.kind == newest.kind && options.get(run.id.as_str()) == options.get(newest.id.as_str())
         };
-        let mut points: Vec<Point<'a>> = Vec::new();
-        for run in shown().filter(alike) {
-            points.extend(run.figures.iter().find(|figure| figure.name == *name).map(|figure| Point {
-                id: &run.id,
-                started: run.started.to_string(),
-                value: figure.value,
-                text: &figure.text,
-                status: run.status.as_deref(),
-            }));
-        }
-        let text = points.last()?.text;
+        let named = |run: &&'a Entry| run.figures.iter().find(|figure| figure.name == *name);
+        let point = |run: &&'a Entry| {
+            let (started, figure) = (run.started.to_string(), named(run)?);
+            let (value, text) = (figure.value, &figure.text);
+            Some(
+                json!({ "id": run.id, "started": started, "value": value, "text": text, "status": run.status }),
+            )
+        };
+        let text = &shown().filter(alike).filter_map(named).next_back()?.text;
+        let points = shown().filter(alike).filter_map(point).collect();
         let series = trends.series.iter().find(|series| series.kind == newest.kind && series.figure == *name);
         Some(FigureSeries {
             name,

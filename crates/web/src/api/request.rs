@@ -9,6 +9,7 @@ use axum::http::{StatusCode, Uri};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use model::bidi::turns_direction;
 use model::time::WallTime;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 
@@ -21,6 +22,16 @@ pub(super) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Failed> {
         Failed::bad(format!("the parameters cannot be read: {why}"))
             .advised("/api/openapi.json describes them")
     })
+}
+
+/// The far end that is wanted; absent: all.
+pub(super) fn target(uri: &Uri) -> Result<Option<String>, Failed> {
+    #[derive(Default, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    struct Wanted {
+        target: Option<String>,
+    }
+    Ok(query::<Wanted>(uri)?.target.filter(|target| !target.is_empty()))
 }
 
 /// A body of JSON, of bounded size and time.

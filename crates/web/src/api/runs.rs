@@ -1,7 +1,7 @@
 //! Kept runs: the list, and one of them in every shape.
 
 use super::request::{Json, check_label, query, time};
-use super::{App, ask};
+use super::{App, answer, ask};
 use crate::again::again;
 use crate::backend::Backend;
 use crate::blocks;
@@ -125,22 +125,18 @@ fn check_place(store: &Store, after: Option<&String>) -> Result<(), Failed> {
 
 /// A run as the page shows it.
 pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Failed> {
-    let value = ask(&app, move |store, backend| {
+    let run = answer(&app, move |store, backend| {
         let (entry, kept) = get(store, backend, &id)?;
-        let written = blocks::document(&*document_of(&kept));
-        let status = blocks::word(kept.measured().verdict().status);
-        let again = kept.run().and_then(|run| again(run, &entry));
-        // One reading of the document serves both.
-        let series = points(&kept);
         Ok(json!({
             "entry": entry,
-            "status": status,
-            "document": written,
-            "again": again,
-            "series": series,
+            "status": blocks::word(kept.measured().verdict().status),
+            "document": blocks::document(&*document_of(&kept)),
+            "again": kept.run().and_then(|run| again(run, &entry)),
+            // One reading of the document serves both.
+            "series": points(&kept),
         }))
     });
-    Ok(json(StatusCode::OK, &value.await?))
+    run.await
 }
 
 #[derive(Default, Deserialize)]
@@ -180,8 +176,7 @@ pub(super) fn named_format(name: &str) -> Result<(&'static str, &'static str, &'
 
 /// Every point that it measured over time.
 pub(super) async fn series(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Failed> {
-    let series = ask(&app, move |store, backend| Ok(points(&get(store, backend, &id)?.1)));
-    Ok(json(StatusCode::OK, &series.await?))
+    answer(&app, move |store, backend| Ok(points(&get(store, backend, &id)?.1))).await
 }
 
 /// One page that holds all it needs.

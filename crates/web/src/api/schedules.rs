@@ -1,8 +1,8 @@
 //! When paths are measured next: as `pathmeter watch` keeps it, or as the runs that are kept show it.
 
-use super::request::query;
-use super::{App, ask};
-use crate::failed::{Failed, json};
+use super::request::{query, target};
+use super::{App, answer, ask};
+use crate::failed::Failed;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
@@ -10,7 +10,8 @@ use linux::clock::wall_now;
 use model::history::Entry;
 use model::stats::quantile::median;
 use model::time::WallTime;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::json;
 use store::{Schedule, ScheduleKey, Store};
 
 /// How often a path is measured by one command under one label.
@@ -52,17 +53,10 @@ impl ScheduleRow {
     }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Wanted {
-    target: Option<String>,
-}
-
 /// Those that `watch` keeps, of a far end or of all, the one that is due first in front.
 pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, Failed> {
-    let target = query::<Wanted>(&uri)?.target.filter(|target| !target.is_empty());
-    let rows = ask(&app, move |store, _| of_watches(store, target.as_deref())).await?;
-    Ok(json(StatusCode::OK, &serde_json::json!({ "schedules": rows })))
+    let target = target(&uri)?;
+    answer(&app, move |store, _| Ok(json!({ "schedules": of_watches(store, target.as_deref())? }))).await
 }
 
 /// Drops one whose `watch` is gone for good; one that still runs keeps it anew.

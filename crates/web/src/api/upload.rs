@@ -2,7 +2,7 @@
 
 use super::App;
 use super::request::{check_label, is_printable, query, read};
-use crate::backend::{Refused, Upload};
+use crate::backend::Upload;
 use crate::failed::{Failed, json};
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -31,13 +31,7 @@ pub(super) async fn upload(State(app): State<App>, request: Request<Body>) -> Re
     let backend = app.backend.clone();
     let label = label.trim().to_owned();
     let kept = tokio::task::spawn_blocking(move || (backend.import)(Upload { name, bytes, label })).await;
-    match kept.map_err(|_| Failed::internal())? {
-        Ok(uploaded) => Ok(json(StatusCode::OK, &uploaded)),
-        Err(Refused { error, advice }) => {
-            let failed = Failed::new(StatusCode::UNPROCESSABLE_ENTITY, error);
-            Err(advice.into_iter().fold(failed, Failed::advised))
-        }
-    }
+    Ok(json(StatusCode::OK, &kept.map_err(|_| Failed::internal())??))
 }
 
 const LONGEST_NAME: usize = 255;
