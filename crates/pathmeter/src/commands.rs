@@ -28,6 +28,8 @@ pub(crate) mod man;
 pub(crate) mod measured;
 #[cfg(feature = "fleet")]
 pub(crate) mod mesh;
+#[cfg(any(feature = "fleet", feature = "lab"))]
+mod notes;
 pub(crate) mod output;
 #[cfg(feature = "plan")]
 pub(crate) mod plan;

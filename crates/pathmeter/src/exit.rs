@@ -7,7 +7,6 @@ use model::secret::without_passwords;
 use report::document::ErrorBody;
 use report::format::Style;
 use report::harmless;
-use std::fmt::{Display, Formatter};
 use std::io;
 
 /// The error as documents have it.
@@ -48,7 +47,7 @@ pub(crate) fn refusal(text: &str) -> ErrorBody {
 /// Writes an error on standard error: on a terminal broken at its width, elsewhere each message on one line, for logs and
 /// `grep`.
 pub(crate) fn report(error: &Error) {
-    let text = ErrorMessage(error).to_string();
+    let text = message(error);
     let text = match linux::screen::size() {
         Some((_, columns)) => {
             broken(&text, Style { width: columns.into(), ..Style::default() }.prose().width)
@@ -76,20 +75,13 @@ fn broken(text: &str, width: usize) -> String {
 }
 
 /// The text of an error on stderr: the chain of causes on one line, and the advice on the next.
-struct ErrorMessage<'a>(pub(crate) &'a Error);
-
-impl Display for ErrorMessage<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        // The words of a far end may be in it.
-        f.write_str(&harmless::text(&without_passwords(&format!("error: {:#}", self.0))))?;
-        if Exit::from_error(self.0) == Exit::Fault {
-            write!(f, "\n  This is an internal error: {REPORT_IT}")?;
-        }
-        match self.0.advice() {
-            Some(advice) => write!(f, "\n  {advice}"),
-            None => Ok(()),
-        }
-    }
+fn message(error: &Error) -> String {
+    let is_fault = Exit::from_error(error) == Exit::Fault;
+    let fault = is_fault.then(|| format!("\n  This is an internal error: {REPORT_IT}"));
+    let advice = error.advice().map(|advice| format!("\n  {advice}"));
+    // The words of a far end may be in it.
+    let text = harmless::text(&without_passwords(&format!("error: {error:#}"))).into_owned();
+    [Some(text), fault, advice].into_iter().flatten().collect()
 }
 
 /// Makes every panic say a plain sentence, and one of the main thread end the program with code 70. A panic of another
@@ -171,16 +163,12 @@ mod tests {
         let error = Error::from(failure).context("read the command line");
         assert_eq!(Exit::from_error(&error), Exit::Usage);
         assert_eq!(
-            ErrorMessage(&error).to_string(),
+            message(&error),
             "error: read the command line: -P 0: at least one stream is needed\n  give -P 1 to -P 128"
         );
         let busy = Error::from(wire::ProtocolError::Busy).advised("10.0.0.2:5210", "come back later");
         assert_eq!(Exit::from_error(&busy), Exit::Unreachable);
-        assert!(
-            ErrorMessage(&busy).to_string().ends_with("try again later\n  come back later"),
-            "{}",
-            ErrorMessage(&busy)
-        );
-        assert!(ErrorMessage(&fault("lost")).to_string().contains("internal error"));
+        assert!(message(&busy).ends_with("try again later\n  come back later"), "{}", message(&busy));
+        assert!(message(&fault("lost")).contains("internal error"));
     }
 }

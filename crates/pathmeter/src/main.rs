@@ -99,11 +99,11 @@ fn run(cli: &Cli, config: &Config) -> Result<Exit> {
         Command::Config(command) => commands::config::run(*command, config, global),
         Command::Doctor(args) => commands::doctor::run(args, global),
         #[cfg(feature = "dialects")]
-        Command::Iperf3(args) => commands::dialect::iperf3(&args.args),
+        Command::Iperf3(args) => commands::dialect::run(dialect::iperf3::run, &args.args),
         #[cfg(feature = "dialects")]
-        Command::Iperf(args) => commands::dialect::iperf2(&args.args),
+        Command::Iperf(args) => commands::dialect::run(dialect::iperf2::run, &args.args),
         #[cfg(feature = "dialects")]
-        Command::Sockperf(args) => commands::dialect::sockperf(&args.args),
+        Command::Sockperf(args) => commands::dialect::run(dialect::sockperf::run, &args.args),
         Command::Completions(args) => commands::completions::run(args, global),
         Command::Man(args) => commands::man::run(args, global),
         Command::Guard(args) => engine::host::guard::watch(&args.args).map(|()| exit::Exit::Done),

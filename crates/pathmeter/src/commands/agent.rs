@@ -2,6 +2,7 @@
 
 use super::exporter::Exporter;
 use super::mesh::{dial, failed, join, options_of};
+use super::notes::Notes;
 use super::output::write;
 use super::rights::{RunAs, confine, hand_over, next_user};
 use super::targets::named;
@@ -13,7 +14,7 @@ use engine::error::{Failure, Result, fault};
 use engine::host::interrupt::Interrupt;
 use engine::server::{Config, Confined, Server};
 use engine::session::connect::Security;
-use engine::work::observer::{Observer, Silent, Watcher};
+use engine::work::observer::Observer;
 use fleet::agent::{Agent, AgentOptions, Instance, Start, Threads};
 use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
@@ -26,10 +27,9 @@ use mesh::interfaces;
 use mesh::inventory::{AgentReport, boot, inventory as inventory_of};
 use mesh::metrics::of_agent;
 use mesh::work::{FarEnds, carry_out};
-use model::plan::ProtocolName;
 use model::secret::without_passwords;
 use std::io::Write;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(crate) fn run(command: &AgentCommand, global: &Common) -> Result<Exit> {
     let args = match command {
         AgentCommand::Run(args) => args,
         AgentCommand::Show(args) => {
-            return write(&[&allowed(&args.rules)], global).map(|()| Exit::Done);
+            return write(&[&allowed(&args.rules)], global);
         }
     };
     // Everything that needs the rights of the start comes first, and no thread before they are given up.
@@ -138,29 +138,17 @@ fn token_of(args: &AgentRunArgs, join: Option<&JoinFile>) -> Result<Option<Token
     }
 }
 
-/// Serves the tests of other agents.
+/// Serves the tests of other agents, which report the results: which clients were turned away is printed on standard error.
 fn serve(server: Server, rights: Confined, interrupt: Interrupt) -> Result<()> {
     let serving = move || {
-        if let Err(error) = server.serve(rights, &interrupt, &(Arc::new(Notes) as Arc<dyn Observer>)) {
+        let notes = Notes(|text: &str| log(&format!("{} {text}", SystemClock.wall())));
+        if let Err(error) = server.serve(rights, &interrupt, &(Arc::new(notes) as Arc<dyn Observer>)) {
             log(&format!("error: serve other agents: {error:#}"));
             interrupt.raise();
         }
     };
     std::thread::Builder::new().name("serve".into()).spawn(serving)?;
     Ok(())
-}
-
-/// Prints on standard error which clients were turned away. The results are those of the agents that requested the tests.
-struct Notes;
-
-impl Observer for Notes {
-    fn session(&self, _: SocketAddr, _: ProtocolName) -> Box<dyn Watcher> {
-        Box::new(Silent)
-    }
-
-    fn note(&self, text: &str) {
-        log(&format!("{} {text}", SystemClock.wall()));
-    }
 }
 
 /// A line on standard error. Other agents, the server and clients may have words in it.

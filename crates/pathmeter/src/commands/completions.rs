@@ -8,6 +8,5 @@ use engine::error::Result;
 
 /// Writes the script to standard output, or to the file of `-o`.
 pub(crate) fn run(args: &CompletionsArgs, global: &Common) -> Result<Exit> {
-    deliver(global, &script(args.shell))?;
-    Ok(Exit::Done)
+    deliver(global, &script(args.shell))
 }

@@ -2,6 +2,8 @@
 
 use super::keep::Keep;
 use super::live::carry_out;
+use super::notes::Notes;
+use super::progress::print;
 use super::session::{Measured, conclude_all};
 use crate::exit::Exit;
 use crate::signals;
@@ -12,16 +14,14 @@ use engine::host::interrupt::Interrupt;
 use engine::request::{FarEnd, Host, Measure, Request, resolve};
 use engine::run::Options;
 use engine::server::{Config, Confined, Server};
-use engine::work::observer::{Observer, Silent, Watcher};
+use engine::work::observer::Observer;
 use lab::build::{BuildOptions, Lab};
 use lab::feature::Feature;
 use lab::privilege::{Unprivileged, gain};
 use lab::shipped;
 use lab::topology::{Filter, Topology};
 use linux::namespace::Namespace;
-use model::plan::ProtocolName;
-use std::io::Write;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Runs the command.
@@ -30,8 +30,8 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> Result<Exit> {
     gain().map_err(|refused| Failure::usage(refused.to_string(), Unprivileged::ADVICE))?;
     let (topology, notes) = topology()?;
     let lab = Lab::build(&topology, &BuildOptions::default()).context("build the demo's network")?;
-    say(INTRODUCTION);
-    notes.iter().chain(lab.notes()).for_each(|note| say(&format!("note: {note}")));
+    print(INTRODUCTION);
+    notes.iter().chain(lab.notes()).for_each(|note| print(&format!("note: {note}")));
     let before = lab.counters()?;
     let interrupt = signals::interrupt()?;
     let measured = std::thread::scope(|scope| {
@@ -39,7 +39,14 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> Result<Exit> {
         let (client, here) = (namespace(&lab, &topology.from)?, namespace(&lab, &topology.to)?);
         let server = here.run(|| Server::bind(Config { max_tests: Some(8), ..Config::default() }))??;
         let ended = stop.clone();
-        let observer: Arc<dyn Observer> = Arc::new(Notes { shown: global.verbose > 0 });
+        // The client prints what belongs to its session.
+        let is_shown = global.verbose > 0;
+        let note = move |text: &str| {
+            if is_shown {
+                print(&format!("server: {text}"))
+            }
+        };
+        let observer: Arc<dyn Observer> = Arc::new(Notes(note));
         // The lab alone can reach it.
         let inside = Confined::with_all_rights();
         let server = scope.spawn(move || here.run(|| server.serve(inside, &ended, &observer)));
@@ -51,7 +58,7 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> Result<Exit> {
     })?;
     let traffic = lab.counters()?.since(&before);
     if let Some(dropped) = traffic.nodes.iter().find_map(|node| node.fragments) {
-        say(&format!("\nThe router's own count: {} IPv4 fragments dropped.\n", dropped.ipv4));
+        print(&format!("\nThe router's own count: {} IPv4 fragments dropped.\n", dropped.ipv4));
     }
     conclude_all(measured, false, &[], Keep::default(), global)
 }
@@ -86,27 +93,6 @@ fn measure(server: IpAddr, quick: bool, interrupt: &Interrupt, global: &Common) 
     let plan = resolve(&Request::Measure(Box::new(request)), &Host::here())?;
     let options = Options { stop: interrupt.clone(), ..Options::default() };
     carry_out(&plan, options, &mut Keep::default(), global)
-}
-
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-/// The events of the demo's server that belong to no session, for `-v`: the client prints the others.
-struct Notes {
-    shown: bool,
-}
-
-impl Observer for Notes {
-    fn session(&self, _client: SocketAddr, _protocol: ProtocolName) -> Box<dyn Watcher> {
-        Box::new(Silent)
-    }
-
-    fn note(&self, text: &str) {
-        if self.shown {
-            say(&format!("server: {text}"));
-        }
-    }
 }
 
 const INTRODUCTION: &str = "\

@@ -10,34 +10,26 @@ use wire::Report;
 /// have a `-v` and a `--json`.
 #[cfg(feature = "dialects")]
 pub(crate) fn called_as(args: &[OsString]) -> Option<Result<Exit>> {
-    type Run = fn(&[OsString]) -> Result<Exit>;
-    let tools: [(&str, Run); 3] = [("iperf3", iperf3), ("iperf", iperf2), ("sockperf", sockperf)];
-    tools.into_iter().find_map(|(tool, run)| Some(run(&dialect::args_of_tool(tool, args)?)))
+    let tools: [(&str, Tool); 3] = [
+        ("iperf3", dialect::iperf3::run),
+        ("iperf", dialect::iperf2::run),
+        ("sockperf", dialect::sockperf::run),
+    ];
+    tools.into_iter().find_map(|(name, tool)| Some(run(tool, &dialect::args_of_tool(name, args)?)))
 }
 
-/// A server of a dialect gives root's rights up as our own does.
+/// The command line of a tool, which ends with the tool's own exit code.
 #[cfg(feature = "dialects")]
-const PROCESS: dialect::Process = dialect::Process {
-    interrupt: crate::signals::interrupt,
-    confine: || super::rights::confine(super::rights::RunAs::default()),
-};
+type Tool = fn(&[OsString], dialect::Process) -> u8;
 
-/// `pathmeter iperf3`.
+/// `pathmeter iperf3`, `pathmeter iperf`, `pathmeter sockperf`. A server of a dialect gives root's rights up as our own does.
 #[cfg(feature = "dialects")]
-pub(crate) fn iperf3(args: &[OsString]) -> Result<Exit> {
-    Ok(Exit::Dialect(dialect::iperf3::run(args, PROCESS)))
-}
-
-/// `pathmeter iperf`.
-#[cfg(feature = "dialects")]
-pub(crate) fn iperf2(args: &[OsString]) -> Result<Exit> {
-    Ok(Exit::Dialect(dialect::iperf2::run(args, PROCESS)))
-}
-
-/// `pathmeter sockperf`.
-#[cfg(feature = "dialects")]
-pub(crate) fn sockperf(args: &[OsString]) -> Result<Exit> {
-    Ok(Exit::Dialect(dialect::sockperf::run(args, PROCESS)))
+pub(crate) fn run(tool: Tool, args: &[OsString]) -> Result<Exit> {
+    let process = dialect::Process {
+        interrupt: crate::signals::interrupt,
+        confine: || super::rights::confine(super::rights::RunAs::default()),
+    };
+    Ok(Exit::Dialect(tool(args, process)))
 }
 
 /// The text that an iPerf3 server sends its client of a test, where the client requests it.

@@ -9,6 +9,5 @@ use report::format::doctor::Checks;
 
 /// Runs the command.
 pub(crate) fn run(_args: &DoctorArgs, global: &Common) -> Result<Exit> {
-    write(&[&Checks(&examine())], global)?;
-    Ok(Exit::Done)
+    write(&[&Checks(&examine())], global)
 }

@@ -1,10 +1,10 @@
 //! How an agent or a coordinator stands, where Prometheus may read it: the latest text that its loop made.
 
+use super::notes::Notes;
 use engine::error::Result;
 use engine::host::interrupt::Interrupt;
 use engine::server::{Confined, Page, PageServer};
-use engine::work::observer::{Observer, Silent, Watcher};
-use model::plan::ProtocolName;
+use engine::work::observer::Observer;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -55,18 +55,5 @@ impl Exporter {
         };
         std::thread::Builder::new().name("metrics".into()).spawn(serving)?;
         Ok(self.shown)
-    }
-}
-
-/// Prints which clients were turned away.
-struct Notes(fn(&str));
-
-impl Observer for Notes {
-    fn session(&self, _: SocketAddr, _: ProtocolName) -> Box<dyn Watcher> {
-        Box::new(Silent)
-    }
-
-    fn note(&self, text: &str) {
-        (self.0)(text);
     }
 }

@@ -12,7 +12,7 @@ pub(super) use {
     keep::Keeper,
 };
 
-use super::output::{Screen, Writer, write};
+use super::output::{Writer, style, write};
 use crate::exit::{self, Exit};
 use cli::{Common, ImportArgs};
 use engine::error::Result;
@@ -86,7 +86,7 @@ impl<'a> Import<'a> {
         Ok(Import {
             global,
             known: Known { link: args.outputs.link, mss: args.outputs.mss },
-            style: Screen::from_options(global).style(),
+            style: style(global),
             out: out.transpose()?,
             kept: Vec::new(),
             #[cfg(feature = "store")]

@@ -12,6 +12,5 @@ pub(crate) fn run(args: &LinerateArgs, global: &Common) -> Result<Exit> {
     let answer = LineRate::from_question(&args.question()?).map_err(|wrong| {
         Failure::usage(wrong.to_string(), "see `pathmeter linerate --help` for what can be given")
     })?;
-    write(&[&answer], global)?;
-    Ok(Exit::Done)
+    write(&[&answer], global)
 }

@@ -2,7 +2,7 @@
 //! result alone, or with `--format ndjson` every event.
 
 use super::keep::Keep;
-use super::output::Screen;
+use super::output::style_of_errors;
 use super::region::{self, Region};
 use super::session::Measured;
 use crate::signals;
@@ -98,7 +98,7 @@ impl<'a> Live<'a> {
     fn new(plan: &Plan, global: &'a Common) -> Live<'a> {
         Live {
             global,
-            style: Style { colour: false, ..Screen::of_errors(global).style() },
+            style: Style { colour: false, ..style_of_errors(global) },
             region: Region::new(global),
             is_of_steps: matches!(plan, Plan::Measure(_) | Plan::Pairs(_) | Plan::Frames(_)),
             warns: matches!(plan, Plan::Transfer(_)),
@@ -166,16 +166,12 @@ impl<'a> Live<'a> {
     /// The rate of an interval: what was received, as soon as a receiver has reported.
     fn sample(&mut self, sample: &IntervalSample) {
         let has = |role| sample.streams.iter().any(|stream| stream.role == role);
-        match (has(Role::Receiver), self.counted) {
-            (true, Role::Sender) => {
-                self.counted = Role::Receiver;
-                self.rates = vec![rate(sample, Role::Receiver).0];
-            }
-            (true, Role::Receiver) => self.rates.push(rate(sample, Role::Receiver).0),
-            (false, Role::Sender) if sample.side == Side::Local => {
-                self.rates.push(rate(sample, Role::Sender).0);
-            }
-            (false, _) => {}
+        if has(Role::Receiver) && self.counted == Role::Sender {
+            self.counted = Role::Receiver;
+            self.rates.clear();
+        }
+        if has(Role::Receiver) || self.counted == Role::Sender && sample.side == Side::Local {
+            self.rates.push(rate(sample, self.counted).0);
         }
     }
 

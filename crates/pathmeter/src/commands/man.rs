@@ -12,8 +12,8 @@ pub(crate) fn run(args: &ManArgs, global: &Common) -> Result<Exit> {
         Some(dir) => {
             std::fs::create_dir_all(dir).with_context(|| format!("make {}", dir.display()))?;
             write_pages(dir).with_context(|| format!("write manual pages into {}", dir.display()))?;
+            Ok(Exit::Done)
         }
-        None => deliver(global, &main_page().context("render the manual page")?)?,
+        None => deliver(global, &main_page().context("render the manual page")?),
     }
-    Ok(Exit::Done)
 }

@@ -42,8 +42,7 @@ fn free(args: &MeshFreeArgs, global: &Common) -> Result<Exit> {
     let nats = connect(&args.nats, COORDINATOR)?;
     let freed = mesh::leases::free(&nats, &SystemClock, &args.lease, &args.reason).map_err(failed)?;
     let text = format!("{} is free; it was held by {}\n", freed.lease, freed.holders.join(", "));
-    deliver(global, text.as_bytes())?;
-    Ok(Exit::Done)
+    deliver(global, text.as_bytes())
 }
 
 fn forget(args: &MeshForgetArgs) -> Result<Exit> {
@@ -65,8 +64,7 @@ fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
     let nats = connect(&args, COORDINATOR)?;
     // A new server has none.
     streams(&nats, None).map_err(failed)?;
-    write(&[&Roster::read(&nats, &SystemClock).map_err(failed)?], global)?;
-    Ok(Exit::Done)
+    write(&[&Roster::read(&nats, &SystemClock).map_err(failed)?], global)
 }
 
 /// The mesh that was measured last, or the one that is named; with `--runs` every run, of all meshes unless one is named.
@@ -82,7 +80,7 @@ fn show_results(file: &Path, args: &MeshShowArgs, global: &Common) -> Result<Exi
     let name = file.display().to_string();
     if args.runs {
         let results = if args.name.is_some() { results.of_mesh(args.name.as_deref()) } else { results };
-        return write(&[&RunList::from_results(&name, &results)], global).map(|()| Exit::Done);
+        return write(&[&RunList::from_results(&name, &results)], global);
     }
     let shown = args.name.as_ref().unwrap_or(&results.mesh);
     let notes = match meshes.len() {

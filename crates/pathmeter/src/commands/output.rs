@@ -1,23 +1,30 @@
 //! Where a command's finished text goes: standard output, or the file of `-o`.
 
 use super::chart;
+use crate::exit::Exit;
 use cli::written::{self, Writing};
 use cli::{Colour, Common};
+#[cfg(any(feature = "device", feature = "plan"))]
+use engine::error::Failure;
 use engine::error::{Context, Result};
 use report::document::{Document, ErrorBody};
 use report::format::{Format, Style};
 use std::io::{BufWriter, ErrorKind, IsTerminal, Stdout, StdoutLock, Write, stdout};
+#[cfg(any(feature = "device", feature = "plan"))]
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Writes documents in the requested format, and then draws them where requested, too.
+/// Writes documents in the requested format, and then draws them where requested, too. Returns the exit code of a command that does no
+/// more.
 ///
 /// # Errors
 /// Those of [`deliver`] and [`chart::write`].
-pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> {
-    let text = global.format().write(documents, &Screen::from_options(global).style());
+pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<Exit> {
+    let text = global.format().write(documents, &style(global));
     deliver(global, text.as_bytes())?;
-    chart::write(documents, global)
+    chart::write(documents, global)?;
+    Ok(Exit::Done)
 }
 
 /// From now on an error is a document in this format, too.
@@ -48,21 +55,21 @@ fn begun() -> StdoutLock<'static> {
     std::io::stdout().lock()
 }
 
-/// Writes the whole text. A closed pipe (`| head`) is no error.
+/// Writes the whole text. A closed pipe (`| head`) is no error. Returns the exit code of a command that does no more.
 ///
 /// # Errors
 /// When the file or standard output takes no more: a full disk, no permission.
-pub(crate) fn deliver(global: &Common, text: &[u8]) -> Result<()> {
+pub(crate) fn deliver(global: &Common, text: &[u8]) -> Result<Exit> {
     let Some(path) = &global.output else {
         let is_screen = global.format().name == "text" && stdout().is_terminal() && !has_utf8();
         let text: &[u8] = if is_screen { &in_ascii(text) } else { text };
         let mut out = begun();
         return match out.write_all(text).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            written => written.context("write standard output"),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Done),
+            written => written.context("write standard output").map(|()| Exit::Done),
         };
     };
-    let Err(error) = written::write(path, text) else { return Ok(()) };
+    let Err(error) = written::write(path, text) else { return Ok(Exit::Done) };
     // The result must not be lost with the file.
     let mut out = begun();
     out.write_all(text).and_then(|()| out.flush()).ok();
@@ -137,46 +144,45 @@ impl Writer {
     }
 }
 
-/// The screen that standard output is, or a plain one.
-pub(crate) struct Screen {
-    terminal: bool,
-    /// Its columns, where they are known.
-    columns: Option<u16>,
-    colour: Colour,
-    detail: bool,
-    plain: bool,
+/// How text is shown where the output of this command line goes.
+pub(crate) fn style(global: &Common) -> Style {
+    let is_out = global.output.is_none();
+    style_on(is_out && stdout().is_terminal(), linux::screen::columns().filter(|_| is_out), global)
 }
 
-impl Screen {
-    /// Where the output of this command line goes.
-    pub(crate) fn from_options(global: &Common) -> Screen {
-        Screen {
-            terminal: global.output.is_none() && std::io::stdout().is_terminal(),
-            columns: linux::screen::columns().filter(|_| global.output.is_none()),
-            colour: global.color,
-            detail: global.verbose > 0,
-            plain: global.plain,
-        }
-    }
+/// How text is shown beside the result: on standard error.
+pub(crate) fn style_of_errors(global: &Common) -> Style {
+    let columns = linux::screen::size().map(|(_, columns)| columns);
+    style_on(std::io::stderr().is_terminal(), columns, global)
+}
 
-    /// The screen for output beside the result: standard error.
-    pub(crate) fn of_errors(global: &Common) -> Screen {
-        let columns = linux::screen::size().map(|(_, columns)| columns);
-        Screen { terminal: std::io::stderr().is_terminal(), columns, ..Screen::from_options(global) }
-    }
+/// By itself colour only on a terminal and without `NO_COLOR`, bars where the locale has their characters. `columns`: those of the
+/// screen, where they are known.
+fn style_on(is_terminal: bool, columns: Option<u16>, global: &Common) -> Style {
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colour = match global.color {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto => is_terminal && !no_color && !is_dumb(),
+    };
+    let width = columns.map_or(Style::default().width, usize::from).clamp(40, 200);
+    Style { colour, width, detail: global.verbose > 0, bars: !global.plain && has_utf8() }
+}
 
-    /// How text is shown on it: by itself colour only on a terminal and without `NO_COLOR`, bars where the locale has their
-    /// characters.
-    pub(crate) fn style(&self) -> Style {
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let colour = match self.colour {
-            Colour::Always => true,
-            Colour::Never => false,
-            Colour::Auto => self.terminal && !no_color && !is_dumb(),
-        };
-        let width = self.columns.map_or(Style::default().width, usize::from).clamp(40, 200);
-        Style { colour, width, detail: self.detail, bars: !self.plain && has_utf8() }
-    }
+/// The journal beside the file of `-o`; none where the output is no file, which `--resume` needs. `what`: `plan` or `run`.
+#[cfg(any(feature = "device", feature = "plan"))]
+pub(crate) fn journal_file(global: &Common, resume: bool, what: &str) -> Result<Option<PathBuf>> {
+    let Some(file) = &global.output else {
+        let what = format!(
+            "--resume without -o FILE: the journal of the {what} that was cut off is beside that file"
+        );
+        let refused = Failure::usage(what, "give the command line of that run, and --resume");
+        return if resume { Err(refused.into()) } else { Ok(None) };
+    };
+    let is_special = file.exists() && !file.is_file();
+    let mut beside = file.clone().into_os_string();
+    beside.push(".journal");
+    Ok(Some(beside.into()).filter(|_| resume || !is_special))
 }
 
 /// Whether the terminal knows no control codes, such as that of an editor.

@@ -4,9 +4,9 @@ mod known;
 mod live;
 
 use super::file_kind::is_no_topology;
-use super::output::{deliver, write};
-use super::progress::about;
-use super::progress::say;
+use super::output::{deliver, journal_file, write};
+use super::progress::{about, say};
+use super::targets::named;
 use crate::exit::Exit;
 use crate::signals;
 use cli::{Common, PlanCheckArgs, PlanCommand, PlanRunArgs, PlanShowArgs};
@@ -16,7 +16,6 @@ use lab::privilege::{Unprivileged, gain_and_enclose};
 use linux::privilege::{Capabilities, Capability};
 use live::Live;
 use model::experiment::Experiment;
-use std::path::Path;
 
 /// Runs the requested sub-command.
 pub(crate) fn run(command: &PlanCommand, global: &Common) -> Result<Exit> {
@@ -31,7 +30,7 @@ pub(crate) fn run(command: &PlanCommand, global: &Common) -> Result<Exit> {
 fn check(args: &PlanCheckArgs, global: &Common) -> Result<Exit> {
     let (mut text, mut faults) = (String::new(), Vec::new());
     args.files.iter().try_for_each(|file| is_no_topology(file))?;
-    let known = known::known(&args.known)?;
+    let known = named(&args.known.targets)?;
     for file in &args.files {
         match known::read(file, &args.known, &known) {
             Ok(plan) => text.push_str(&format!(
@@ -51,8 +50,7 @@ fn check(args: &PlanCheckArgs, global: &Common) -> Result<Exit> {
 
 fn show(args: &PlanShowArgs, global: &Common) -> Result<Exit> {
     let plan = known::plan(&args.plan)?;
-    write(&[&outline(&plan)], &Common { chart: Vec::new(), ..global.clone() })?;
-    Ok(Exit::Done)
+    write(&[&outline(&plan)], &Common { chart: Vec::new(), ..global.clone() })
 }
 
 fn carry_out(args: &PlanRunArgs, global: &Common) -> Result<Exit> {
@@ -70,8 +68,7 @@ fn carry_out(args: &PlanRunArgs, global: &Common) -> Result<Exit> {
     let ended = known::run(&plan, &args.plan, &mut options, &mut |moment| live.show(moment));
     let unwritten = live.finish();
     let report = ended?;
-    let written = write(&[&report], global);
-    written?;
+    write(&[&report], global)?;
     let is_over = !options.stop.is_raised() && unwritten.is_none();
     if let Some(journal) = options.journal.filter(|_| is_over) {
         journal.remove()?;
@@ -110,24 +107,16 @@ fn may_have_both(plan: &Plan) -> Result<()> {
     let what = "paths of this host and paths in labs in one plan take root: without it labs lie in a network of \
                 their own, from which this host's paths cannot be reached";
     let advice = "run it with sudo, or make two plans of it";
-    Err(Failure { kind: Kind::Usage, message: what.into(), advice: Some(advice.into()) }.into())
+    Err(Failure::usage(what, advice).into())
 }
 
 /// The journal beside the file of `-o`: a new one, or with `--resume` that of the plan that was cut off.
 fn journal(args: &PlanRunArgs, plan: &Plan, global: &Common) -> Result<Option<Journal>> {
-    let Some(file) = &global.output else {
-        let what = "--resume without -o FILE: the journal of the plan that was cut off is beside that file";
-        let refused = Failure::usage(what, "give the command line of that run, and --resume");
-        return if args.resume { Err(refused.into()) } else { Ok(None) };
-    };
-    let mut beside = file.clone().into_os_string();
-    beside.push(".journal");
-    let beside = Path::new(&beside);
+    let Some(beside) = journal_file(global, args.resume, "plan")? else { return Ok(None) };
     if !args.resume {
-        let is_special = file.exists() && !file.is_file();
-        return if is_special { Ok(None) } else { Head::begin(beside, plan, args.plan.time).map(Some) };
+        return Head::begin(&beside, plan, args.plan.time).map(Some);
     }
-    let journal = Head::resume(beside, plan, args.plan.time)?;
+    let journal = Head::resume(&beside, plan, args.plan.time)?;
     say(&format!("{} runs were carried out before.", journal.known()));
     Ok(Some(journal))
 }

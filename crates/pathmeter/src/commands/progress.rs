@@ -5,7 +5,12 @@ use std::io::Write;
 
 /// A line that stays, where nothing is drawn. Agents, servers and far ends may have words in it.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", report::harmless::text(line));
+    print(&report::harmless::text(line));
+}
+
+/// The same of a line with nobody else's words.
+pub(crate) fn print(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Seconds below two minutes, minutes below two hours, then hours.

@@ -60,8 +60,7 @@ pub(crate) fn run(args: &ReportArgs, global: &Common) -> Result<Exit> {
         "html" | "markdown" => rendered(wanted, &page),
         _ => rendered(wanted, &each),
     };
-    deliver(global, text.as_bytes())?;
-    Ok(Exit::Done)
+    deliver(global, text.as_bytes())
 }
 
 /// Refuses a file name whose ending does not match its content.

@@ -5,7 +5,7 @@ mod plan;
 mod progress;
 
 use super::keep::Keep;
-use super::output::Screen;
+use super::output::{journal_file, style, style_of_errors};
 use super::session::{print_plan, security};
 use super::set::find;
 use crate::exit::Exit;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     let plan = request::plan(args)?;
     let Plan::Device(devices) = &plan else { return Err(fault("the plan is none of devices")) };
     if args.session.dry_run {
-        return print_plan(&plan, Some(plan::text(devices, &Screen::from_options(global).style())), global);
+        return print_plan(&plan, Some(plan::text(devices, &style(global))), global);
     }
     if !args.lab.is_empty() {
         // Before any thread is started: an ordinary user's process moves into a user namespace here.
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     let journal = journal(args, devices, global)?;
     let stop = signals::interrupt()?;
     let options = Options { security, stop: stop.clone(), journal: journal.clone(), ..Options::default() };
-    let mut live = Live::new(plan::text(devices, &Screen::of_errors(global).style()), global);
+    let mut live = Live::new(plan::text(devices, &style_of_errors(global)), global);
     let ended = engine::run::run(&plan, &options, &mut |event| live.event(event));
     drop(live);
     let Ended { document, error } = ended?;
@@ -70,18 +70,10 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
 
 /// The journal beside the file of `-o`: a new one, or with `--resume` that of the run that was cut off.
 fn journal(args: &Rfc2544Args, plan: &DevicePlan, global: &Common) -> Result<Option<Arc<Mutex<Journal>>>> {
-    let Some(file) = &global.output else {
-        let what = "--resume without -o FILE: the journal of the run that was cut off is beside that file";
-        let refused = Failure::usage(what, "give the command line of that run, and --resume");
-        return if args.resume { Err(refused.into()) } else { Ok(None) };
-    };
-    let mut beside = file.clone().into_os_string();
-    beside.push(".journal");
-    let beside = Path::new(&beside);
+    let Some(beside) = journal_file(global, args.resume, "run")? else { return Ok(None) };
     let journal = match args.resume {
-        true => Journal::resume(beside, plan)?,
-        false if file.exists() && !file.is_file() => return Ok(None),
-        false => Journal::begin(beside, plan)?,
+        true => Journal::resume(&beside, plan)?,
+        false => Journal::begin(&beside, plan)?,
     };
     if args.resume {
         super::progress::say(&format!("{} orders were carried out before.", journal.known()));

@@ -48,8 +48,7 @@ pub(crate) fn print_plan<P: serde::Serialize>(
             return Err(Failure::usage(message, "give --format json or --format ndjson").into());
         }
     };
-    deliver(global, text.as_bytes())?;
-    Ok(Exit::Done)
+    deliver(global, text.as_bytes())
 }
 
 /// Prints beside a plan what it cannot have yet, and which load is sent to name a limit.

@@ -73,8 +73,7 @@ pub(crate) fn history(args: &HistoryArgs, global: &Common) -> Result<Exit> {
     let location = location(&args.filter.store)?;
     if !location.may_exist() {
         let notes = vec![format!("No run is kept here yet (in {location}): `--save` keeps one.")];
-        write(&[&History { entries: Vec::new(), notes }], global)?;
-        return Ok(Exit::Done);
+        return write(&[&History { entries: Vec::new(), notes }], global);
     }
     let store = Store::open_to_read(location).map_err(failed)?;
     // One more than is shown reveals whether there are more.
@@ -90,8 +89,7 @@ pub(crate) fn history(args: &HistoryArgs, global: &Common) -> Result<Exit> {
     if more {
         notes.push(format!("There are more than these {limit}: --limit N lists them."));
     }
-    write(&[&History { entries, notes }], global)?;
-    Ok(Exit::Done)
+    write(&[&History { entries, notes }], global)
 }
 
 /// `pathmeter show`: what they say.
@@ -100,8 +98,7 @@ pub(crate) fn show(args: &ShowArgs, global: &Common) -> Result<Exit> {
     let found: Vec<(Kept, Entry)> = args.runs.iter().map(|id| stored(&store, id)).collect::<Result<_>>()?;
     let documents: Vec<Noted<'_>> = found.iter().map(noted).collect();
     let documents: Vec<&dyn Document> = documents.iter().map(|noted| noted as &dyn Document).collect();
-    write(&documents, global)?;
-    Ok(Exit::Done)
+    write(&documents, global)
 }
 
 /// A run with its row.

@@ -114,21 +114,21 @@ impl Watch<'_> {
                 return Ok(());
             }
             let trends = self.keep(&round)?;
-            self.last = match round.exit() {
+            self.last = match round.exit {
                 Exit::Unreachable => Exit::Unreachable,
                 _ if trends.is_worse() => Exit::Regression,
                 _ => Exit::Done,
             };
-            self.ranges.add(round.exit() != Exit::Unreachable, round.figures());
+            self.ranges.add(round.exit != Exit::Unreachable, round.figures());
             match self.is_json {
                 true => say(harmless::json(&round.json()).trim_end()),
                 false => say(&round.line()),
             }
             let is_new = self.reach(&round, attempt)?;
-            for change in Alert::of_trends(&trends, |run| run == round.id()) {
+            for change in Alert::of_trends(&trends, |run| run == round.begun.id) {
                 self.report(&change)?;
             }
-            self.alerts.note(&states(&round, &trends), round.target());
+            self.alerts.note(&states(&round, &trends), &round.begun.target);
             if !is_new && !trends.series.iter().any(|series| series.is_suspicious) {
                 return Ok(());
             }
@@ -140,7 +140,8 @@ impl Watch<'_> {
     /// one is to confirm it.
     fn reach(&self, round: &Round, attempt: usize) -> Result<bool> {
         let label = &self.args.label;
-        let reported = self.store.last_alert(round.target(), self.task.kind(), label, "").map_err(failed)?;
+        let reported =
+            self.store.last_alert(&round.begun.target, self.task.kind(), label, "").map_err(failed)?;
         let reach = match round.failure() {
             None => Reach::Measured,
             Some(_) if attempt == 0 && reported.as_deref() != Some(Word::Unreachable.name()) => {
@@ -148,7 +149,7 @@ impl Watch<'_> {
             }
             Some(why) => Reach::Failed(why.to_owned()),
         };
-        let attempt = Attempt { target: round.target(), kind: self.task.kind(), run: round.id() };
+        let attempt = Attempt { target: &round.begun.target, kind: self.task.kind(), run: &round.begun.id };
         change(reported.as_deref(), attempt, &reach).map_or(Ok(()), |alert| self.report(&alert))?;
         Ok(false)
     }
@@ -208,7 +209,7 @@ fn states(round: &Round, trends: &Trends) -> Vec<PathState> {
         alert,
         is_active,
     };
-    let path = state(round.kind(), "", Word::Unreachable.name(), round.failure().is_some());
+    let path = state(&round.begun.kind, "", Word::Unreachable.name(), round.failure().is_some());
     let figures = trends.series.iter().map(|one| state(&one.kind, &one.figure, "worse", one.is_worse));
     std::iter::once(path).chain(figures).collect()
 }

@@ -1,5 +1,6 @@
 //! A run that is kept in the store.
 
+use super::super::progress::print;
 use super::super::store::{failed, folder, open};
 use cli::KeepArgs;
 use engine::error::Result;
@@ -8,7 +9,6 @@ use linux::clock::wall_now;
 use model::event::Event;
 use model::history::Measured;
 use report::expect::headlines;
-use std::io::Write;
 use store::{Begun, Placed, Recorder, Store};
 
 /// A run that is recorded from its begin on.
@@ -41,7 +41,7 @@ impl Recorded {
         if let Err(error) = self.0.event(event) {
             let what =
                 if error.is_unreachable() { "the run is kept here until then" } else { "it is tried again" };
-            say(&format!("warning: {error}; {what}"));
+            print(&format!("warning: {error}; {what}"));
         }
     }
 
@@ -65,15 +65,11 @@ fn deliver(store: &Store, waiting: Option<&std::path::Path>) {
     let Some(waiting) = waiting.filter(|file| file.exists()) else { return };
     match store.deliver(waiting) {
         Ok(0) => {}
-        Ok(count) => say(&format!("runs that waited in {} and are delivered: {count}", waiting.display())),
+        Ok(count) => print(&format!("runs that waited in {} and are delivered: {count}", waiting.display())),
         Err(error) => {
-            say(&format!("warning: runs that wait in {} are not delivered: {error}", waiting.display()))
+            print(&format!("warning: runs that wait in {} are not delivered: {error}", waiting.display()))
         }
     }
-}
-
-fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Runs whose server was lost.

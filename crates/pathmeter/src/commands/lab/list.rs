@@ -8,6 +8,5 @@ use lab_run::catalogue::Topologies;
 
 /// Prints the list.
 pub(crate) fn run(_args: &LabListArgs, global: &Common) -> Result<Exit> {
-    write(&[&Topologies::here()?], global)?;
-    Ok(Exit::Done)
+    write(&[&Topologies::here()?], global)
 }

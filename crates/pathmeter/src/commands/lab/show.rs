@@ -16,8 +16,7 @@ pub(crate) fn run(args: &LabShowArgs, global: &Common) -> Result<Exit> {
     if args.file {
         let texts: Result<Vec<String>, _> =
             args.topologies.iter().map(|name| text_of(name).map_err(refused)).collect();
-        deliver(global, texts?.join("\n").as_bytes())?;
-        return Ok(Exit::Done);
+        return deliver(global, texts?.join("\n").as_bytes());
     }
     lab::privilege::gain().ok();
     let mut host = Host::default();
@@ -28,6 +27,5 @@ pub(crate) fn run(args: &LabShowArgs, global: &Common) -> Result<Exit> {
     };
     let shown: Vec<Shown> = args.topologies.iter().map(show).collect::<Result<_>>()?;
     let documents: Vec<&dyn Document> = shown.iter().map(|one| one as &dyn Document).collect();
-    write(&documents, global)?;
-    Ok(Exit::Done)
+    write(&documents, global)
 }

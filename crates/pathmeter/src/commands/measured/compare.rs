@@ -1,6 +1,6 @@
 //! Egress paths measured one after the other, kept in a file and compared in one table.
 
-use crate::commands::output::{Screen, deliver};
+use crate::commands::output::{deliver, style};
 use cli::Common;
 use engine::error::{Context, Failure, Result};
 use engine::run::run_id;
@@ -20,12 +20,12 @@ pub(crate) fn show(file: &Path, global: &Common) -> Result<()> {
     }
     let together = LatencyResult { egress_paths, floor: None, noise: HostNoise::default(), cpu_share: 0.0 };
     let together = run_of_events(&run_id()?, "latency", &[Event::Latency(Box::new(together))]);
-    let text = format::text::result(&together, &Screen::from_options(global).style());
+    let text = format::text::result(&together, &style(global));
     if global.output.is_some() {
         // The run's own result is in the file of `-o`; the comparison is for a reader at the terminal.
         return Ok(());
     }
-    deliver(global, text.as_bytes())
+    deliver(global, text.as_bytes()).map(drop)
 }
 
 /// The egress paths of all runs in the file; of those with the same name the last.

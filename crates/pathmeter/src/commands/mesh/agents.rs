@@ -21,8 +21,7 @@ pub(super) fn run(command: &MeshAgentCommand, global: &Common) -> Result<Exit> {
             format!("{name:<12} has no key any more; expect it no more: pathmeter mesh forget {name}\n")
         })?,
     };
-    deliver(global, text.as_bytes())?;
-    Ok(Exit::Done)
+    deliver(global, text.as_bytes())
 }
 
 fn open(dir: &Path) -> Result<MeshFolder> {

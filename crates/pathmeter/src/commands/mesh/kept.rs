@@ -45,16 +45,12 @@ impl<'a> Alerts<'a> {
     /// # Errors
     /// A receiver is invalid, or the store cannot be opened.
     pub(super) fn from_args(args: &'a MeshRunArgs) -> Result<Option<Alerts<'a>>> {
-        if args.alerts.is_empty() {
-            return Ok(None);
-        }
-        let receivers = Receivers::from_args(&args.alerts, open(&args.store)?)?;
+        let Some((receivers, judge)) = judging(args)? else { return Ok(None) };
         let known = Results::read(&args.results).map_err(super::failed)?;
         // Runs that were missed since the last measured one are still to be reported.
         let last = known.outcomes.values().map(|outcome| outcome.started).max();
         let missed = known.missed.into_iter().filter(|(_, row)| last.is_some_and(|last| row.due <= last));
         let known = known.outcomes.into_keys().chain(missed.map(|(run, _)| run)).collect();
-        let judge = Judge::new(open(&args.store)?, &args.label, receivers.kept_for());
         Ok(Some(Alerts { args, receivers, judge, known }))
     }
 
@@ -91,6 +87,16 @@ impl<'a> Alerts<'a> {
     }
 }
 
+/// The receivers of alerts, and the judge of what they get; absent where there are none.
+fn judging(args: &MeshRunArgs) -> Result<Option<(Receivers<'_>, Judge)>> {
+    if args.alerts.is_empty() {
+        return Ok(None);
+    }
+    let receivers = Receivers::from_args(&args.alerts, open(&args.store)?)?;
+    let judge = Judge::new(open(&args.store)?, &args.label, receivers.kept_for());
+    Ok(Some((receivers, judge)))
+}
+
 /// Hands out what a judge has found, and waits until it is delivered.
 fn send(receivers: Receivers<'_>, judged: &Judged, label: &str) {
     for alert in &judged.alerts {
@@ -119,15 +125,8 @@ impl<'a> Group<'a> {
         if !args.save {
             return Ok(None);
         }
-        let alerts = match args.alerts.is_empty() {
-            true => None,
-            false => {
-                let receivers = Receivers::from_args(&args.alerts, open(&args.store)?)?;
-                let judge = Judge::new(open(&args.store)?, &args.label, receivers.kept_for());
-                Some((receivers, judge))
-            }
-        };
-        Ok(Some(Group { args, store: open(&args.store)?, target: target_of_group(pairs), alerts }))
+        let (alerts, store) = (judging(args)?, open(&args.store)?);
+        Ok(Some(Group { args, store, target: target_of_group(pairs), alerts }))
     }
 
     /// Keeps a run. True: it is to be measured again before an alert is sent.

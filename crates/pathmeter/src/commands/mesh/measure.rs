@@ -55,8 +55,7 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     let notes: Vec<String> = deaf.chain(wrong).chain(roll.absent.values().map(|why| sentence(why))).collect();
     let estimate = estimate(&plan, &notes, &roll.reports, timetable.as_ref());
     if args.dry_run {
-        deliver(global, estimate.as_bytes())?;
-        return Ok(Exit::Done);
+        return deliver(global, estimate.as_bytes());
     }
     say(estimate.trim_end());
     let interrupt = signals::interrupt()?;
@@ -102,7 +101,7 @@ fn named(args: &MeshRunArgs, nats: &Nats, known: &Results) -> Result<(String, Op
         return Ok((run_id()?, None));
     }
     if args.dry_run {
-        return Ok((name::expected(args, known), None));
+        return Ok((name::unique(args, &known.id), None));
     }
     let file = ResultFile::open(&args.results).map_err(failed)?;
     let name = name::claim(args, nats, &file)?;

@@ -34,8 +34,7 @@ pub(super) fn init(args: &MeshInitArgs, global: &Common) -> Result<Exit> {
     if files.authority.is_none() {
         text += "no TLS: name the server with --server HOST, unless every host is on one trusted network\n";
     }
-    deliver(global, text.as_bytes())?;
-    Ok(Exit::Done)
+    deliver(global, text.as_bytes())
 }
 
 /// A new certificate of the server, by the authority that agents have.
@@ -62,8 +61,7 @@ pub(super) fn renew(args: &MeshRenewArgs, global: &Common) -> Result<Exit> {
         None => {}
     }
     text += &reloaded(&mesh)?;
-    deliver(global, text.as_bytes())?;
-    Ok(Exit::Done)
+    deliver(global, text.as_bytes())
 }
 
 /// Has the server take its new files, and reports whether it does.

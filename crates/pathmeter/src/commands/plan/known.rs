@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The plan of a command line, made shorter where that asks for it.
 pub(super) fn plan(args: &PlanFileArgs) -> Result<Plan> {
-    let plan = read(&args.file, &args.known, &known(&args.known)?)?;
+    let plan = read(&args.file, &args.known, &named(&args.known.targets)?)?;
     Ok(plan.with(args.time, args.runs))
 }
 
@@ -23,11 +23,6 @@ pub(super) fn read(file: &Path, args: &PlanKnownArgs, known: &Known) -> Result<P
         true => Ok(read(&with_agents(args, known)?)?),
         false => Ok(plan),
     }
-}
-
-/// The hosts of the configuration.
-pub(super) fn known(args: &PlanKnownArgs) -> Result<Known> {
-    named(&args.targets)
 }
 
 pub(super) fn faulty(faults: String) -> Failure {

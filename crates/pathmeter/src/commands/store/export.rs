@@ -1,6 +1,7 @@
 //! `pathmeter export`: kept runs as lines of JSON, one at a time, however many there are.
 
 use super::super::output::Writer;
+use super::super::progress::print;
 use super::shown::{of_content, stored};
 use super::{failed, filter, found};
 use crate::exit::{self, Exit};
@@ -8,7 +9,6 @@ use cli::{Common, ExportArgs};
 use engine::error::Result;
 use model::history::{Kept, Mark, StoredAs};
 use std::collections::BTreeSet;
-use std::io::Write;
 use store::{Filter, Location, Salvaged, Store, StoreError, salvage};
 
 /// Writes them. A run that cannot be read does not keep the others from being written; of a store that is damaged or of a
@@ -56,14 +56,14 @@ fn every(store: &Store, ids: &[String], filter: &Filter, lines: &mut Lines) -> R
 /// Writes the readable part of a store that cannot be opened, with the losses on standard error.
 fn salvaged(location: &Location, error: StoreError, lines: &mut Lines) -> Result<Exit> {
     let Some(file) = location.file() else { return Err(failed(error)) };
-    say(&format!("warning: {error}; what can be read of it is written, without regard to filters"));
+    print(&format!("warning: {error}; what can be read of it is written, without regard to filters"));
     let Salvaged { runs, lost } = salvage(file).map_err(|_| failed(error))?;
     let count = runs.len();
     for (id, kind, content) in runs {
         lines.write(&of_content(&id, &kind, content), None)?;
     }
-    say(&format!("runs read: {count}, lost: {}", lost.len()));
-    lost.iter().for_each(|id| say(&format!("lost: {id}")));
+    print(&format!("runs read: {count}, lost: {}", lost.len()));
+    lost.iter().for_each(|id| print(&format!("lost: {id}")));
     Ok(Exit::Usage)
 }
 
@@ -89,8 +89,4 @@ impl Lines {
         }
         Ok(())
     }
-}
-
-fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

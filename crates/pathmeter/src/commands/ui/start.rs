@@ -185,20 +185,23 @@ fn request(asked: &TestRequest, host: &HostPort, link: Option<BitRate>, secured:
     }
     let mut request = reader.request(&host.typed(), &given)?;
     let family = Family::chosen(asked.family == Some(4), asked.family == Some(6), None);
-    match &mut request {
-        Request::Measure(asked) => (asked.far.origin.family, asked.link) = (family, link),
-        Request::Throughput(asked) => (asked.far.origin.family, asked.link) = (family, link),
-        Request::Latency(asked) => (asked.origin.family, asked.secured) = (family, secured),
-        Request::Path(asked) => (asked.far.origin.family, asked.link) = (family, link),
-        Request::Hops(asked) => asked.far.origin.family = family,
-        _ => {}
-    }
     let is_usual = !asked.keys.contains_key("interval");
     match &mut request {
-        Request::Throughput(asked) if is_usual => {
-            asked.interval = interval(if let End::Time(time) = asked.test.end { Some(time) } else { None });
+        Request::Measure(asked) => (asked.far.origin.family, asked.link) = (family, link),
+        Request::Throughput(asked) => {
+            (asked.far.origin.family, asked.link) = (family, link);
+            if is_usual {
+                asked.interval = interval(if let End::Time(time) = asked.test.end { Some(time) } else { None });
+            }
         }
-        Request::Latency(asked) if is_usual => asked.interval = interval(asked.time),
+        Request::Latency(asked) => {
+            (asked.origin.family, asked.secured) = (family, secured);
+            if is_usual {
+                asked.interval = interval(asked.time);
+            }
+        }
+        Request::Path(asked) => (asked.far.origin.family, asked.link) = (family, link),
+        Request::Hops(asked) => asked.far.origin.family = family,
         _ => {}
     }
     Ok(request)

@@ -25,8 +25,9 @@ pub(super) struct Task {
 /// The result of a round.
 pub(super) struct Round {
     run: Run,
-    begun: Begun,
-    exit: Exit,
+    /// Its row in the store.
+    pub(super) begun: Begun,
+    pub(super) exit: Exit,
 }
 
 impl Task {
@@ -66,22 +67,6 @@ impl Task {
 }
 
 impl Round {
-    pub(super) fn id(&self) -> &str {
-        &self.run.id
-    }
-
-    pub(super) fn exit(&self) -> Exit {
-        self.exit
-    }
-
-    pub(super) fn kind(&self) -> &str {
-        &self.begun.kind
-    }
-
-    pub(super) fn target(&self) -> &str {
-        &self.begun.target
-    }
-
     /// Why nothing was measured.
     pub(super) fn failure(&self) -> Option<&str> {
         match &self.run.summary.outcome {
@@ -91,11 +76,8 @@ impl Round {
     }
 
     pub(super) fn keep(&self, store: &Store) -> Result<()> {
-        let figures = headlines(Measured::Run(&self.run));
-        store
-            .insert(&self.begun, Origin::Measured, Measured::Run(&self.run), &figures)
-            .map_err(failed)
-            .map(drop)
+        let measured = Measured::Run(&self.run);
+        store.insert(&self.begun, Origin::Measured, measured, &self.figures()).map_err(failed).map(drop)
     }
 
     /// Its figures.
@@ -110,11 +92,8 @@ impl Round {
 
     /// The round on a line.
     pub(super) fn line(&self) -> String {
-        let figures: Vec<String> = headlines(Measured::Run(&self.run))
-            .iter()
-            .take(3)
-            .map(|figure| format!("{} {}", figure.name, figure.text))
-            .collect();
+        let figures = self.figures().into_iter().take(3);
+        let figures: Vec<String> = figures.map(|figure| format!("{} {}", figure.name, figure.text)).collect();
         let what = self.failure().map_or_else(|| figures.join(", "), str::to_owned);
         let Begun { started, kind, target, .. } = &self.begun;
         format!("{started} {kind} {target} {}: {what}", self.run.verdict.status.word())

@@ -40,13 +40,9 @@ pub(super) fn shown(args: &MeshRunArgs) -> String {
     args.name.clone().unwrap_or_else(|| args.results.display().to_string())
 }
 
-/// The name that runs are made of, as far as it is known before the file is opened.
-pub(super) fn expected(args: &MeshRunArgs, known: &Results) -> String {
-    unique(args, &known.id)
-}
-
-/// A default name is that of its file alone. A file of an earlier version has no id, and keeps the name that it had.
-fn unique(args: &MeshRunArgs, id: &str) -> String {
+/// The name that runs are made of. A default name is that of its file alone. A file of an earlier version has no id, and keeps the
+/// name that it had.
+pub(super) fn unique(args: &MeshRunArgs, id: &str) -> String {
     match (&args.name, id.get(..8)) {
         (Some(name), _) => name.clone(),
         (None, Some(id)) => format!("{}#{id}", args.results.display()),
