@@ -7,7 +7,8 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use model::history::{Entry, Headline};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 use store::{Filter, ListOrder};
 
 #[derive(Default, Deserialize)]
@@ -20,21 +21,6 @@ struct Wanted {
     figure: Option<String>,
     since: Option<String>,
     before: Option<String>,
-}
-
-/// A figure of a run.
-#[derive(Serialize)]
-struct FigureRow {
-    /// Begin of the run, RFC 3339.
-    time: String,
-    run: String,
-    target: String,
-    kind: String,
-    label: String,
-    figure: String,
-    value: f64,
-    /// The value with its unit.
-    text: String,
 }
 
 /// The rows of all runs with a verdict that can be used, the earliest first.
@@ -56,8 +42,8 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
         let entries = store.list(&Filter { order: ListOrder::Latest, ..filter })?;
         let usable = entries.into_iter().rev().filter(is_usable);
         let is_wanted = |one: &Headline| figure.as_ref().is_none_or(|name| *name == one.name);
-        let rows: Vec<FigureRow> = usable.flat_map(|entry| rows(entry, is_wanted)).collect();
-        Ok(serde_json::json!({ "figures": rows }))
+        let rows: Vec<Value> = usable.flat_map(|entry| rows(entry, is_wanted)).collect();
+        Ok(json!({ "figures": rows }))
     });
     figures.await
 }
@@ -67,19 +53,21 @@ fn is_usable(entry: &Entry) -> bool {
     entry.status.as_deref().is_some_and(|status| status != "void")
 }
 
-fn rows(entry: Entry, is_wanted: impl Fn(&Headline) -> bool) -> Vec<FigureRow> {
-    let time = entry.started.to_string();
-    let row = |Headline { name, value, text }: Headline| FigureRow {
-        time: time.clone(),
-        run: entry.id.clone(),
-        target: entry.target.clone(),
-        kind: entry.kind.clone(),
-        label: entry.label.clone(),
-        figure: name,
-        value,
-        text,
+/// The figures of a run, as flat rows.
+fn rows(entry: Entry, is_wanted: impl Fn(&Headline) -> bool) -> Vec<Value> {
+    let row = |figure: &Headline| {
+        json!({
+            "time": entry.started.to_string(),
+            "run": entry.id,
+            "target": entry.target,
+            "kind": entry.kind,
+            "label": entry.label,
+            "figure": figure.name,
+            "value": figure.value,
+            "text": figure.text,
+        })
     };
-    entry.figures.into_iter().filter(is_wanted).map(row).collect()
+    entry.figures.iter().filter(|figure| is_wanted(figure)).map(row).collect()
 }
 
 /// Runs of an answer, the latest.

@@ -8,13 +8,13 @@ use crate::failed::Failed;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use model::experiment::MatrixFinding;
-use model::history::{Entry, Headline};
+use model::history::Entry;
 use model::mesh::{CellState, MeshCell, MeshReport, ends};
 use model::stats::quantile::median;
 use report::expect::higher_is_better;
 use report::mesh::report_of_entries;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use store::Filter;
 
@@ -34,50 +34,6 @@ struct Rounds {
     rows: Vec<RoundRow>,
 }
 
-/// The runs of a label.
-#[derive(Serialize)]
-struct Mesh<'a> {
-    label: &'a str,
-    started: Option<String>,
-    finished: Option<String>,
-    /// The round that is shown; absent: the latest run of each path.
-    round: Option<&'a str>,
-    rounds: &'a [RoundRow],
-    findings: &'a [MatrixFinding],
-    matrices: Vec<Matrix<'a>>,
-}
-
-/// The paths of one test and one IP version.
-#[derive(Serialize)]
-struct Matrix<'a> {
-    test: &'a str,
-    /// The IP version, 4 or 6, where one was requested.
-    family: Option<u8>,
-    /// The name of the figure, without its direction.
-    figure: Option<String>,
-    higher_is_better: bool,
-    /// The senders and receivers, in order.
-    agents: Vec<&'a str>,
-    cells: Vec<Cell<'a>>,
-}
-
-/// The latest run of a path.
-#[derive(Serialize)]
-struct Cell<'a> {
-    from: &'a str,
-    to: &'a str,
-    state: &'static str,
-    /// How it looks beside the others: `ok`; `degraded`: 2 times worse than their median, or more; `problem`; `void`; absent: nothing
-    /// is known.
-    tone: Option<&'static str>,
-    figure: Option<&'a Headline>,
-    reason: Option<&'a str>,
-    run: &'a str,
-    /// The target under which the store has the runs of the path.
-    target: &'a str,
-    started: Option<String>,
-}
-
 pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, Failed> {
     let wanted: Wanted = query(&uri)?;
     let meshes = answer(&app, move |store, _| {
@@ -95,8 +51,8 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
         }
         // The mesh that was measured last comes first: it is the one that users look for.
         found.sort_by_key(|mesh| std::cmp::Reverse(newest(&mesh.report)));
-        let meshes: Vec<Mesh<'_>> = found.iter().map(mesh).collect();
-        Ok(serde_json::json!({ "meshes": meshes, "looked_at": looked_at }))
+        let meshes: Vec<Value> = found.iter().map(mesh).collect();
+        Ok(json!({ "meshes": meshes, "looked_at": looked_at }))
     });
     meshes.await
 }
@@ -122,23 +78,26 @@ fn newest(report: &MeshReport) -> Option<u64> {
     report.cells.iter().filter_map(|cell| Some(cell.started?.0)).max()
 }
 
-fn mesh(Rounds { report, round, rows }: &Rounds) -> Mesh<'_> {
+/// The runs of a label; without a round, the latest of each path.
+fn mesh(Rounds { report, round, rows }: &Rounds) -> Value {
     let mut groups: BTreeMap<(&str, Option<u8>), Vec<&MeshCell>> = BTreeMap::new();
     for cell in &report.cells {
         groups.entry((&cell.test, cell.family)).or_default().push(cell);
     }
-    Mesh {
-        label: &report.label,
-        started: report.started.map(|time| time.to_string()),
-        finished: report.finished.map(|time| time.to_string()),
-        round: round.as_deref(),
-        rounds: rows,
-        findings: &report.findings,
-        matrices: groups.into_iter().map(|((test, family), cells)| matrix(test, family, &cells)).collect(),
-    }
+    let matrices = groups.into_iter().map(|((test, family), cells)| matrix(test, family, &cells));
+    json!({
+        "label": report.label,
+        "started": report.started.map(|time| time.to_string()),
+        "finished": report.finished.map(|time| time.to_string()),
+        "round": round,
+        "rounds": rows,
+        "findings": report.findings,
+        "matrices": matrices.collect::<Vec<_>>(),
+    })
 }
 
-fn matrix<'a>(test: &'a str, family: Option<u8>, cells: &[&'a MeshCell]) -> Matrix<'a> {
+/// The paths of one test and one IP version, the agents in order.
+fn matrix(test: &str, family: Option<u8>, cells: &[&MeshCell]) -> Value {
     let name = cells.iter().find_map(|cell| Some(cell.measured()?.name.as_str()));
     let higher = name.and_then(higher_is_better).unwrap_or(true);
     let values: Vec<f64> = cells.iter().filter_map(|cell| Some(cell.measured()?.value)).collect();
@@ -147,23 +106,35 @@ fn matrix<'a>(test: &'a str, family: Option<u8>, cells: &[&'a MeshCell]) -> Matr
         cells.iter().flat_map(|cell| [cell.from.as_str(), cell.to.as_str()]).collect();
     agents.sort_unstable();
     agents.dedup();
-    let cell = |cell: &&'a MeshCell| Cell {
-        from: &cell.from,
-        to: &cell.to,
-        state: cell.state.word(),
-        tone: tone(cell, usual, higher),
-        figure: cell.measured(),
-        reason: cell.reason.as_deref(),
-        run: &cell.run,
-        target: &cell.target,
-        started: cell.started.map(|time| time.to_string()),
+    let cell = |cell: &&MeshCell| {
+        json!({
+            "from": cell.from,
+            "to": cell.to,
+            "state": cell.state.word(),
+            "tone": tone(cell, usual, higher),
+            "figure": cell.measured(),
+            "reason": cell.reason,
+            "run": cell.run,
+            // The target under which the store has the runs of the path.
+            "target": cell.target,
+            "started": cell.started.map(|time| time.to_string()),
+        })
     };
     let figure = name.map(|name| {
         name.split('.').filter(|part| !["up", "down"].contains(part)).collect::<Vec<_>>().join(".")
     });
-    Matrix { test, family, figure, higher_is_better: higher, agents, cells: cells.iter().map(cell).collect() }
+    json!({
+        "test": test,
+        "family": family,
+        "figure": figure,
+        "higher_is_better": higher,
+        "agents": agents,
+        "cells": cells.iter().map(cell).collect::<Vec<_>>(),
+    })
 }
 
+/// How a cell looks beside the others: `ok`; `degraded`: 2 times worse than their median, or more; `problem`; `void`; absent: nothing is
+/// known.
 fn tone(cell: &MeshCell, usual: Option<f64>, higher_is_better: bool) -> Option<&'static str> {
     match (cell.state, cell.measured().zip(usual)) {
         (CellState::Failed, _) => Some("problem"),

@@ -7,32 +7,15 @@ use crate::failed::Failed;
 use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
-use model::history::{Entry, Kept, histograms};
+use model::history::{Kept, histograms};
 use model::stats::histogram::Histogram;
-use report::format::Series;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
     runs: String,
-}
-
-#[derive(Serialize)]
-struct Overlaid {
-    entry: Entry,
-    series: Vec<Series>,
-    distributions: Vec<Distribution>,
-}
-
-/// The round trips of an egress path: so great a share took no longer.
-#[derive(Serialize)]
-struct Distribution {
-    name: String,
-    /// Seconds, rising.
-    at: Vec<f64>,
-    /// From 0 to 1.
-    share: Vec<f64>,
 }
 
 /// The runs whose names stand there with commas between them.
@@ -47,15 +30,17 @@ pub(super) async fn overlay(State(app): State<App>, uri: Uri) -> Result<Response
     let overlay = answer(&app, move |store, backend| {
         let overlaid = |id: &String| {
             let (entry, kept) = get(store, backend, id)?;
-            Ok(Overlaid { entry, series: points(&kept), distributions: distributions(&kept) })
+            let (series, distributions) = (points(&kept), distributions(&kept));
+            Ok(json!({ "entry": entry, "series": series, "distributions": distributions }))
         };
         let runs = ids.iter().map(overlaid).collect::<Result<Vec<_>, Failed>>()?;
-        Ok(serde_json::json!({ "runs": runs }))
+        Ok(json!({ "runs": runs }))
     });
     overlay.await
 }
 
-fn distributions(kept: &Kept) -> Vec<Distribution> {
+/// The round trips of each egress path: how great a share took no longer than so many seconds.
+fn distributions(kept: &Kept) -> Vec<Value> {
     let known = kept.run().map(histograms).unwrap_or_default();
     let read = |(name, text): (String, &str)| {
         let histogram = Histogram::from_v2_base64(text).ok().filter(|histogram| histogram.count() > 0)?;
@@ -65,7 +50,7 @@ fn distributions(kept: &Kept) -> Vec<Distribution> {
             at.push(histogram.value_at_quantile(quantile)? as f64 / 1e9);
             share.push(quantile);
         }
-        Some(Distribution { name, at, share })
+        Some(json!({ "name": name, "at": at, "share": share }))
     };
     known.into_iter().filter_map(read).collect()
 }

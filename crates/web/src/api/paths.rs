@@ -6,64 +6,13 @@ use super::{App, answer};
 use crate::failed::Failed;
 use axum::extract::State;
 use axum::response::Response;
-use model::history::{Entry, Sample};
+use model::history::{Entry, Headline, Sample};
 use model::stats::compare::Rules;
 use report::expect::printed;
 use report::format::trend::{Series, Trends};
-use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use store::{Filter, Store};
-
-/// The runs to a far end.
-#[derive(Serialize)]
-struct PathRow<'a> {
-    target: &'a str,
-    /// Runs among those looked at.
-    runs: usize,
-    latest: &'a Entry,
-    /// How each run went, the oldest first.
-    verdicts: Vec<Value>,
-    /// The conclusion of the trends, in a sentence.
-    conclusion: String,
-    /// A figure is worse than it was, and not back.
-    is_worse: bool,
-    figures: Vec<FigureSeries<'a>>,
-    /// How often `watch` measures it.
-    schedules: Vec<&'a ScheduleRow>,
-}
-
-/// The values of a figure, the oldest first.
-#[derive(Serialize)]
-struct FigureSeries<'a> {
-    name: &'a str,
-    /// The command and the options that its runs share.
-    of: String,
-    /// The latest value with its unit.
-    text: &'a str,
-    points: Vec<Value>,
-    /// The latest change of its level that three runs confirmed.
-    change: Option<Confirmed>,
-    /// The newest run is so bad that two more like it would be a change.
-    is_suspicious: bool,
-}
-
-/// A change of level, to be read.
-#[derive(Serialize)]
-struct Confirmed {
-    /// `worse`, `better`, `recovered`.
-    word: &'static str,
-    /// The figure is still worse than it was.
-    is_worse: bool,
-    /// When the first run on the new level began.
-    at: String,
-    /// Name of that run.
-    run: String,
-    /// The levels, with their unit.
-    before: String,
-    after: String,
-    percent: Option<f64>,
-}
 
 pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
     let paths = answer(&app, |store, _| {
@@ -73,8 +22,7 @@ pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
         let rows = paths.iter().take(PATHS).map(|(target, runs)| {
             let (samples, trends) = trends(store, target)?;
             let own = schedules.iter().filter(|schedule| schedule.target() == *target).collect();
-            let found = row(target, runs, &options_of(&samples), &trends);
-            Ok(found.map(|found| PathRow { schedules: own, ..found }))
+            Ok(row((target, runs), &options_of(&samples), &trends, own))
         });
         let rows = rows.collect::<Result<Vec<_>, Failed>>()?.into_iter().flatten().collect::<Vec<_>>();
         let whole = (entries.len() as u64) < LOOKED_AT;
@@ -128,12 +76,13 @@ fn of_targets(entries: &[Entry]) -> Vec<(&str, Vec<&Entry>)> {
     targets
 }
 
-fn row<'a>(
-    target: &'a str,
-    runs: &[&'a Entry],
+/// The runs to a far end: how each went, and their figures, the oldest first.
+fn row(
+    (target, runs): (&str, &[&Entry]),
     options: &HashMap<&str, String>,
     trends: &Trends,
-) -> Option<PathRow<'a>> {
+    schedules: Vec<&ScheduleRow>,
+) -> Option<Value> {
     let latest = runs.first()?;
     let shown = || runs.iter().take(SHOWN).rev();
     let verdict =
@@ -149,54 +98,59 @@ fn row<'a>(
             }
         }
     }
-    let figure_series = |(name, newest): &(&'a str, &'a Entry)| {
+    let figure_series = |(name, newest): &(&str, &Entry)| {
         let alike = |run: &&&Entry| {
             run.kind == newest.kind && options.get(run.id.as_str()) == options.get(newest.id.as_str())
         };
-        let named = |run: &&'a Entry| run.figures.iter().find(|figure| figure.name == *name);
-        let point = |run: &&'a Entry| {
-            let (started, figure) = (run.started.to_string(), named(run)?);
-            let (value, text) = (figure.value, &figure.text);
-            Some(
-                json!({ "id": run.id, "started": started, "value": value, "text": text, "status": run.status }),
-            )
+        let own = shown()
+            .filter(alike)
+            .filter_map(|run| Some((run, run.figures.iter().find(|figure| figure.name == *name)?)));
+        let own: Vec<(&&Entry, &Headline)> = own.collect();
+        let (_, newest_value) = own.last()?;
+        let point = |(run, figure): &(&&Entry, &Headline)| {
+            json!({
+                "id": run.id,
+                "started": run.started.to_string(),
+                "value": figure.value,
+                "text": figure.text,
+                "status": run.status,
+            })
         };
-        let text = &shown().filter(alike).filter_map(named).next_back()?.text;
-        let points = shown().filter(alike).filter_map(point).collect();
         let series = trends.series.iter().find(|series| series.kind == newest.kind && series.figure == *name);
-        Some(FigureSeries {
-            name,
-            of: options.get(newest.id.as_str()).unwrap_or(&newest.kind).clone(),
-            text,
-            points,
-            change: series.and_then(confirmed),
-            is_suspicious: series.is_some_and(|series| series.is_suspicious),
-        })
+        Some(json!({
+            "name": name,
+            "of": options.get(newest.id.as_str()).unwrap_or(&newest.kind),
+            "text": newest_value.text,
+            "points": own.iter().map(point).collect::<Vec<_>>(),
+            "change": series.and_then(change),
+            "is_suspicious": series.is_some_and(|series| series.is_suspicious),
+        }))
     };
-    Some(PathRow {
-        target,
-        runs: runs.len(),
-        latest,
-        verdicts: shown().map(verdict).collect(),
-        conclusion: trends.conclusion.clone(),
-        is_worse: trends.is_worse(),
-        figures: names.iter().filter_map(figure_series).collect(),
-        schedules: Vec::new(),
-    })
+    Some(json!({
+        "target": target,
+        "runs": runs.len(),
+        "latest": latest,
+        "verdicts": shown().map(verdict).collect::<Vec<_>>(),
+        "conclusion": trends.conclusion,
+        "is_worse": trends.is_worse(),
+        "figures": names.iter().filter_map(figure_series).collect::<Vec<_>>(),
+        "schedules": schedules,
+    }))
 }
 
-fn confirmed(series: &Series) -> Option<Confirmed> {
+/// The latest change of a figure's level that three runs confirmed.
+fn change(series: &Series) -> Option<Value> {
     let turn = series.changes.last()?;
     let value = |value| printed(&series.figure, value);
-    Some(Confirmed {
-        word: turn.kind.word(),
-        is_worse: series.is_worse,
-        at: turn.at.clone(),
-        run: turn.run.clone(),
-        before: value(turn.before),
-        after: value(turn.after),
-        percent: turn.percent,
-    })
+    Some(json!({
+        "word": turn.kind.word(),
+        "is_worse": series.is_worse,
+        "at": turn.at,
+        "run": turn.run,
+        "before": value(turn.before),
+        "after": value(turn.after),
+        "percent": turn.percent,
+    }))
 }
 
 /// Facts that describe the request.
