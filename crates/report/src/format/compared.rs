@@ -7,7 +7,7 @@ use crate::document::{Block, Chart, Column, Csv, CsvCell, Document, Head, Table,
 use crate::expect::{higher_is_better, printed};
 use crate::format::analysis::sections;
 use crate::format::gather::by_key;
-use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use crate::plot::{Bar, BarChart, BarRow};
 use insight::figure::Key;
 use model::history::Sample;
 use model::stats::compare::{Case, Comparison, Group, Judgement, MOST_RUNS, Rules, table};
@@ -307,8 +307,7 @@ impl Compared {
             unit: "%".into(),
             series: vec![base.clone(), other.clone()],
             whiskers: Some("95 % confidence interval of the median".into()),
-            panels: vec![BarPanel { title: String::new(), rows }],
-            ..BarChart::default()
+            ..BarChart::of_rows(rows)
         })
     }
 

@@ -6,7 +6,7 @@ use crate::document::{Block, Chart, Column, Csv, Document, Head, Table};
 use crate::expect::{headlines, printed};
 use crate::format::brief::provenance::date;
 use crate::format::gather::distinct;
-use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use crate::plot::{Bar, BarChart, BarRow};
 use model::history::{Headline, Measured, facts};
 use model::run::Run;
 use model::units::count;
@@ -89,8 +89,7 @@ impl SideBySide<'_> {
                 subtitle: "of each run".into(),
                 unit: unit.into(),
                 series: found.iter().map(|(name, _)| name.clone()).collect(),
-                panels: vec![BarPanel { title: String::new(), rows }],
-                ..BarChart::default()
+                ..BarChart::of_rows(rows)
             }))
         })
     }

@@ -112,6 +112,11 @@ impl BarRow {
 }
 
 impl BarChart {
+    /// A chart of one panel, which needs no title.
+    pub fn of_rows(rows: Vec<BarRow>) -> BarChart {
+        BarChart { panels: vec![BarPanel { title: String::new(), rows }], ..BarChart::default() }
+    }
+
     /// The chart.
     pub fn drawing(&self) -> Drawing {
         let mut svg = Svg::new(WIDTH);

@@ -3,7 +3,7 @@
 use super::tables::primary;
 use crate::document::Chart;
 use crate::expect::axis_unit;
-use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use crate::plot::{Bar, BarChart, BarRow};
 use model::experiment::{ExperimentRow, RowFigure};
 
 /// The chart; absent where nothing was measured, or only one row.
@@ -31,8 +31,7 @@ pub(super) fn draw_chart(test: &str, rows: &[&ExperimentRow]) -> Option<Chart> {
             unit: unit.into(),
             series: vec![name],
             whiskers: whiskers.then(|| "95 % confidence interval of the median".into()),
-            panels: vec![BarPanel { title: String::new(), rows: bars }],
-            ..BarChart::default()
+            ..BarChart::of_rows(bars)
         })
     })
 }

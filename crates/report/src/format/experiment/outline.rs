@@ -1,6 +1,6 @@
 //! The outline of a plan that is not carried out, as a document.
 
-use crate::document::{Block, Column, Csv, Document, Head, Table, json_value};
+use crate::document::{Block, Cell, Column, Csv, CsvCell, Document, Head, Table, field, json_value};
 use model::experiment::{Outline, OutlinePath, OutlineRow};
 use model::units::{Bytes, Nanos, count};
 use serde_json::Value;
@@ -18,25 +18,22 @@ impl Document for Outline {
             (true, often) => format!("Runs, in their order: all of them, {often} times"),
             (false, often) => format!("Runs, in their order: each {often} times before the next"),
         };
-        blocks.extend([Block::Heading(title), Block::Table(rows(&self.rows))]);
+        blocks.extend([Block::Heading(title), Block::Table(rows(&numbered(self)))]);
         blocks
     }
 
     fn csv(&self) -> Csv {
-        let row = |(at, row): (usize, &OutlineRow)| {
-            let settings = row.settings.iter().map(|one| format!("{}={}", one.name, one.value));
-            [
-                (at + 1).to_string(),
-                row.path.clone(),
-                row.test.clone(),
-                settings.collect::<Vec<_>>().join(" "),
-                row.what.clone(),
-                row.time.map(|time| time.0.to_string()).unwrap_or_default(),
-                row.bytes.map(|bytes| bytes.0.to_string()).unwrap_or_default(),
-                row.refused.clone().unwrap_or_default(),
-            ]
-        };
-        Csv::new(CSV, self.rows.iter().enumerate().map(row))
+        let cells: [CsvCell<NumberedRow<'_>>; 8] = [
+            CsvCell("row", |(at, _)| at.to_string()),
+            CsvCell("path", |(_, row)| row.path.clone()),
+            CsvCell("test", |(_, row)| row.test.clone()),
+            CsvCell("settings", |(_, row)| settings(row, "=", " ")),
+            CsvCell("what", |(_, row)| row.what.clone()),
+            CsvCell("time_ns", |(_, row)| field(&row.time)),
+            CsvCell("payload_bytes", |(_, row)| field(&row.bytes)),
+            CsvCell("refused", |(_, row)| field(&row.refused)),
+        ];
+        Csv::of_cells(&cells, &numbered(self))
     }
 
     /// Schema `pathmeter/experiment-plan/1`.
@@ -80,31 +77,29 @@ fn paths(paths: &[OutlinePath]) -> Table {
         .with_notes(notes.collect())
 }
 
-fn rows(rows: &[OutlineRow]) -> Table {
-    let columns = [
-        Column::right("row"),
-        Column::left("path"),
-        Column::left("test"),
-        Column::left("values"),
-        Column::left("what"),
-        Column::right("time"),
-        Column::right("payload"),
+/// The place of a row, from 1, and the row.
+type NumberedRow<'a> = (usize, &'a OutlineRow);
+
+fn rows(rows: &[NumberedRow<'_>]) -> Table {
+    let cells: [Cell<NumberedRow<'_>>; 7] = [
+        Cell("row", true, |(at, _)| Some(at.to_string())),
+        Cell("path", false, |(_, row)| Some(row.path.clone())),
+        Cell("test", false, |(_, row)| Some(row.test.clone())),
+        Cell("values", false, |(_, row)| Some(settings(row, " ", ", "))),
+        Cell("what", false, |(_, row)| Some(row.what.clone())),
+        Cell("time", true, |(_, row)| Some(row.time.map_or_else(|| "?".into(), |time| time.to_string()))),
+        Cell("payload", true, |(_, row)| {
+            Some(row.bytes.map_or_else(|| "?".into(), |bytes| bytes.to_string()))
+        }),
     ];
-    let row = |(at, row): (usize, &OutlineRow)| {
-        let settings = row.settings.iter().map(|one| format!("{} {}", one.name, one.value));
-        let time = row.time.map(|time| time.to_string());
-        let bytes = row.bytes.map(|bytes| bytes.to_string());
-        vec![
-            (at + 1).to_string(),
-            row.path.clone(),
-            row.test.clone(),
-            settings.collect::<Vec<_>>().join(", "),
-            row.what.clone(),
-            time.unwrap_or_else(|| "?".into()),
-            bytes.unwrap_or_else(|| "?".into()),
-        ]
-    };
-    Table::new(columns.into(), rows.iter().enumerate().map(row).collect()).with_spare(&["payload", "what"])
+    Table::of_cells("", &cells, rows).unwrap_or_default().with_spare(&["payload", "what"])
 }
 
-const CSV: [&str; 8] = ["row", "path", "test", "settings", "what", "time_ns", "payload_bytes", "refused"];
+/// The values of a row by name.
+fn settings(row: &OutlineRow, is: &str, and: &str) -> String {
+    row.settings.iter().map(|one| format!("{}{is}{}", one.name, one.value)).collect::<Vec<_>>().join(and)
+}
+
+fn numbered(outline: &Outline) -> Vec<NumberedRow<'_>> {
+    (1..).zip(&outline.rows).collect()
+}

@@ -37,8 +37,7 @@ fn round_trips(run: &Run, found: &HopsResult) -> Option<BarChart> {
         labels: Labels::Time(scale),
         series: vec!["median round trip".into()],
         whiskers: Some("from the least to the 90th percentile".into()),
-        panels: vec![BarPanel { title: String::new(), rows: found.hops.iter().map(row).collect() }],
-        ..BarChart::default()
+        ..BarChart::of_rows(found.hops.iter().map(row).collect())
     })
 }
 

@@ -126,7 +126,7 @@ fn table(variant: &Variant, limit: &str, families: &[Network]) -> FigureTable {
         let rows = match test {
             LabTest::Latency => {
                 vec![
-                    FigureRow::new("RTT", trips(|one| median(one.rtt?.median))),
+                    FigureRow::new("RTT", trips(|one| Some(Nanos(one.rtt?.median as u64).to_string()))),
                     FigureRow::new("p99", trips(p99)).below(),
                 ]
             }
@@ -155,10 +155,6 @@ fn has_figure(row: &FigureRow) -> bool {
 
 fn lost(series: &Series) -> Option<String> {
     sections::lost(series).map(percent)
-}
-
-fn median(nanos: f64) -> Option<String> {
-    Some(Nanos(nanos as u64).to_string())
 }
 
 fn p99(series: &Series) -> Option<String> {

@@ -3,7 +3,7 @@
 use super::Group;
 use crate::document::Chart;
 use crate::expect::axis_unit;
-use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use crate::plot::{Bar, BarChart, BarRow};
 use model::stats::quantile::median;
 
 /// The chart; absent where fewer than two paths were measured.
@@ -30,8 +30,7 @@ pub(super) fn draw_chart(group: &Group<'_>) -> Option<Chart> {
             unit: unit.into(),
             series: vec!["to the others".into(), "from the others".into()],
             whiskers: Some("least and most of its paths".into()),
-            panels: vec![BarPanel { title: String::new(), rows }],
-            ..BarChart::default()
+            ..BarChart::of_rows(rows)
         })
     })
 }

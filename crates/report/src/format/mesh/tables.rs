@@ -1,7 +1,7 @@
 //! The tables of a mesh.
 
 use super::{Group, age};
-use crate::document::{Column, Csv, CsvCell, Table};
+use crate::document::{Cell, Column, Csv, CsvCell, Table};
 use crate::expect::printed;
 use crate::format::matrix::{self, MatrixCell};
 use model::finding::Status;
@@ -67,24 +67,21 @@ fn side(group: &Group<'_>, ends: fn(&MeshCell) -> (&String, &String), site: &str
 
 /// A row for each path.
 pub(super) fn paths(group: &Group<'_>) -> Table {
-    let heads = ["from", "to", "state", "figure", "value", "limit", "verdict", "run", "attempt", "reason"];
-    let columns = heads.map(|head| if head == "value" { Column::right(head) } else { Column::left(head) });
-    let row = |cell: &&MeshCell| {
-        let figure = cell.figure.as_ref();
-        vec![
-            cell.from.clone(),
-            cell.to.clone(),
-            cell.state.word().to_owned(),
-            figure.map(|figure| figure.name.clone()).unwrap_or_default(),
-            figure.map(|figure| format!("{}{}", figure.text, age(cell))).unwrap_or_default(),
-            cell.limit.as_ref().map(|limit| limit.text.clone()).unwrap_or_default(),
-            cell.status.map(|status| status.word().to_owned()).unwrap_or_default(),
-            cell.run.chars().take(8).collect(),
-            cell.attempt.max(1).to_string(),
-            cell.reason.clone().unwrap_or_default(),
-        ]
-    };
-    let table = Table::new(columns.into(), group.cells.iter().map(row).collect());
+    let cells: [Cell<&MeshCell>; 10] = [
+        Cell("from", false, |cell| Some(cell.from.clone())),
+        Cell("to", false, |cell| Some(cell.to.clone())),
+        Cell("state", false, |cell| Some(cell.state.word().to_owned())),
+        Cell("figure", false, |cell| Some(text(cell.figure.as_ref().map(|figure| &figure.name)))),
+        Cell("value", true, |cell| {
+            Some(text(cell.figure.as_ref().map(|figure| format!("{}{}", figure.text, age(cell)))))
+        }),
+        Cell("limit", false, |cell| Some(text(cell.limit.as_ref().map(|limit| &limit.text)))),
+        Cell("verdict", false, |cell| Some(text(cell.status.map(Status::word)))),
+        Cell("run", false, |cell| Some(cell.run.chars().take(8).collect())),
+        Cell("attempt", false, |cell| Some(cell.attempt.max(1).to_string())),
+        Cell("reason", false, |cell| Some(text(cell.reason.as_ref()))),
+    ];
+    let table = Table::of_cells("", &cells, &group.cells).unwrap_or_default();
     table.with_spare(&["attempt", "run", "limit", "verdict", "figure"])
 }
 

@@ -9,73 +9,67 @@ use model::search::Load;
 use model::stats::rfc8219::OverRuns;
 use model::units::{Nanos, grouped};
 
-/// A load of a stream, with the observations of each direction.
-struct AtLoad {
-    head: Head,
-    report: LatencyReport,
-}
-
 /// Percentiles at each share of the throughput, both directions side by side.
 pub(super) fn over_load(device: &DeviceReport) -> Option<Table> {
-    let rows: Vec<AtLoad> = device
-        .rows
-        .iter()
-        .flat_map(|row| {
-            let head = Head::from_row(device, row);
-            row.latency.iter().map(move |report| AtLoad { head: head.clone(), report: report.clone() })
-        })
-        .collect();
+    let loads = device.rows.iter().flat_map(|row| row.latency.iter().map(move |report| (row, report)));
+    let rows: Vec<AtLoad> =
+        loads.map(|(row, report)| (Head::from_row(device, row), report.clone())).collect();
     Table::of_cells("Latency at shares of the throughput, of all frames of the last run", &OVER_LOAD, &rows)
 }
 
+/// A load of a stream, with the observations of each direction.
+type AtLoad = (Head, LatencyReport);
+
 const OVER_LOAD: [Cell<AtLoad>; 11] = [
-    Cell("Frame", true, |row| row.head.frame()),
-    Cell("", false, |row| row.head.network()),
-    Cell("Load", true, |row| Some(format!("{} %", row.report.percent))),
-    Cell("rate", true, |row| Some(rate(row.report.load))),
-    Cell("Up P50", true, |row| delay_in(row, Direction::Up, |one_way| one_way.delays.p50)),
-    Cell("P90", true, |row| delay_in(row, Direction::Up, |one_way| one_way.delays.p90)),
-    Cell("P99", true, |row| delay_in(row, Direction::Up, |one_way| one_way.delays.p99)),
-    Cell("Down P50", true, |row| delay_in(row, Direction::Down, |one_way| one_way.delays.p50)),
-    Cell("P90", true, |row| delay_in(row, Direction::Down, |one_way| one_way.delays.p90)),
-    Cell("P99", true, |row| delay_in(row, Direction::Down, |one_way| one_way.delays.p99)),
-    Cell("lost", true, |row| {
-        let lost: u64 = row.report.directions.iter().map(|one_way| one_way.lost).sum();
+    Cell("Frame", true, |(head, _)| head.frame()),
+    Cell("", false, |(head, _)| head.network()),
+    Cell("Load", true, |(_, report)| Some(format!("{} %", report.percent))),
+    Cell("rate", true, |(_, report)| Some(rate(report.load))),
+    Cell("Up P50", true, |(_, report)| delay_in(report, Direction::Up, |one_way| one_way.delays.p50)),
+    Cell("P90", true, |(_, report)| delay_in(report, Direction::Up, |one_way| one_way.delays.p90)),
+    Cell("P99", true, |(_, report)| delay_in(report, Direction::Up, |one_way| one_way.delays.p99)),
+    Cell("Down P50", true, |(_, report)| delay_in(report, Direction::Down, |one_way| one_way.delays.p50)),
+    Cell("P90", true, |(_, report)| delay_in(report, Direction::Down, |one_way| one_way.delays.p90)),
+    Cell("P99", true, |(_, report)| delay_in(report, Direction::Down, |one_way| one_way.delays.p99)),
+    Cell("lost", true, |(_, report)| {
+        let lost: u64 = report.directions.iter().map(|one_way| one_way.lost).sum();
         (lost > 0).then(|| grouped(lost))
     }),
 ];
 
-fn delay_in(row: &AtLoad, direction: Direction, of: fn(&LatencyDirection) -> Nanos) -> Option<String> {
-    let measured = row.report.directions.iter().find(|measured| measured.direction == direction)?;
+fn delay_in(
+    report: &LatencyReport,
+    direction: Direction,
+    of: fn(&LatencyDirection) -> Nanos,
+) -> Option<String> {
+    let measured = report.directions.iter().find(|measured| measured.direction == direction)?;
     Some(if measured.delays.count > 0 { of(measured).to_string() } else { "none came".into() })
 }
 
-/// One direction at the throughput.
-struct AtThroughput {
+/// A direction of a stream at a load.
+struct OneWay<D> {
     head: Head,
     load: Load,
-    percent: u32,
-    direction: LatencyDirection,
+    direction: D,
+}
+
+impl<D: Clone> OneWay<D> {
+    fn rows(head: &Head, load: Load, directions: &[D]) -> Vec<OneWay<D>> {
+        let row = |direction: &D| OneWay { head: head.clone(), load, direction: direction.clone() };
+        directions.iter().map(row).collect()
+    }
 }
 
 /// RFC 2544 section 26.2's table, with RFC 8219's typical and worst-case latency over the runs.
 pub(super) fn at_throughput(device: &DeviceReport) -> Option<Table> {
-    let rows: Vec<AtThroughput> = device
-        .rows
-        .iter()
-        .filter_map(|row| {
-            Some((Head::from_row(device, row), row.latency.iter().max_by_key(|one| one.percent)?))
-        })
-        .flat_map(|(head, report)| {
-            report.directions.iter().map(move |direction| AtThroughput {
-                head: head.clone(),
-                load: report.load,
-                percent: report.percent,
-                direction: direction.clone(),
-            })
-        })
-        .collect();
-    let percent = rows.first()?.percent;
+    let reports = device.rows.iter().filter_map(|row| {
+        let report = row.latency.iter().max_by_key(|one| one.percent)?;
+        Some((Head::from_row(device, row), report))
+    });
+    let reports: Vec<(Head, &LatencyReport)> = reports.collect();
+    let percent = reports.iter().find(|(_, report)| !report.directions.is_empty())?.1.percent;
+    let rows = reports.iter().flat_map(|(head, report)| OneWay::rows(head, report.load, &report.directions));
+    let rows: Vec<OneWay<LatencyDirection>> = rows.collect();
     let title =
         format!("Latency at {percent} % of the throughput (RFC 2544 section 26.2, RFC 8219 section 7.2)");
     let table = Table::of_cells(&title, &AT_THROUGHPUT, &rows)?;
@@ -87,7 +81,7 @@ pub(super) fn at_throughput(device: &DeviceReport) -> Option<Table> {
     Some(table.with_notes(notes))
 }
 
-const AT_THROUGHPUT: [Cell<AtThroughput>; 9] = [
+const AT_THROUGHPUT: [Cell<OneWay<LatencyDirection>>; 9] = [
     Cell("Frame", true, |row| row.head.frame()),
     Cell("", false, |row| row.head.network()),
     Cell("Direction", false, |row| Some(row.direction.direction.to_string())),
@@ -99,35 +93,20 @@ const AT_THROUGHPUT: [Cell<AtThroughput>; 9] = [
     Cell("runs", true, |row| row.direction.typical.map(|runs| runs.runs.to_string())),
 ];
 
-/// Delay variation of one direction.
-struct Variation {
-    head: Head,
-    load: Load,
-    direction: DelayVariationDirection,
-}
-
 /// RFC 8219's delay variation at the throughput.
 pub(super) fn variation(device: &DeviceReport) -> Option<Table> {
-    let rows: Vec<Variation> = device
-        .rows
-        .iter()
-        .filter_map(|row| Some((Head::from_row(device, row), row.delay_variation.as_ref()?)))
-        .flat_map(|(head, report)| {
-            let of_direction = move |direction: &DelayVariationDirection| Variation {
-                head: head.clone(),
-                load: report.load,
-                direction: direction.clone(),
-            };
-            report.directions.iter().map(of_direction)
-        })
-        .collect();
+    let rows = device.rows.iter().filter_map(|row| {
+        let report = row.delay_variation.as_ref()?;
+        Some(OneWay::rows(&Head::from_row(device, row), report.load, &report.directions))
+    });
+    let rows: Vec<OneWay<DelayVariationDirection>> = rows.flatten().collect();
     let table = Table::of_cells("Delay variation (RFC 8219 section 7.3)", &VARIATION, &rows)?;
     let mut notes = vec![DELAY_VARIATION.to_owned()];
     notes.extend(few(rows.iter().map(|row| row.direction.packet)));
     Some(table.with_notes(notes))
 }
 
-const VARIATION: [Cell<Variation>; 9] = [
+const VARIATION: [Cell<OneWay<DelayVariationDirection>>; 9] = [
     Cell("Frame", true, |row| row.head.frame()),
     Cell("", false, |row| row.head.network()),
     Cell("Direction", false, |row| Some(row.direction.direction.to_string())),

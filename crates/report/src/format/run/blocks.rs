@@ -1,7 +1,7 @@
 //! The blocks of a run, by its kind.
 
 use super::{charts, details};
-use crate::document::{Block, Column, Conclusion, Part, Table};
+use crate::document::{Block, Cell, Column, Conclusion, Part, Table};
 use crate::format::brief::{self, provenance};
 use crate::format::text::{latency, packets, pairs, path, phrases, reach, transfer};
 use crate::format::{frames, hops};
@@ -25,12 +25,24 @@ pub(super) fn run_blocks(run: &Run) -> Vec<Block> {
     });
     let packets = run.summary.packets.as_deref().map(packets::sections).unwrap_or_default();
     blocks.extend(packets.into_iter().flat_map(all));
-    blocks.push(advice(run));
+    blocks.extend(Table::of_cells("", &ADVICE, &run.advice).map(Block::Table));
     blocks.push(Block::Findings(run.findings.clone()));
     blocks.push(Block::Conclusion(Conclusion::of_run(run)));
     blocks.extend(details::detail_blocks(run));
     blocks
 }
+
+/// The numbers to set.
+const ADVICE: [Cell<Advice>; 5] = [
+    Cell("Setting", false, |one| Some(path::setting(&one.setting))),
+    Cell("Value", true, |one| Some(one.value.to_string())),
+    Cell("Where", false, |one| Some(one.place.clone())),
+    Cell("Command", false, |one| {
+        let commands: Vec<String> = one.commands.iter().map(|command| format!("`{command}`")).collect();
+        Some(commands.join(" or "))
+    }),
+    Cell("Why", false, |one| Some(one.why.clone())),
+];
 
 /// What text has behind the first screen: the results that it shows in short, or not at all, and the details.
 pub(super) fn behind(run: &Run) -> Vec<Part> {
@@ -179,28 +191,6 @@ fn fragments_table(found: &PathResult) -> Table {
     let columns: Vec<Column> = std::iter::once("Cut").chain(directions).map(Column::left).collect();
     let rows = if columns.len() < 2 { Vec::new() } else { path::fragment_rows(found) };
     Table::new(columns, rows)
-}
-
-/// The numbers to set.
-fn advice(run: &Run) -> Block {
-    let columns = [
-        Column::left("Setting"),
-        Column::right("Value"),
-        Column::left("Where"),
-        Column::left("Command"),
-        Column::left("Why"),
-    ];
-    let row = |one: &Advice| {
-        let commands: Vec<String> = one.commands.iter().map(|command| format!("`{command}`")).collect();
-        vec![
-            path::setting(&one.setting),
-            one.value.to_string(),
-            one.place.clone(),
-            commands.join(" or "),
-            one.why.clone(),
-        ]
-    };
-    Block::Table(Table::new(columns.into(), run.advice.iter().map(row).collect()))
 }
 
 /// A row for each figure of a single path, and its slowest round trips.

@@ -36,10 +36,6 @@ pub(in crate::format) fn host_line(host: &Host) -> String {
 pub(super) fn join(title: &str, lines: &[String], style: &Style) -> String {
     let title: String =
         style.wrap(title, 0).iter().map(|line| style.paint(Paint::Bold, line) + "\n").collect();
-    title + &indented(lines, style)
-}
-
-fn indented(lines: &[String], style: &Style) -> String {
-    let wrapped = lines.iter().flat_map(|line| style.wrap(line, 2));
-    wrapped.map(|line| format!("  {}\n", style.paint(Paint::Dim, &line))).collect()
+    let lines = lines.iter().flat_map(|line| style.wrap(line, 2));
+    title + &lines.map(|line| format!("  {}\n", style.paint(Paint::Dim, &line))).collect::<String>()
 }

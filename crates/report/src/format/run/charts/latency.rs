@@ -2,7 +2,7 @@
 
 use crate::document::{Block, Chart};
 use crate::format::text::{latency, phrases};
-use crate::plot::{Across, Bar, BarChart, BarPanel, BarRow, Labels, Line, LineChart, LinePanel};
+use crate::plot::{Across, Bar, BarChart, BarRow, Labels, Line, LineChart, LinePanel};
 use insight::figure::Quantity;
 use model::latency::{EgressResult, LoadResult};
 use model::stats::histogram::Histogram;
@@ -89,8 +89,7 @@ fn distribution(egress: &EgressResult) -> Option<Block> {
             labels: Labels::Count,
             logarithmic: true,
             series: vec!["round trips".into()],
-            panels: vec![BarPanel { title: String::new(), rows: rows.iter().map(row).collect() }],
-            ..BarChart::default()
+            ..BarChart::of_rows(rows.iter().map(row).collect())
         }))
     })
 }
@@ -113,8 +112,7 @@ fn medians(egress_paths: &[EgressResult]) -> Option<Block> {
             unit: unit.name.into(),
             series: vec!["median".into()],
             whiskers: Some("from the least to the 90th percentile".into()),
-            panels: vec![BarPanel { title: String::new(), rows }],
-            ..BarChart::default()
+            ..BarChart::of_rows(rows)
         }))
     })
 }
@@ -143,8 +141,7 @@ pub(in crate::format::run) fn loaded(result: &LoadResult) -> Option<Block> {
         labels: Labels::Time(scale),
         series: vec!["median".into()],
         whiskers: Some("from the least to the 90th percentile".into()),
-        panels: vec![BarPanel { title: String::new(), rows: result.phases.iter().map(row).collect() }],
-        ..BarChart::default()
+        ..BarChart::of_rows(result.phases.iter().map(row).collect())
     })))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::document::{Block, Chart};
 use crate::format::text::{path, phrases};
-use crate::plot::{Across, Bar, BarChart, BarPanel, BarRow, Labels, Line, LineChart, LinePanel};
+use crate::plot::{Across, Bar, BarChart, BarRow, Labels, Line, LineChart, LinePanel};
 use model::path::{FragmentShape, PathDirection, PathResult, SizeProbe};
 use model::plan::Direction;
 
@@ -28,8 +28,7 @@ fn largest(found: &PathResult) -> Option<BarChart> {
         unit: "bytes".into(),
         labels: Labels::Count,
         series: series(found),
-        panels: vec![BarPanel { title: String::new(), rows }],
-        ..BarChart::default()
+        ..BarChart::of_rows(rows)
     })
 }
 
@@ -56,8 +55,7 @@ fn fragments(found: &PathResult) -> Option<BarChart> {
         subtitle: "by how each was cut".into(),
         unit: "%".into(),
         series: series(found),
-        panels: vec![BarPanel { title: String::new(), rows }],
-        ..BarChart::default()
+        ..BarChart::of_rows(rows)
     })
 }
 

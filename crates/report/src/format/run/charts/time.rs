@@ -3,7 +3,7 @@
 use crate::document::{Block, Chart};
 use crate::format::text::intervals::{self, Gauges, whole};
 use crate::format::text::phrases;
-use crate::plot::{Across, Bar, BarChart, BarPanel, BarRow, Labels, Line, LineChart, LinePanel};
+use crate::plot::{Across, Bar, BarChart, BarRow, Labels, Line, LineChart, LinePanel};
 use insight::figure::{Figure, Quantity, stream_figure};
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
@@ -46,8 +46,7 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
                 .iter()
                 .map(|direction| phrases::direction_word(Direction::BOTH[*direction]).to_owned())
                 .collect(),
-            panels: vec![BarPanel { title: String::new(), rows: rows.iter().enumerate().map(row).collect() }],
-            ..BarChart::default()
+            ..BarChart::of_rows(rows.iter().enumerate().map(row).collect())
         }))
     })
 }

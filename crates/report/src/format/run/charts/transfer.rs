@@ -41,8 +41,7 @@ fn side_by_side(rows: &[TransferRow], subtitle: &str) -> Option<BarChart> {
         labels: Labels::Rate(scale),
         series: vec!["median".into()],
         whiskers: Some("min and max".into()),
-        panels: vec![BarPanel { title: String::new(), rows: known.iter().map(row).collect() }],
-        ..BarChart::default()
+        ..BarChart::of_rows(known.iter().map(row).collect())
     })
 }
 
@@ -130,8 +129,7 @@ fn packets(rows: &[TransferRow]) -> Option<BarChart> {
         series: vec!["mean".into()],
         mark: Some(mark.into()),
         is_reference: true,
-        panels: vec![BarPanel { title: String::new(), rows: known.iter().map(row).collect() }],
-        ..BarChart::default()
+        ..BarChart::of_rows(known.iter().map(row).collect())
     })
 }
 
