@@ -9,6 +9,7 @@ use crate::secret::random;
 use model::event::{Event, Progress};
 use report::format::{LivePoint, live_points};
 use serde::Serialize;
+use serde_json::json;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -48,28 +49,6 @@ struct About {
     took: Option<Duration>,
     /// How long it takes, as far as that is known.
     expected: Option<Duration>,
-}
-
-/// How the test stands, and what a page does not know of it yet.
-#[derive(Serialize)]
-struct Standing<'a> {
-    server: &'a str,
-    number: u64,
-    running: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    test: Option<StandingTest<'a>>,
-    /// Where the story goes on.
-    next: usize,
-}
-
-#[derive(Serialize)]
-struct StandingTest<'a> {
-    kind: Kind,
-    host: &'a str,
-    label: &'a str,
-    id: &'a str,
-    elapsed_seconds: f64,
-    expected_seconds: Option<f64>,
 }
 
 /// The messages to listeners, a line of JSON each.
@@ -206,22 +185,19 @@ impl Live {
         let state = self.lock();
         let known = server == self.server && number == state.number;
         let lines = state.story.get(if known { next } else { 0 }..).unwrap_or_default();
-        let test = state.about.as_ref().map(|about| StandingTest {
-            kind: about.kind,
-            host: &about.host,
-            label: &about.label,
-            id: &about.id,
-            elapsed_seconds: about.took.unwrap_or_else(|| about.began.elapsed()).as_secs_f64(),
-            expected_seconds: about.expected.map(|expected| expected.as_secs_f64()),
-        });
-        let standing = Standing {
-            server: &self.server,
-            number: state.number,
-            running: state.running,
-            test,
-            next: state.story.len(),
-        };
-        let head = serde_json::to_string(&standing).unwrap_or_default();
+        let mut standing = json!({ "server": self.server, "number": state.number, "running": state.running });
+        if let Some(about) = &state.about {
+            standing["test"] = json!({
+                "kind": about.kind,
+                "host": about.host,
+                "label": about.label,
+                "id": about.id,
+                "elapsed_seconds": about.took.unwrap_or_else(|| about.began.elapsed()).as_secs_f64(),
+                "expected_seconds": about.expected.map(|expected| expected.as_secs_f64()),
+            });
+        }
+        standing["next"] = state.story.len().into();
+        let head = standing.to_string();
         // The lines are JSON already.
         format!("{},\"story\":[{}]}}", head.strip_suffix('}').unwrap_or("{"), lines.join(","))
     }

@@ -1,7 +1,6 @@
 //! A chart as a file, for the commands that draw one.
 
-use cli::written;
-use cli::{Command, Common};
+use cli::{Command, Common, written};
 #[cfg(feature = "png")]
 use engine::error::fault;
 use engine::error::{Context, Failure, Result};
@@ -20,7 +19,7 @@ pub(crate) fn check(command: &Command, global: &Common) -> Result<()> {
         if !command.has_chart() {
             return refused("this command has no figures to draw", "leave --chart out");
         }
-        if kind(path).is_none() {
+        if ending(path).is_none() {
             let picture =
                 if cfg!(feature = "png") { "it is neither an .svg nor a .png" } else { "it is no .svg" };
             return refused(picture, "the ending of the name chooses one of them");
@@ -49,9 +48,9 @@ pub(crate) fn draw(documents: &[&dyn Document], files: &[PathBuf]) -> Result<()>
     }
     let figure = picture(documents, &command_line());
     for path in files {
-        let written = match kind(path) {
+        let written = match ending(path).as_deref() {
             #[cfg(feature = "png")]
-            Some(Kind::Png) => {
+            Some("png") => {
                 let png = report::plot::png(&figure.drawing(), PIXELS);
                 written::write(path, &png.map_err(|error| fault(format!("draw the chart: {error}")))?)
             }
@@ -73,19 +72,10 @@ fn command_line() -> String {
     std::iter::once("pathmeter".to_owned()).chain(args).collect::<Vec<_>>().join(" ")
 }
 
-enum Kind {
-    Svg,
-    #[cfg(feature = "png")]
-    Png,
-}
-
-fn kind(path: &Path) -> Option<Kind> {
-    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "svg" => Some(Kind::Svg),
-        #[cfg(feature = "png")]
-        "png" => Some(Kind::Png),
-        _ => None,
-    }
+/// The ending of a name, where it is one of a picture.
+fn ending(path: &Path) -> Option<String> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    (ending == "svg" || cfg!(feature = "png") && ending == "png").then_some(ending)
 }
 
 /// Pixels for each unit of the drawing: sharp on today's screens.

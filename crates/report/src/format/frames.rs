@@ -134,7 +134,7 @@ const CELLS: [Cell<FrameRow>; 10] = [
     Cell("Limit", false, |row| Some(if row.skipped.is_none() { limit(row) } else { "not run".into() })),
 ];
 
-#[expect(clippy::unnecessary_wraps, reason = "a column that no row fills stays")]
+/// A column that no row fills stays.
 fn or_dash(cell: Option<String>) -> Option<String> {
     Some(cell.unwrap_or_else(|| "-".into()))
 }

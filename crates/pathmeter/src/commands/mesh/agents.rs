@@ -1,7 +1,7 @@
 //! `pathmeter mesh agent`: who has a key of a mesh that is there.
 
 use super::failed;
-use super::server::reloaded;
+use super::server::{reloaded, to_copy};
 use crate::commands::output::deliver;
 use crate::exit::Exit;
 use cli::{Common, MeshAgentCommand, MeshAgentNames};
@@ -44,6 +44,5 @@ fn change(
 }
 
 fn with_file(mesh: &MeshFolder, name: &str) -> String {
-    let file = mesh.join_file(name);
-    format!("{name:<12} copy {} to its host, then: pathmeter agent run --join {name}.agent\n", file.display())
+    to_copy(name, &mesh.join_file(name).display().to_string())
 }

@@ -26,15 +26,17 @@ pub(super) fn init(args: &MeshInitArgs, global: &Common) -> Result<Exit> {
     let join = |name: &str| folder.join("agents").join(format!("{name}.agent")).display().to_string();
     text += &format!("coordinator  pathmeter mesh run --join {}\n", join("coordinator"));
     for (name, _) in &files.agents {
-        text += &format!(
-            "{name:<12} copy {} to its host, then: pathmeter agent run --join {name}.agent\n",
-            join(name)
-        );
+        text += &to_copy(name, &join(name));
     }
     if files.authority.is_none() {
         text += "no TLS: name the server with --server HOST, unless every host is on one trusted network\n";
     }
     deliver(global, text.as_bytes())
+}
+
+/// How the file of an agent gets to its host.
+pub(super) fn to_copy(name: &str, file: &str) -> String {
+    format!("{name:<12} copy {file} to its host, then: pathmeter agent run --join {name}.agent\n")
 }
 
 /// A new certificate of the server, by the authority that agents have.

@@ -12,7 +12,7 @@ mod reach;
 mod throughput;
 mod transfer;
 
-use crate::document::Csv;
+use crate::document::{Csv, CsvCell};
 use crate::format::csv::Source;
 use model::event::Outcome;
 use model::plan::Direction;
@@ -76,6 +76,17 @@ struct CsvPart {
 }
 
 impl CsvPart {
+    /// A row of this name for each thing.
+    fn table<T>(
+        &self,
+        row: &'static str,
+        direction: Option<Direction>,
+        cells: &[CsvCell<T>],
+        of: &[T],
+    ) -> Csv {
+        Csv::from_rows(of.iter().map(|_| self.start(row, direction))).beside(Csv::of_cells(cells, of))
+    }
+
     /// The first columns of a row.
     fn start(&self, row: &'static str, direction: impl Into<Option<Direction>>) -> Start {
         (self.source.clone(), CsvRow { test: self.test, row, direction: direction.into() })
