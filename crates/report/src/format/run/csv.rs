@@ -1,6 +1,6 @@
 //! The rows of a run: one per interval and stream, and one per direction at the end; with the columns of what was measured.
 //!
-//! A file here has the columns of one group of rows, as a struct. A run has the groups that it measured, and columns of the
+//! A file here has the columns of one group of rows. A run has the groups that it measured, and columns of the
 //! same name in several groups are one.
 
 mod frames;

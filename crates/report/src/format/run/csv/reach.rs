@@ -1,48 +1,32 @@
 //! The CSV rows of reachability: one per address of the far host, and one per next hop.
 
 use super::CsvPart;
-use crate::document::{Csv, field};
+use crate::document::{Csv, CsvCell, field};
 use model::plan::Transport;
 use model::reach::{FamilyReach, NextHop, Reach};
-use model::units::Nanos;
-use serde::Serialize;
-
-#[derive(Default, Serialize)]
-struct Contact {
-    transport: Option<Transport>,
-    remote: String,
-    #[serde(rename = "way")]
-    interface: Option<String>,
-    /// The outcome of connecting, or the neighbour's state.
-    outcome: String,
-    lost: Option<u64>,
-    connect_ns: Option<Nanos>,
-    total_ns: Option<Nanos>,
-}
 
 pub(super) fn rows(reach: &Reach, place: &CsvPart) -> Csv {
-    let families = reach.families.iter().map(|of| (place.start("reach_family", None), family(of)));
-    let hops = reach.next_hops.iter().map(|of| (place.start("reach_next_hop", None), next_hop(of)));
-    Csv::from_rows(families.chain(hops))
+    Csv::joined([
+        place.table("reach_family", None, &FAMILY, &reach.families),
+        place.table("reach_next_hop", None, &NEXT_HOP, &reach.next_hops),
+    ])
 }
 
-fn family(family: &FamilyReach) -> Contact {
-    Contact {
-        transport: Some(Transport::Tcp),
-        remote: family.address.to_string(),
-        outcome: field(&family.contact),
-        connect_ns: family.first,
-        ..Contact::default()
-    }
-}
+/// Every column, in order: those of next hops alone are empty. The outcome is that of connecting, or the neighbour's state.
+const FAMILY: [CsvCell<FamilyReach>; 7] = [
+    CsvCell("transport", |_| field(&Transport::Tcp)),
+    CsvCell("remote", |family| family.address.to_string()),
+    CsvCell("way", |_| String::new()),
+    CsvCell("outcome", |family| field(&family.contact)),
+    CsvCell("lost", |_| String::new()),
+    CsvCell("connect_ns", |family| field(&family.first)),
+    CsvCell("total_ns", |_| String::new()),
+];
 
-fn next_hop(hop: &NextHop) -> Contact {
-    Contact {
-        remote: hop.address.to_string(),
-        interface: Some(hop.interface.clone()),
-        outcome: field(&hop.after),
-        lost: Some(hop.failures),
-        total_ns: Some(hop.unanswered),
-        ..Contact::default()
-    }
-}
+const NEXT_HOP: [CsvCell<NextHop>; 5] = [
+    CsvCell("remote", |hop| hop.address.to_string()),
+    CsvCell("way", |hop| hop.interface.clone()),
+    CsvCell("outcome", |hop| field(&hop.after)),
+    CsvCell("lost", |hop| field(&hop.failures)),
+    CsvCell("total_ns", |hop| field(&hop.unanswered)),
+];
