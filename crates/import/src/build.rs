@@ -17,6 +17,7 @@ use model::sample::{
 use model::time::WallTime;
 use model::units::{Bytes, Nanos};
 use possible::Figure;
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Everything an output reported of a throughput test. The client is this end, whichever end printed it.
@@ -126,20 +127,61 @@ impl ParsedRun {
         );
     }
 
+    /// Leaves out the loss of a direction: no receiver counts so.
+    pub(super) fn withhold_loss(&mut self, direction: Direction, lost: impl Display, total: impl Display) {
+        let why =
+            format!("The printed count of {lost} lost of {total} datagrams cannot be: the loss is left out.");
+        self.withhold(direction, Figure::Loss, &why);
+    }
+
+    /// Notes that the output ends before its summary.
+    pub(super) fn without_summary(&mut self) {
+        self.warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
+    }
+
+    /// Notes that the output does not give the addresses.
+    pub(super) fn without_addresses(&mut self) {
+        self.warn("no-addresses", "The output does not give the addresses: IPv4 is assumed.");
+    }
+
     /// Notes a value that the output prints twice and differently: no figure of it is to be used.
     pub(super) fn contradict(&mut self, what: impl Into<String>) {
         self.warn("contradictory-output", what);
     }
 
-    /// The rows of both ends of one direction and role.
     /// Bytes of a datagram; 0: the output does not give it.
     pub(super) fn size(&self) -> u64 {
         self.test.length.unwrap_or(0).into()
     }
 
+    /// The figures of one end.
+    pub(super) fn end_mut(&mut self, side: Side) -> &mut SideResult {
+        match side {
+            Side::Local => &mut self.at_client,
+            Side::Peer => &mut self.at_server,
+        }
+    }
+
+    /// The rows of both ends.
+    pub(super) fn all_rows(&self) -> impl Iterator<Item = &StreamResult> {
+        self.at_client.streams.iter().chain(&self.at_server.streams)
+    }
+
+    pub(super) fn all_rows_mut(&mut self) -> impl Iterator<Item = &mut StreamResult> {
+        self.at_client.streams.iter_mut().chain(&mut self.at_server.streams)
+    }
+
+    /// The rows of both ends of one direction and role.
     pub(super) fn rows(&self, direction: Direction, role: Role) -> impl Iterator<Item = &StreamResult> {
-        let rows = self.at_client.streams.iter().chain(&self.at_server.streams);
-        rows.filter(move |row| row.direction == direction && row.role == role)
+        self.all_rows().filter(move |row| row.direction == direction && row.role == role)
+    }
+
+    pub(super) fn rows_mut(
+        &mut self,
+        direction: Direction,
+        role: Role,
+    ) -> impl Iterator<Item = &mut StreamResult> {
+        self.all_rows_mut().filter(move |row| row.direction == direction && row.role == role)
     }
 
     /// Datagrams that fit neither Ethernet's frames nor were chosen for jumbo ones are reckoned as fragments.
@@ -215,17 +257,15 @@ impl ParsedRun {
             let received = longest(&mut self.rows(direction, Role::Receiver).filter(|row| row.bytes.0 > 0));
             let Some(received) = received.filter(|time| *time > Nanos::ZERO) else { continue };
             let is_little = |sent: Nanos| sent.saturating_sub(received) <= Nanos(sent.0 / 10).max(LATE_END);
-            let rows = self.at_client.streams.iter_mut().chain(&mut self.at_server.streams);
-            let sent = rows.filter(|row| row.direction == direction && row.role == Role::Sender);
-            sent.filter(|row| row.elapsed > received && is_little(row.elapsed))
+            self.rows_mut(direction, Role::Sender)
+                .filter(|row| row.elapsed > received && is_little(row.elapsed))
                 .for_each(|row| row.elapsed = received);
         }
     }
 
     /// Bytes that moved in no time: how long it took is not known, and so no rate is.
     fn no_time(&mut self) {
-        let rows = self.at_client.streams.iter().chain(&self.at_server.streams);
-        let timeless = rows.filter(|row| row.bytes.0 > 0 && row.elapsed == Nanos::ZERO);
+        let timeless = self.all_rows().filter(|row| row.bytes.0 > 0 && row.elapsed == Nanos::ZERO);
         if let Some(row) = timeless.max_by_key(|row| row.bytes).cloned() {
             self.contradict(format!(
                 "The output contradicts itself {}: {} in no time.",
@@ -247,8 +287,7 @@ impl ParsedRun {
     /// The bytes that a TCP sender handed over stand for those that arrived where the receiver reports nothing.
     fn credit_senders(&mut self) {
         let (mss, timestamps) = (self.mss.unwrap_or_default(), self.timestamps);
-        let rows = self.at_client.streams.iter_mut().chain(&mut self.at_server.streams);
-        for row in rows.filter(|row| row.role == Role::Sender && row.udp.is_none()) {
+        for row in self.all_rows_mut().filter(|row| row.role == Role::Sender && row.udp.is_none()) {
             credit(&mut row.tcp, row.bytes, mss, timestamps);
         }
         let rows = self.samples.iter_mut().flat_map(|sample| &mut sample.streams);
@@ -300,11 +339,10 @@ impl ParsedRun {
     /// One stream speaks for all: what is asked of it is the MTU.
     fn stream(&self, local: SocketAddr, remote: SocketAddr) -> StreamInfo {
         let direction = self.test.directions.each().next().unwrap_or(Direction::Up);
-        let role = if direction == Direction::Up { Role::Sender } else { Role::Receiver };
         StreamInfo {
             stream: 0,
             direction,
-            role,
+            role: role_of(Side::Local, direction),
             local,
             remote,
             socket: 0,
@@ -318,9 +356,8 @@ impl ParsedRun {
 
     /// The longest time that anything of it took.
     pub(super) fn longest(&self) -> Nanos {
-        let rows = self.at_client.streams.iter().chain(&self.at_server.streams);
         let intervals = self.samples.iter().filter(|sample| !sample.omitted).map(|sample| sample.end);
-        rows.map(|row| row.elapsed).chain(intervals).max().unwrap_or_default()
+        self.all_rows().map(|row| row.elapsed).chain(intervals).max().unwrap_or_default()
     }
 }
 
@@ -347,6 +384,27 @@ fn has_timestamps(mss: u32) -> bool {
     let fills = |headers: u32| mss.saturating_add(headers);
     USUAL_MTUS.iter().any(|mtu| fills(52) == *mtu || fills(72) == *mtu)
         || RFC2544_PACKETS.contains(&fills(52))
+}
+
+/// The role of an end in a direction.
+pub(super) fn role_of(side: Side, direction: Direction) -> Role {
+    if (direction == Direction::Up) == (side == Side::Local) { Role::Sender } else { Role::Receiver }
+}
+
+/// The end that has this role in a direction.
+pub(super) fn side_of(role: Role, direction: Direction) -> Side {
+    if (direction == Direction::Up) == (role == Role::Sender) { Side::Local } else { Side::Peer }
+}
+
+/// The result of an only stream, without counters of TCP.
+pub(super) fn only_stream(
+    direction: Direction,
+    role: Role,
+    elapsed: Nanos,
+    bytes: Bytes,
+    udp: Option<UdpCounters>,
+) -> StreamResult {
+    StreamResult { stream: 0, direction, role, elapsed, bytes, total_bytes: bytes, tcp: None, udp }
 }
 
 /// Puts a row into the sample of its time.

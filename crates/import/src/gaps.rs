@@ -65,8 +65,7 @@ fn sent(side: &SideResult, row: &StreamResult) -> u64 {
 
 /// The rate that was asked for over UDP, where the output does not give it, is taken to be the one that was sent.
 pub(super) fn rate_asked(parsed: &mut ParsedRun) {
-    let rows = parsed.at_client.streams.iter().chain(&parsed.at_server.streams);
-    let senders = rows.filter(|row| row.role == Role::Sender && row.udp.is_some());
+    let senders = parsed.all_rows().filter(|row| row.role == Role::Sender && row.udp.is_some());
     let rate = senders.map(|row| BitRate::from_bytes(row.bytes, row.elapsed)).max();
     parsed.test.bitrate = rate.filter(|rate| rate.0 > 0);
 }

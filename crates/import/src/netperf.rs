@@ -238,17 +238,7 @@ fn exact_time(datagrams: u64, length: u32, rate: f64, printed: Nanos) -> Nanos {
 
 fn counted(role: Role, elapsed: Nanos, length: u32, counters: UdpCounters) -> StreamResult {
     let bytes = Bytes(counters.datagrams.saturating_mul(length.into()));
-    let udp = Some(counters);
-    StreamResult {
-        stream: 0,
-        direction: Direction::Up,
-        role,
-        elapsed,
-        bytes,
-        total_bytes: bytes,
-        tcp: None,
-        udp,
-    }
+    build::only_stream(Direction::Up, role, elapsed, bytes, Some(counters))
 }
 
 /// `16384  131072 1        1       10.00    2041.68`: one transaction after another, so each took 1 ÷ rate on average.
@@ -282,7 +272,7 @@ fn burst(block: &Block) -> u32 {
 
 fn result(direction: Direction, role: Role, elapsed: Nanos, rate: f64) -> StreamResult {
     let bytes = Bytes((rate.max(0.0) * elapsed.as_secs_f64() / 8.0).round() as u64);
-    StreamResult { stream: 0, direction, role, elapsed, bytes, total_bytes: bytes, tcp: None, udp: None }
+    build::only_stream(direction, role, elapsed, bytes, None)
 }
 
 /// Words of the names and units of columns, without those of the CPU.

@@ -6,7 +6,7 @@ use super::latency;
 use super::number::Printed;
 use super::{Imported, Known, Tool};
 use model::plan::{Direction, End, ProtocolName, TestSpec, Transport};
-use model::sample::{Role, StreamResult, UdpCounters};
+use model::sample::{Role, UdpCounters};
 use model::units::{Bytes, Nanos};
 
 /// The role of a line in an output of qperf.
@@ -184,19 +184,10 @@ fn bandwidth(
     }
     let elapsed = elapsed.unwrap_or(DEFAULT_TIME);
     let bytes = |rate: f64| Bytes((rate * elapsed.as_secs_f64() / 8.0).round() as u64);
-    let row = |role, bytes, udp| StreamResult {
-        stream: 0,
-        direction: Direction::Up,
-        role,
-        elapsed,
-        bytes,
-        total_bytes: bytes,
-        tcp: None,
-        udp,
-    };
+    let row = |role, bytes, udp| build::only_stream(Direction::Up, role, elapsed, bytes, udp);
+    let printed = |name: &str| figures.bytes(name).map(|bytes| exact(bytes, figures, name));
+    let amount = printed("send_bytes").unwrap_or_else(|| bytes(sent));
     if transport == Transport::Tcp {
-        let printed = |name: &str| figures.bytes(name).map(|bytes| exact(bytes, figures, name));
-        let amount = printed("send_bytes").unwrap_or_else(|| bytes(sent));
         parsed.at_client.streams.push(row(Role::Sender, amount, None));
         let received = printed("recv_bytes").map(|amount| row(Role::Receiver, amount, None));
         parsed.at_server.streams.extend(received);
@@ -211,8 +202,6 @@ fn bandwidth(
     let sent_count = figures.count("send_msgs").unwrap_or_else(|| count(sent));
     let count = figures.count("recv_msgs").unwrap_or_else(|| count(received));
     let udp = |datagrams, lost| Some(UdpCounters { datagrams, lost, ..UdpCounters::default() });
-    let printed = |name: &str| figures.bytes(name).map(|bytes| exact(bytes, figures, name));
-    let amount = printed("send_bytes").unwrap_or_else(|| bytes(sent));
     parsed.at_client.streams.push(row(Role::Sender, amount, udp(sent_count, 0)));
     let lost = sent_count.saturating_sub(count);
     let amount = printed("recv_bytes").unwrap_or_else(|| bytes(received));

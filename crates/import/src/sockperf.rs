@@ -10,7 +10,7 @@ use super::{Imported, Known, Tool, build, gaps};
 use figures::{Figures, OneWay};
 use model::latency::{Counted, LatencyMode, LatencyProtocol};
 use model::plan::{Direction, End, ProtocolName, TestSpec, Transport};
-use model::sample::{Role, StreamResult, UdpCounters};
+use model::sample::{Role, UdpCounters};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 /// The role of a line in an output of SockPerf.
@@ -87,16 +87,7 @@ fn throughput(figures: &Figures, one_way: OneWay, block: &Block, known: Known) -
     let bytes = Bytes(sent.saturating_mul(size.into()));
     let udp =
         (transport == Transport::Udp).then(|| UdpCounters { datagrams: sent, ..UdpCounters::default() });
-    parsed.at_client.streams.push(StreamResult {
-        stream: 0,
-        direction: Direction::Up,
-        role: Role::Sender,
-        elapsed,
-        bytes,
-        total_bytes: bytes,
-        tcp: None,
-        udp,
-    });
+    parsed.at_client.streams.push(build::only_stream(Direction::Up, Role::Sender, elapsed, bytes, udp));
     let rate = PacketRate::from_count(sent, elapsed);
     parsed.warn(
         "sender-alone",

@@ -3,7 +3,7 @@
 use super::ParsedRun;
 use model::plan::Direction;
 use model::run::Run;
-use model::sample::{Role, StreamResult, StreamSample};
+use model::sample::{Role, StreamSample};
 use model::summary::DirectionSummary;
 use model::units::{Bytes, Nanos};
 
@@ -45,10 +45,7 @@ pub(crate) fn withhold(parsed: &mut ParsedRun) {
 /// Leaves the figures that are not known out of a document.
 pub(crate) fn leave_out(run: &mut Run, unknown: &[(Direction, Figure)]) {
     for (direction, figure) in unknown {
-        let summary = match direction {
-            Direction::Up => run.summary.up.as_mut(),
-            Direction::Down => run.summary.down.as_mut(),
-        };
+        let summary = direction.choose(run.summary.up.as_mut(), run.summary.down.as_mut());
         summary.into_iter().for_each(|summary| leave_out_of(summary, *figure));
     }
 }
@@ -71,13 +68,10 @@ fn leave_out_of(summary: &mut DirectionSummary, figure: Figure) {
 fn long_jitter(parsed: &mut ParsedRun, direction: Direction) {
     let longest = parsed.longest();
     let is_long = |jitter: Nanos| jitter > longest.max(SHORTEST);
-    let worst = results(parsed, direction, Role::Receiver)
-        .filter_map(|row| row.udp.as_mut())
-        .map(|udp| std::mem::take(&mut udp.jitter))
-        .collect::<Vec<_>>();
-    let possible = !worst.iter().any(|jitter| is_long(*jitter));
-    if possible {
-        let rows = results(parsed, direction, Role::Receiver).filter_map(|row| row.udp.as_mut());
+    let counters = parsed.rows_mut(direction, Role::Receiver).filter_map(|row| row.udp.as_mut());
+    let worst: Vec<Nanos> = counters.map(|udp| std::mem::take(&mut udp.jitter)).collect();
+    if !worst.iter().any(|jitter| is_long(*jitter)) {
+        let rows = parsed.rows_mut(direction, Role::Receiver).filter_map(|row| row.udp.as_mut());
         rows.zip(&worst).for_each(|(udp, jitter)| udp.jitter = *jitter);
     } else {
         let printed = worst.iter().max().filter(|jitter| jitter.0 < u64::MAX);
@@ -101,7 +95,7 @@ fn many_retransmits(parsed: &mut ParsedRun, direction: Direction) {
         count >= WRAPPED || count > (bytes.0 / SMALL_SEGMENT).saturating_add(A_FEW).saturating_mul(MANY_TIMES)
     };
     let mut worst = None;
-    for row in results(parsed, direction, Role::Sender) {
+    for row in parsed.rows_mut(direction, Role::Sender) {
         let bytes = row.bytes;
         let Some(tcp) = row.tcp.as_mut().filter(|tcp| cannot(tcp.retransmits, bytes)) else { continue };
         worst = Some(tcp.retransmits).max(worst);
@@ -120,15 +114,6 @@ fn many_retransmits(parsed: &mut ParsedRun, direction: Direction) {
         Figure::Retransmits,
         &format!("The printed count{printed} retransmits cannot be: it is left out."),
     );
-}
-
-fn results(
-    parsed: &mut ParsedRun,
-    direction: Direction,
-    role: Role,
-) -> impl Iterator<Item = &mut StreamResult> {
-    let rows = parsed.at_client.streams.iter_mut().chain(&mut parsed.at_server.streams);
-    rows.filter(move |row| row.direction == direction && row.role == role)
 }
 
 fn samples(parsed: &mut ParsedRun, direction: Direction) -> impl Iterator<Item = &mut StreamSample> {

@@ -1,8 +1,8 @@
 //! Standstills: intervals in a row in which no byte was moved, of a test that moved bytes before or after.
 
-use super::ParsedRun;
+use super::{ParsedRun, role_of};
 use model::plan::{Direction, Transport};
-use model::sample::{IntervalSample, Role, Side, Silence, StreamResult};
+use model::sample::{IntervalSample, Role, Silence};
 use model::units::Nanos;
 
 /// The longest standstill of each direction goes into the rows of the end that received, or where its figures are missing
@@ -38,11 +38,9 @@ struct Standstills {
 
 impl Standstills {
     fn in_direction(parsed: &ParsedRun, direction: Direction) -> Option<Standstills> {
-        let role_of = |side: Side| {
-            if (direction == Direction::Up) == (side == Side::Local) { Role::Sender } else { Role::Receiver }
-        };
         let intervals_of = |role: Role| {
-            let own = parsed.samples.iter().filter(|sample| !sample.omitted && role_of(sample.side) == role);
+            let is_own = |sample: &&IntervalSample| role_of(sample.side, direction) == role;
+            let own = parsed.samples.iter().filter(|sample| !sample.omitted).filter(is_own);
             own.filter_map(|sample| interval(sample, direction)).collect::<Vec<Interval>>()
         };
         let received = intervals_of(Role::Receiver);
@@ -75,19 +73,13 @@ impl Standstills {
         parsed.warn("standstills", text);
         let known = parsed.rows(direction, Role::Receiver).next().is_some();
         let role = if known { Role::Receiver } else { Role::Sender };
-        let is_udp = parsed.test.transport == Transport::Udp;
-        let rows = parsed.at_client.streams.iter_mut().chain(&mut parsed.at_server.streams);
-        for row in rows.filter(|row| row.direction == direction && row.role == role) {
-            silence(row, is_udp, self.longest);
+        let transport = parsed.test.transport;
+        for row in parsed.rows_mut(direction, role) {
+            match transport {
+                Transport::Udp => row.udp.get_or_insert_default().silence = Some(self.longest),
+                Transport::Tcp => row.tcp.get_or_insert_default().silence = Some(self.longest),
+            }
         }
-    }
-}
-
-fn silence(row: &mut StreamResult, is_udp: bool, longest: Silence) {
-    if is_udp {
-        row.udp.get_or_insert_default().silence = Some(longest);
-    } else {
-        row.tcp.get_or_insert_default().silence = Some(longest);
     }
 }
 

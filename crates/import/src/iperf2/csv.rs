@@ -4,8 +4,7 @@
 //! where the tool forgot to look at the clock, and its figures `-nan` or −1 where there are none.
 
 use super::super::block::{Block, Lines};
-use super::super::build::possible::{self, Figure};
-use super::super::build::{ParsedRun, add_sample, total};
+use super::super::build::{ParsedRun, add_sample, possible, role_of, total};
 use super::super::number::{Printed, seconds};
 use super::super::{Known, Tool, gaps};
 use model::event::Outcome;
@@ -210,8 +209,7 @@ fn length(lines: &[&Line], reports: &[&Line]) -> Option<u32> {
 
 /// Takes the rows that an end printed of a direction.
 fn take(parsed: &mut ParsedRun, lines: &[&Line], side: Side, direction: Direction) {
-    let sends = (direction == Direction::Up) == (side == Side::Local);
-    let role = if sends { Role::Sender } else { Role::Receiver };
+    let role = role_of(side, direction);
     let first = parsed.test.stream_numbers(direction).start;
     for (stream, id) in (first..).zip(&ids(lines)) {
         let own: Vec<&&Line> = lines.iter().filter(|line| line.id == *id).collect();
@@ -228,15 +226,11 @@ fn take(parsed: &mut ParsedRun, lines: &[&Line], side: Side, direction: Directio
             }
         }
         if whole.is_none() {
-            parsed.warn(
-                "no-summary",
-                "The output ends before its summary: the totals are sums of its intervals.",
-            );
+            parsed.without_summary();
             parsed.outcome = Outcome::Interrupted;
             whole = total(&parsed.samples, side, stream, direction);
         }
-        let end = if side == Side::Local { &mut parsed.at_client } else { &mut parsed.at_server };
-        end.streams.extend(whole);
+        parsed.end_mut(side).streams.extend(whole);
     }
 }
 
@@ -263,11 +257,7 @@ fn result(parsed: &mut ParsedRun, line: &Line, stream: u32, role: Role, whole: b
                 Some(counts) => counts,
                 None => {
                     if whole {
-                        let text = format!(
-                            "The printed count of {} lost of {} datagrams cannot be: the loss is left out.",
-                            udp.lost, udp.total
-                        );
-                        parsed.withhold(Direction::Up, Figure::Loss, &text);
+                        parsed.withhold_loss(Direction::Up, udp.lost, udp.total);
                     }
                     (by_size(), 0)
                 }

@@ -1,8 +1,7 @@
 //! The figures of each end in iPerf2's rows.
 
 use super::super::block::Block;
-use super::super::build::possible::{self, Figure};
-use super::super::build::{ParsedRun, add_sample, total};
+use super::super::build::{ParsedRun, add_sample, possible, role_of, total};
 use super::super::command::Command;
 use super::super::number::{Agreed, Printed, agreed, datagram_size, refined};
 use super::super::row::{Id, IperfRow};
@@ -36,7 +35,7 @@ pub(super) fn parse_ends(output: &Output<'_>, block: &Block, known: Known) -> Op
             if side == Side::Local { (stream.local, stream.remote) } else { (stream.remote, stream.local) };
         (parsed.client, parsed.server) = (Some(client), Some(server));
     } else {
-        parsed.warn("no-addresses", "The output does not give the addresses: IPv4 is assumed.");
+        parsed.without_addresses();
     }
     let mut speaker = Speaker { parsed: &mut parsed, output, side, up: Vec::new(), down: Vec::new() };
     speaker.spec();
@@ -148,7 +147,7 @@ impl Speaker<'_> {
             let first = !rows[..index].iter().any(|other| same(&other));
             let alone = first && !rows[index + 1..].iter().any(|other| same(&other));
             let last = row.start == Nanos::ZERO && (alone || !first);
-            let (stream, role) = (self.number(row.id, direction), self.role(direction));
+            let (stream, role) = (self.number(row.id, direction), role_of(self.side, direction));
             let result = self.result(row, stream, direction, role);
             if last {
                 self.put(self.side, result);
@@ -172,8 +171,7 @@ impl Speaker<'_> {
         let sums = self.output.rows.iter().filter(|row| row.id == Id::Sum && row.start == Nanos::ZERO);
         let Some(sum) = sums.max_by_key(|row| row.end) else { return };
         let total = refined(sum.bytes, sum.rate, sum.elapsed()).0 as f64;
-        let end =
-            if self.side == Side::Local { &mut self.parsed.at_client } else { &mut self.parsed.at_server };
+        let end = self.parsed.end_mut(self.side);
         let printed: f64 = end.streams.iter().map(|row| row.bytes.0 as f64).sum();
         let factor = total / printed;
         if end.streams.iter().all(|row| row.elapsed.0.abs_diff(sum.elapsed().0) <= sum.elapsed().0 / 100)
@@ -190,10 +188,6 @@ impl Speaker<'_> {
         let ids = if direction == Direction::Up { &self.up } else { &self.down };
         let place = ids.iter().position(|one| *one == id).unwrap_or_default();
         self.parsed.test.stream_numbers(direction).start + place as u32
-    }
-
-    fn role(&self, direction: Direction) -> Role {
-        if (direction == Direction::Up) == (self.side == Side::Local) { Role::Sender } else { Role::Receiver }
     }
 
     fn result(&mut self, row: &IperfRow<'_>, stream: u32, direction: Direction, role: Role) -> StreamResult {
@@ -216,11 +210,7 @@ impl Speaker<'_> {
         };
         let counts = possible::counts(losses.lost, losses.total);
         if counts.is_none() && row.start == Nanos::ZERO {
-            let text = format!(
-                "The printed count of {} lost of {} datagrams cannot be: the loss is left out.",
-                losses.lost, losses.total
-            );
-            self.parsed.withhold(self.direction(row), Figure::Loss, &text);
+            self.parsed.withhold_loss(self.direction(row), losses.lost, losses.total);
         }
         let (datagrams, lost) = counts.unwrap_or((estimate, 0));
         let of_stream = |(id, _): &&(u32, u64)| Id::Stream(*id) == row.id;
@@ -263,8 +253,7 @@ impl Speaker<'_> {
     }
 
     fn put(&mut self, side: Side, result: StreamResult) {
-        let end = if side == Side::Local { &mut self.parsed.at_client } else { &mut self.parsed.at_server };
-        end.streams.push(result);
+        self.parsed.end_mut(side).streams.push(result);
     }
 
     /// Streams whose last row is missing have their intervals.
@@ -284,8 +273,7 @@ impl Speaker<'_> {
         if missing.is_empty() {
             return;
         }
-        self.parsed
-            .warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
+        self.parsed.without_summary();
         self.parsed.outcome = Outcome::Interrupted;
         missing.into_iter().for_each(|result| self.put(self.side, result));
     }

@@ -18,9 +18,9 @@ pub(super) fn complete(parsed: &mut ParsedRun, output: &Output<'_>, command: Opt
             format!("Behind the summary stands an error, which is not of this test: {error}."),
         );
     }
-    let received = parsed.at_client.streams.iter_mut().chain(&mut parsed.at_server.streams);
-    let mut received = received.filter(|row| row.role == Role::Receiver).filter_map(|row| row.udp.as_mut());
-    if let (Some(udp), Some(count)) = (received.next(), output.disordered) {
+    let received =
+        parsed.all_rows_mut().filter(|row| row.role == Role::Receiver).find_map(|row| row.udp.as_mut());
+    if let Some((udp, count)) = received.zip(output.disordered) {
         udp.reordered = count;
         parsed.disorder_known = true;
     }
@@ -36,6 +36,6 @@ pub(super) fn complete(parsed: &mut ParsedRun, output: &Output<'_>, command: Opt
         end.datapath.congestion.clone_from(&output.extra.congestion[which]);
     }
     if parsed.server.is_none() {
-        parsed.warn("no-addresses", "The output does not give the addresses: IPv4 is assumed.");
+        parsed.without_addresses();
     }
 }

@@ -1,8 +1,7 @@
 //! The figures of each end in iPerf3's rows, and the remarks against them.
 
 use super::super::block::Block;
-use super::super::build::possible::{self, Figure};
-use super::super::build::{ParsedRun, add_sample, total};
+use super::super::build::{ParsedRun, add_sample, possible, role_of, side_of, total};
 use super::super::number::{Agreed, Printed, agreed, datagram_size};
 use super::super::row::{IperfRow, Losses};
 use super::super::{Known, Tool, gaps};
@@ -10,7 +9,7 @@ use super::complete;
 use super::lines::{Output, Part};
 use model::event::Outcome;
 use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
-use model::sample::{Role, Side, SideResult, StreamResult, StreamSample, TcpCounters, UdpCounters};
+use model::sample::{Role, Side, StreamResult, StreamSample, TcpCounters, UdpCounters};
 use model::units::{BitRate, Bytes, Nanos};
 
 /// Everything an output reported; `None` when it has neither figures nor an error.
@@ -210,14 +209,7 @@ impl Speaker<'_> {
             Some("RX-C" | "TX-S") => Direction::Down,
             _ => self.parsed.test.directions.each().next().unwrap_or(Direction::Up),
         };
-        (direction, self.role_in(direction))
-    }
-
-    fn role_in(&self, direction: Direction) -> Role {
-        match (direction == Direction::Up) == (self.side == Side::Local) {
-            true => Role::Sender,
-            false => Role::Receiver,
-        }
+        (direction, role_of(self.side, direction))
     }
 
     fn final_direction(&self, row: &IperfRow<'_>) -> (Direction, Role) {
@@ -250,7 +242,7 @@ impl Speaker<'_> {
     }
 
     fn finish(&mut self, row: &IperfRow<'_>, stream: u32, direction: Direction, role: Role) {
-        let own = self.role_in(direction);
+        let own = role_of(self.side, direction);
         let by_intervals =
             (role == own).then(|| total(&self.parsed.samples, self.side, stream, direction)).flatten();
         let Figures { bytes, elapsed, udp, contradictory, impossible } = self.figures(row, role);
@@ -290,11 +282,7 @@ impl Speaker<'_> {
     /// Losses of which there are fewer than none, or more than all.
     fn withhold_losses(&mut self, row: &IperfRow<'_>, direction: Direction) {
         let Some(losses) = row.losses() else { return };
-        let text = format!(
-            "The printed count of {} lost of {} datagrams cannot be: the loss is left out.",
-            losses.lost, losses.total
-        );
-        self.parsed.withhold(direction, Figure::Loss, &text);
+        self.parsed.withhold_loss(direction, losses.lost, losses.total);
     }
 
     /// Contradictions within the row, and with the intervals that it sums up.
@@ -333,7 +321,7 @@ impl Speaker<'_> {
     /// The summary row of 3.0 and 3.1 over UDP, without a word of whose it is, has the sender's amount and the receiver's losses,
     /// whichever end prints it.
     fn both_ends(&mut self, row: &IperfRow<'_>, stream: u32, direction: Direction) {
-        let own = self.role_in(direction);
+        let own = role_of(self.side, direction);
         let by_intervals = total(&self.parsed.samples, self.side, stream, direction);
         let size = self.parsed.size();
         let sent = by_intervals.clone().filter(|sum| own == Role::Sender && sum.bytes.0 > 0);
@@ -393,20 +381,19 @@ impl Speaker<'_> {
 
     /// Puts a result at the end that plays the role, once.
     fn put(&mut self, result: StreamResult, role: Role) {
-        let client = (result.direction == Direction::Up) == (role == Role::Sender);
-        let side: &mut SideResult =
-            if client { &mut self.parsed.at_client } else { &mut self.parsed.at_server };
+        let side = side_of(role, result.direction);
+        let rows = &mut self.parsed.end_mut(side).streams;
         let same = |row: &&mut StreamResult| row.stream == result.stream && row.direction == result.direction;
-        match side.streams.iter_mut().find(same) {
+        match rows.iter_mut().find(same) {
             // An end's own figures count more than those that the other end has of it.
-            Some(row) if (self.side == Side::Local) == client => {
+            Some(row) if self.side == side => {
                 let of_other = std::mem::replace(row, result.clone());
                 if role == Role::Receiver {
                     gaps::compare(self.parsed, &of_other, &result);
                 }
             }
             Some(_) => {}
-            None => side.streams.push(result),
+            None => rows.push(result),
         }
     }
 
@@ -415,8 +402,7 @@ impl Speaker<'_> {
         if !self.part.finals.is_empty() || self.part.intervals.is_empty() {
             return;
         }
-        self.parsed
-            .warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
+        self.parsed.without_summary();
         let rows = self.parsed.samples.iter().filter(|sample| sample.side == self.side);
         let mut streams: Vec<(u32, Direction)> =
             rows.flat_map(|sample| &sample.streams).map(|row| (row.stream, row.direction)).collect();

@@ -1,8 +1,7 @@
 //! iPerf3's JSON: the document of `-J` and the lines of `--json-stream`, of a client, of a server, of both in one.
 
 use super::super::block::Lines;
-use super::super::build::possible::{self, Figure};
-use super::super::build::{ParsedRun, add_sample, total};
+use super::super::build::{ParsedRun, add_sample, possible, role_of, side_of, total};
 use super::super::gaps;
 use super::super::json::Document;
 use super::super::results::{
@@ -106,8 +105,7 @@ pub(in super::super) fn parse_document(document: &Document<Box<Results>>, known:
     Speaker { parsed: &mut parsed, side, sockets: sockets(start) }.take(value);
     other_end(&mut parsed, value);
     if document.repaired {
-        parsed
-            .warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
+        parsed.without_summary();
     }
     gaps::gaps(&mut parsed);
     if !start.test_start.target_bitrate.is_some() && !start.target_bitrate.is_some() {
@@ -200,7 +198,7 @@ fn addresses(parsed: &mut ParsedRun, start: &Start, side: Side) {
     });
     (parsed.client, parsed.server) = if side == Side::Local { (local, remote) } else { (remote, local) };
     if parsed.server.is_none() {
-        parsed.warn("no-addresses", "The output does not give the addresses: IPv4 is assumed.");
+        parsed.without_addresses();
     }
 }
 
@@ -263,14 +261,13 @@ impl Speaker<'_> {
             let back = direction == Direction::Down && self.parsed.test.directions == Directions::Both;
             let sum = if back { &end.sum_received_bidir_reverse } else { &end.sum_received };
             let Some(known) = sum.packets.count() else { continue };
-            let up = direction == Direction::Up;
-            if known == 0 && self.parsed.outcome != Outcome::Completed && up == (self.side == Side::Local) {
+            let receiver = side_of(Role::Receiver, direction);
+            if known == 0 && self.parsed.outcome != Outcome::Completed && self.side != receiver {
                 self.unknown_receiver(direction);
                 continue;
             }
-            let side = if up { &mut self.parsed.at_server } else { &mut self.parsed.at_client };
-            let receives = |row: &StreamResult| row.direction == direction && row.role == Role::Receiver;
-            let rows = side.streams.iter_mut().filter(|row| receives(row));
+            let receives = |row: &&mut StreamResult| row.direction == direction && row.role == Role::Receiver;
+            let rows = self.parsed.end_mut(receiver).streams.iter_mut().filter(receives);
             let mut rows: Vec<(&mut StreamResult, UdpCounters)> =
                 rows.filter_map(|row| row.udp.clone().map(|udp| (row, udp))).collect();
             let all: u64 = rows.iter().map(|(_, udp)| udp.datagrams.saturating_add(udp.lost)).sum();
@@ -292,9 +289,8 @@ impl Speaker<'_> {
 
     /// The far end's results never came: what it received is not known.
     fn unknown_receiver(&mut self, direction: Direction) {
-        let up = direction == Direction::Up;
-        let side = if up { &mut self.parsed.at_server } else { &mut self.parsed.at_client };
-        side.streams.retain(|row| row.direction != direction || row.role != Role::Receiver);
+        let receiver = self.parsed.end_mut(side_of(Role::Receiver, direction));
+        receiver.streams.retain(|row| row.direction != direction || row.role != Role::Receiver);
         self.parsed.warn(
             "receiver-unknown",
             "The test ended before the receiver's results came: what arrived is not known.",
@@ -310,10 +306,6 @@ impl Speaker<'_> {
         }
     }
 
-    fn role(&self, direction: Direction) -> Role {
-        if (direction == Direction::Up) == (self.side == Side::Local) { Role::Sender } else { Role::Receiver }
-    }
-
     /// Sockets are numbered in the order in which they were connected, up before down.
     fn stream(&self, row: &StreamFigures, direction: Direction) -> u32 {
         let place = row.socket.count().and_then(|socket| self.sockets.iter().position(|one| *one == socket));
@@ -324,7 +316,7 @@ impl Speaker<'_> {
 
     fn interval(&mut self, row: &StreamFigures) {
         let direction = self.direction(row);
-        let (stream, role) = (self.stream(row, direction), self.role(direction));
+        let (stream, role) = (self.stream(row, direction), role_of(self.side, direction));
         let size = self.parsed.size();
         let udp = (self.parsed.test.transport == Transport::Udp).then(|| udp(row, role, size).0);
         let tcp = (udp.is_none() && role == Role::Sender).then(|| tcp(row));
@@ -339,7 +331,7 @@ impl Speaker<'_> {
             let direction = self.direction(row);
             // An end prints figures of the other that it does not know as 0: a server of its client, and an end that
             // was interrupted. A client that ended as planned has the server's figures.
-            let is_foreign = role != self.role(direction) && bytes(row).0 == 0;
+            let is_foreign = role != role_of(self.side, direction) && bytes(row).0 == 0;
             let ended = self.side == Side::Local && self.parsed.outcome == Outcome::Completed;
             let is_counted = ended && role == Role::Receiver && row.bytes.is_some();
             if row.is_there && (!is_foreign || is_counted) {
@@ -362,7 +354,7 @@ impl Speaker<'_> {
     /// One row for both ends: the sender's datagrams, and what the receiver found of them.
     fn udp(&mut self, row: &StreamFigures) {
         let direction = self.direction(row);
-        let (stream, own) = (self.stream(row, direction), self.role(direction));
+        let (stream, own) = (self.stream(row, direction), role_of(self.side, direction));
         let size = self.parsed.size();
         for role in [Role::Sender, Role::Receiver] {
             // A server that sent knows nothing of what arrived; a receiver knows what was sent by the numbers.
@@ -371,7 +363,7 @@ impl Speaker<'_> {
             }
             let (udp, is_possible) = udp(row, role, size);
             if !is_possible {
-                self.withhold_losses(row, direction);
+                self.parsed.withhold_loss(direction, &row.lost_packets, &row.packets);
             }
             let printed = bytes(row);
             let exact = Bytes(udp.datagrams.saturating_mul(size));
@@ -379,14 +371,6 @@ impl Speaker<'_> {
             let amount = if role == Role::Receiver && size > 0 && is_possible { exact } else { amount };
             self.put(row, stream, direction, role, amount, (None, Some(udp)));
         }
-    }
-
-    fn withhold_losses(&mut self, row: &StreamFigures, direction: Direction) {
-        let text = format!(
-            "The printed count of {} lost of {} datagrams cannot be: the loss is left out.",
-            row.lost_packets, row.packets
-        );
-        self.parsed.withhold(direction, Figure::Loss, &text);
     }
 
     fn put(
@@ -407,30 +391,16 @@ impl Speaker<'_> {
                 BitRate(rate as u64)
             ));
         }
-        let client = (direction == Direction::Up) == (role == Role::Sender);
-        let end = if client { &mut self.parsed.at_client } else { &mut self.parsed.at_server };
-        end.streams.push(StreamResult {
-            stream,
-            direction,
-            role,
-            elapsed,
-            bytes,
-            total_bytes: bytes,
-            tcp,
-            udp,
-        });
+        let row = StreamResult { stream, direction, role, elapsed, bytes, total_bytes: bytes, tcp, udp };
+        self.parsed.end_mut(side_of(role, direction)).streams.push(row);
     }
 
     fn of_intervals(&mut self) {
         let directions: Vec<Direction> = self.parsed.test.directions.each().collect();
         for direction in directions {
             for stream in self.parsed.test.stream_numbers(direction) {
-                let end = if self.side == Side::Local {
-                    &mut self.parsed.at_client
-                } else {
-                    &mut self.parsed.at_server
-                };
-                end.streams.extend(total(&self.parsed.samples, self.side, stream, direction));
+                let sum = total(&self.parsed.samples, self.side, stream, direction);
+                self.parsed.end_mut(self.side).streams.extend(sum);
             }
         }
     }

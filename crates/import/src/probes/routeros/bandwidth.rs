@@ -1,13 +1,13 @@
 //! `/tool bandwidth-test` of RouterOS: the figures that it shows last, of each direction.
 
 use super::super::super::block::Block;
-use super::super::super::build::ParsedRun;
+use super::super::super::build::{ParsedRun, only_stream, role_of, side_of};
 use super::super::super::number::Printed;
 use super::super::super::{Imported, Known, Tool};
 use super::duration;
 use model::event::Outcome;
 use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
-use model::sample::{Role, StreamResult, UdpCounters};
+use model::sample::{Role, Side, UdpCounters};
 use model::units::{Bytes, Nanos};
 
 /// The command line, or the first line that is printed.
@@ -81,32 +81,22 @@ fn rows(parsed: &mut ParsedRun, direction: Direction, (rate, elapsed): (f64, Nan
     let size = parsed.size();
     let is_udp = parsed.test.transport == Transport::Udp;
     let count = bytes.checked_div(size).unwrap_or_default();
-    let row = |role: Role, datagrams: u64, lost: u64| StreamResult {
-        stream: 0,
-        direction,
-        role,
-        elapsed,
-        bytes: if is_udp { Bytes(datagrams * size) } else { Bytes(bytes) },
-        total_bytes: if is_udp { Bytes(datagrams * size) } else { Bytes(bytes) },
-        tcp: None,
-        udp: is_udp.then(|| UdpCounters { datagrams, lost, ..UdpCounters::default() }),
+    let mut put = |role: Role, datagrams: u64, lost: u64| {
+        let bytes = if is_udp { Bytes(datagrams * size) } else { Bytes(bytes) };
+        let udp = is_udp.then(|| UdpCounters { datagrams, lost, ..UdpCounters::default() });
+        let row = only_stream(direction, role, elapsed, bytes, udp);
+        parsed.end_mut(side_of(role, direction)).streams.push(row);
     };
-    let own = if direction == Direction::Up { Role::Sender } else { Role::Receiver };
-    let is_client = |role| (direction == Direction::Up) == (role == Role::Sender);
-    let mut put = |result: StreamResult| {
-        let end = if is_client(result.role) { &mut parsed.at_client } else { &mut parsed.at_server };
-        end.streams.push(result);
-    };
-    match (own, lost) {
+    match (role_of(Side::Local, direction), lost) {
         (Role::Sender, Some(lost)) if is_udp => {
-            put(row(Role::Sender, count, 0));
-            put(row(Role::Receiver, count.saturating_sub(lost), lost.min(count)));
+            put(Role::Sender, count, 0);
+            put(Role::Receiver, count.saturating_sub(lost), lost.min(count));
         }
         (Role::Receiver, Some(lost)) if is_udp => {
-            put(row(Role::Receiver, count, lost));
-            put(row(Role::Sender, count.saturating_add(lost), 0));
+            put(Role::Receiver, count, lost);
+            put(Role::Sender, count.saturating_add(lost), 0);
         }
-        (own, _) => put(row(own, count, 0)),
+        (own, _) => put(own, count, 0),
     }
 }
 
