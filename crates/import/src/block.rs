@@ -141,6 +141,15 @@ impl Block {
         block
     }
 
+    /// Lines of this output from a line of the text on, as an output of their own.
+    pub(super) fn of_own<'a>(&self, line: usize, lines: impl IntoIterator<Item = &'a str>) -> Block {
+        let mut lines = lines.into_iter();
+        let mut own = Block::new(self.tool, line, &lines.next().unwrap_or_default().into());
+        own.command.clone_from(&self.command);
+        lines.for_each(|line| own.push(&line.into()));
+        own
+    }
+
     /// The same output with some of its lines, by their places and texts; `None` of none.
     pub(super) fn of_lines(&self, is: impl Fn(usize, &str) -> bool) -> Option<Block> {
         let mut own = self.lines.iter().enumerate().filter(|(at, line)| is(*at, line));

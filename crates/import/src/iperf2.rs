@@ -80,11 +80,9 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Box<Import
         return Some(parsed.imported(name));
     }
     let output = lines::Output::from_lines(&block.lines);
-    if let Some(parsed) = bounceback::parse_bounceback(&output, block) {
+    let trips = bounceback::parse_bounceback(&output, block);
+    if let Some(parsed) = trips.or_else(|| bounceback::parse_served(&output, block)) {
         return Some(parsed.imported(name));
-    }
-    if let Some(served) = bounceback::parse_served(&output, block) {
-        return Some(served.imported(name));
     }
     ends::parse_ends(&output, block, known).map(|parsed| parsed.imported(name))
 }

@@ -79,14 +79,13 @@ pub(super) struct Trips {
     farthest: Vec<Trip>,
     /// When the last one began.
     last: Option<Nanos>,
-    count: u64,
 }
 
 impl Trips {
     pub(super) fn push(&mut self, trip: Trip) {
         self.histogram.record(trip.rtt.0);
         self.means.record(trip.rtt.0 as f64);
-        (self.last, self.count) = (Some(trip.at), self.count + 1);
+        self.last = Some(trip.at);
         let is_full = self.farthest.len() == MOST_OUTLIERS;
         if !is_full || self.farthest.last().is_some_and(|least| least.rtt < trip.rtt) {
             let place = self.farthest.partition_point(|other| other.rtt >= trip.rtt);
@@ -96,11 +95,11 @@ impl Trips {
     }
 
     pub(super) fn len(&self) -> u64 {
-        self.count
+        self.histogram.count()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
+        self.len() == 0
     }
 
     /// When the last one began.
@@ -164,6 +163,14 @@ impl ParsedRun {
             histogram: (!trips.is_empty()).then(|| histogram.to_v2_base64()),
             outliers: farthest.iter().map(outlier).collect(),
         };
+    }
+
+    /// Notes that times are printed in whole milliseconds.
+    pub(super) fn of_whole_milliseconds(&mut self) {
+        self.warn(
+            "whole-milliseconds",
+            "The output has times in whole milliseconds: shorter ones are taken for half of one.",
+        );
     }
 
     /// The mean alone is known, as of a rate of transactions.

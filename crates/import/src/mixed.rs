@@ -3,11 +3,11 @@
 
 use super::block::Block;
 use super::build::ParsedRun;
-use super::{Imported, Known, Tool, iperf2, probes};
+use super::{Imported, Known, Tool, distinct, iperf2, probes};
 use model::event::Outcome;
 use model::plan::{ProtocolName, TestSpec, Transport};
+use std::iter;
 use std::net::IpAddr;
-use std::ops::Range;
 
 /// The runs of a block: its own, those of the outputs mixed in it, or one with the reason why there is none.
 pub(super) fn read(
@@ -17,7 +17,8 @@ pub(super) fn read(
     read: fn(&str, &Block, Known) -> Option<Box<Imported>>,
 ) -> Vec<Box<Imported>> {
     if let Some(at) = iperf2::second_attempt(block) {
-        let both = [0..at, at..block.lines.iter().len()].map(|lines| part(block, lines));
+        let of_first = block.of_own(block.line, block.lines.iter().take(at));
+        let both = [of_first, block.of_own(block.line + at, block.lines.iter().skip(at))];
         return both.iter().filter_map(|block| read(name, block, known)).collect();
     }
     let clients = clients_of_server(block);
@@ -41,16 +42,6 @@ pub(super) fn read(
     }
 }
 
-/// Lines of a block that are an output of their own.
-fn part(block: &Block, lines: Range<usize>) -> Block {
-    let line = block.line + lines.start;
-    let mut own = block.lines.iter().skip(lines.start).take(lines.len());
-    let mut part = Block::new(block.tool, line, &own.next().unwrap_or_default().into());
-    part.command.clone_from(&block.command);
-    own.for_each(|line| part.push(&line.into()));
-    part
-}
-
 /// A block for each client, where several hosts measured with one server of iPerf2 at the same time; none of one client. Their sums are
 /// left out.
 fn clients_of_server(block: &Block) -> Vec<Block> {
@@ -63,12 +54,7 @@ fn clients_of_server(block: &Block) -> Vec<Block> {
             None => owners.push((id, remote)),
         }
     }
-    let mut clients: Vec<IpAddr> = Vec::new();
-    for (_, client) in &owners {
-        if !clients.contains(client) {
-            clients.push(*client);
-        }
-    }
+    let clients = distinct(owners.iter().map(|(_, client)| *client));
     if clients.len() < 2 {
         return Vec::new();
     }
@@ -83,12 +69,7 @@ fn block_of_client(block: &Block, client: IpAddr, owners: &[(String, IpAddr)]) -
         None => !line.starts_with("[SUM"),
     };
     let first = block.lines.iter().position(|line| owner(line).is_some_and(|(_, owner)| *owner == client));
-    let mut lines = block.lines.iter().filter(is_own);
-    let heading = lines.next().unwrap_or_default();
-    let mut own = Block::new(block.tool, block.line + first.unwrap_or_default(), &heading.into());
-    own.command.clone_from(&block.command);
-    lines.for_each(|line| own.push(&line.into()));
-    own
+    block.of_own(block.line + first.unwrap_or_default(), block.lines.iter().filter(is_own))
 }
 
 /// A block for each heading: the connections to its host, and the rows of their numbers. Sums, and what has no number,
@@ -117,16 +98,12 @@ fn apart(block: &Block, headings: &[&str]) -> Option<Vec<Block>> {
 /// The lines of one output.
 fn owned_block(block: &Block, heading: &str, index: usize, owners: &[(String, usize)]) -> Block {
     let line = block.lines.iter().position(|line| line == heading).unwrap_or_default();
-    let mut own = Block::new(block.tool, block.line + line, &heading.into());
-    own.command.clone_from(&block.command);
-    for line in block.lines.iter() {
+    let is_own = |line: &&str| {
         let owner = id(line).and_then(|id| owners.iter().find(|(known, _)| *known == id));
         let shared = line.starts_with("[ ID]") || line.starts_with("- - -");
-        if shared || owner.is_some_and(|(_, owner)| *owner == index) {
-            own.push(&line.into());
-        }
-    }
-    own
+        shared || owner.is_some_and(|(_, owner)| *owner == index)
+    };
+    block.of_own(block.line + line, iter::once(heading).chain(block.lines.iter().filter(is_own)))
 }
 
 /// A run without figures, and the remedy.

@@ -159,6 +159,12 @@ impl Heading {
         parsed.server = self.address.map(|address| SocketAddr::new(address, 0));
         parsed
     }
+
+    fn warn_of_connections(&self, parsed: &mut latency::ParsedRun) {
+        if self.kind == Kind::Connect {
+            parsed.warn("connects-too", "Each transaction opened a connection of its own: its time is that of two round trips at least.");
+        }
+    }
 }
 
 /// The figures of a row of nothing else; none of any other line.
@@ -171,15 +177,7 @@ fn numbers(line: &str) -> Vec<&str> {
 fn unit(line: &str) -> Option<f64> {
     let line = line.trim_start();
     let units = line.strip_prefix("bytes")?;
-    let known = [
-        ("10^9bits", 1e9),
-        ("10^6bits", 1e6),
-        ("10^3bits", 1e3),
-        ("GBytes", 8.0 * 1_073_741_824.0),
-        ("MBytes", 8.0 * 1_048_576.0),
-        ("KBytes", 8.0 * 1024.0),
-    ];
-    known.iter().find(|(name, _)| units.contains(name)).map(|(_, bits)| *bits)
+    UNITS.iter().find(|(name, _)| units.contains(name)).map(|(_, bits)| *bits)
 }
 
 /// `87380  16384  16384    10.00    941.28`, and with `-c` the CPUs behind it.
@@ -255,12 +253,7 @@ fn request(heading: &Heading, block: &Block, rows: &[Vec<&str>]) -> Option<laten
     // Those of a burst are in flight together.
     let each = f64::from(burst.saturating_add(1)) / rate;
     parsed.of_mean(Nanos((each * 1e9) as u64), (rate * elapsed.as_secs_f64()).round() as u64);
-    if heading.kind == Kind::Connect {
-        parsed.warn(
-            "connects-too",
-            "Each transaction opened a connection of its own: its time is that of two round trips at least.",
-        );
-    }
+    heading.warn_of_connections(&mut parsed);
     Some(parsed)
 }
 
@@ -275,6 +268,15 @@ fn result(direction: Direction, role: Role, elapsed: Nanos, rate: f64) -> Stream
     build::only_stream(direction, role, elapsed, bytes, None)
 }
 
+/// Units of a throughput, and their bits.
+const UNITS: [(&str, f64); 6] = [
+    ("10^9bits", 1e9),
+    ("10^6bits", 1e6),
+    ("10^3bits", 1e3),
+    ("GBytes", 8.0 * 1_073_741_824.0),
+    ("MBytes", 8.0 * 1_048_576.0),
+    ("KBytes", 8.0 * 1024.0),
+];
 /// Words of the names and units of columns, without those of the CPU.
 const COLUMNS: [&str; 41] = [
     "Recv",

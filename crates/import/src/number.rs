@@ -141,6 +141,11 @@ pub(super) fn seconds(text: &str) -> Option<Nanos> {
     Printed::from_text(text)?.seconds()
 }
 
+/// The whole number that a text begins with.
+pub(super) fn leading_number(text: &str) -> Option<u64> {
+    text.trim_start().split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
 /// The size of each datagram, from what is known of amounts and counts: the sizes that fit all of them, and of these one
 /// that people use, `likely` before others.
 pub(super) fn datagram_size(pairs: &[(Printed, u64)], likely: u32) -> Option<u32> {

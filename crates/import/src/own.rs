@@ -33,8 +33,7 @@ fn schema(value: &Value) -> Option<&str> {
 
 /// A value that names our schema of runs, and is one.
 fn run_of(value: &Value) -> Option<Run> {
-    let named = value.get("schema").and_then(Value::as_str) == Some(SCHEMA);
-    named.then(|| Run::read(value.clone()).ok()).flatten()
+    (schema(value) == Some(SCHEMA)).then(|| Run::read(value.clone()).ok()).flatten()
 }
 
 /// Whether this is one of our events.

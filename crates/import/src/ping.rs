@@ -17,7 +17,7 @@ use model::path::{
 use model::stats::distribution::{Distribution, PartialDistribution};
 use model::units::{Nanos, count};
 use words::Refusal;
-pub(super) use words::milliseconds;
+pub(super) use words::{milliseconds, stamp_of};
 
 /// The role of a line in an output of ping.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
@@ -125,7 +125,6 @@ fn exact_extremes(parsed: &mut ParsedRun, output: &Output) {
     let within = |time: Nanos| time.max(min).min(max);
     let stddev = if stddev > Nanos::ZERO { stddev } else { rtt.stddev };
     *rtt = Distribution {
-        count: rtt.count,
         min,
         mean,
         stddev,
@@ -135,18 +134,14 @@ fn exact_extremes(parsed: &mut ParsedRun, output: &Output) {
         p999: within(rtt.p999),
         p9999: within(rtt.p9999),
         max,
-        missing: rtt.missing,
-        absent: rtt.absent,
+        ..*rtt
     };
 }
 
 /// Adds remarks about the times, and the errors of routers and of this host.
 fn remarks(parsed: &mut ParsedRun, output: &Output) {
     if output.coarse {
-        parsed.warn(
-            "whole-milliseconds",
-            "The output has times in whole milliseconds: shorter ones are taken for half of one.",
-        );
+        parsed.of_whole_milliseconds();
     }
     if output.untimed > 0 {
         let answers = count(output.untimed, "answer");

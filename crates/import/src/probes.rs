@@ -13,6 +13,8 @@ pub(super) use {fping::FPING, hping::HPING, nping::NPING, powershell::POWERSHELL
 
 use super::block::Block;
 use super::latency::{ParsedRun, Trip, Trips};
+use super::number::leading_number;
+use super::ping::milliseconds;
 use super::ping::silence::{Answer, Packets, Replies};
 use super::{Imported, Tool};
 use model::latency::Counted;
@@ -130,10 +132,7 @@ impl Probes {
 
     fn remarks(self, parsed: &mut ParsedRun, listed: u64) {
         if self.coarse && !self.trips.is_empty() {
-            parsed.warn(
-                "whole-milliseconds",
-                "The output has times in whole milliseconds: shorter ones are taken for half of one.",
-            );
+            parsed.of_whole_milliseconds();
         }
         if self.untimed > 0 {
             parsed
@@ -216,8 +215,13 @@ fn name_of(host: &str) -> &str {
 
 /// The number behind a word: `Sent = 4,`.
 fn number_behind(line: &str, word: &str) -> Option<u64> {
-    let (_, rest) = line.split_once(word)?;
-    rest.trim_start().split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    leading_number(line.split_once(word)?.1)
+}
+
+/// The shortest, the mean and the longest: `0.053/0.070/0.091`.
+fn extremes_of(times: &str) -> Option<[Nanos; 3]> {
+    let mut times = times.split('/').map(milliseconds);
+    Some([times.next()??, times.next()??, times.next()??])
 }
 
 /// Where no time is printed, probes are a second apart, which is how long each of these tools waits.

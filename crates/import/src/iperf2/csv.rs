@@ -6,7 +6,7 @@
 use super::super::block::{Block, Lines};
 use super::super::build::{ParsedRun, add_sample, possible, role_of, total};
 use super::super::number::{Printed, seconds};
-use super::super::{Known, Tool, gaps};
+use super::super::{Known, Tool, distinct, gaps};
 use model::event::Outcome;
 use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
 use model::sample::{Role, Side, StreamResult, StreamSample, TcpCounters, UdpCounters};
@@ -166,13 +166,7 @@ fn started(parsed: &mut ParsedRun, first: &Line) -> Option<WallTime> {
 }
 
 fn ids(lines: &[&Line]) -> Vec<i64> {
-    let mut ids: Vec<i64> = Vec::new();
-    lines.iter().for_each(|line| {
-        if !ids.contains(&line.id) {
-            ids.push(line.id);
-        }
-    });
-    ids
+    distinct(lines.iter().map(|line| line.id))
 }
 
 /// A sender prints no jitter, and no total at the end.

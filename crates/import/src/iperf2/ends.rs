@@ -5,7 +5,7 @@ use super::super::build::{ParsedRun, add_sample, possible, role_of, total};
 use super::super::command::Command;
 use super::super::number::{Agreed, Printed, agreed, datagram_size, refined};
 use super::super::row::{Id, IperfRow};
-use super::super::{Known, Tool, gaps};
+use super::super::{Known, Tool, distinct, gaps};
 use super::lines::{Output, Stream};
 use model::event::Outcome;
 use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
@@ -93,13 +93,8 @@ struct Speaker<'a> {
 impl Speaker<'_> {
     fn spec(&mut self) {
         let ids = |direction: Direction| {
-            let mut ids: Vec<Id> = Vec::new();
-            for row in single(self.output).filter(|row| self.direction(row) == direction) {
-                if !ids.contains(&row.id) {
-                    ids.push(row.id);
-                }
-            }
-            ids
+            let rows = single(self.output).filter(|row| self.direction(row) == direction);
+            distinct(rows.map(|row| row.id))
         };
         let (up, down) = (ids(Direction::Up), ids(Direction::Down));
         let output = self.output;

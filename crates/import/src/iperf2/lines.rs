@@ -1,7 +1,7 @@
 //! The lines of iPerf2's text, one by one.
 
 use super::super::block::{Lines, unresolved};
-use super::super::number::Printed;
+use super::super::number::{Printed, leading_number as number};
 use super::super::row::{Id, IperfRow};
 use model::plan::Transport;
 use model::time::WallTime;
@@ -174,16 +174,13 @@ impl<'a> Output<'a> {
             let host = line.strip_prefix("Client connecting to ").and_then(|rest| rest.split_once(','));
             self.host = host.map(|(host, _)| host.to_owned()).or(self.host.take());
         } else if let Some(rest) = line.strip_prefix("Sending ") {
-            self.length = number(rest).and_then(|length| u32::try_from(length).ok());
+            self.length = small_number(rest);
         } else if let Some((_, rest)) = line.split_once("] Sent ") {
             self.sent.extend(id(line).zip(number(rest)));
         } else if line.starts_with("[ CT]") {
             self.connects = connects(line).or(self.connects);
-        } else if line.contains("] MSS size ") {
-            self.mss = line
-                .split_once("] MSS size ")
-                .and_then(|(_, rest)| number(rest))
-                .and_then(|mss| u32::try_from(mss).ok());
+        } else if let Some((_, rest)) = line.split_once("] MSS size ") {
+            self.mss = small_number(rest);
         } else if let Some(reason) = failure(line) {
             self.failed = Some(reason);
             self.host = self.host.take().or_else(|| unresolved(line)?.map(str::to_owned));
@@ -213,7 +210,7 @@ pub(super) fn stream(line: &str) -> Option<Stream> {
 fn bounce(line: &str) -> Option<Bounce> {
     let (_, words) = line.split_once("(bb ")?;
     let sizes = words.split_once("/hold=")?.1;
-    let mut sizes = sizes.split('/').map_while(|size| u32::try_from(number(size)?).ok());
+    let mut sizes = sizes.split('/').map_while(small_number);
     let request = sizes.next()?;
     let own_reply = words.contains("req/reply/hold=");
     Some(Bounce { request, reply: if own_reply { sizes.next()? } else { request } })
@@ -242,7 +239,7 @@ fn mss(line: &str) -> Option<u32> {
     let listed = || {
         line.split_once("icwnd/mss/irtt=").and_then(|(_, rest)| rest.split_once('/')).map(|(_, rest)| rest)
     };
-    plain.or_else(listed).and_then(number).and_then(|mss| u32::try_from(mss).ok())
+    plain.or_else(listed).and_then(small_number)
 }
 
 /// `… on 2026-11-21 07:21:47 (UTC)`: of other zones the offset is not known.
@@ -266,8 +263,8 @@ fn connects(line: &str) -> Option<Connects> {
     Some(Connects { min: *min, mean: *mean, max: *max, count: number(count)?, errors: number(errors)? })
 }
 
-fn number(text: &str) -> Option<u64> {
-    text.trim_start().split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+fn small_number(text: &str) -> Option<u32> {
+    number(text)?.try_into().ok()
 }
 
 /// Columns of a client's frames, and of a server's.

@@ -4,7 +4,7 @@ use super::super::block::Block;
 use super::super::build::{ParsedRun, add_sample, possible, role_of, side_of, total};
 use super::super::number::{Agreed, Printed, agreed, datagram_size};
 use super::super::row::{IperfRow, Losses};
-use super::super::{Known, Tool, gaps};
+use super::super::{Known, Tool, distinct, gaps};
 use super::complete;
 use super::lines::{Output, Part};
 use model::event::Outcome;
@@ -64,14 +64,7 @@ fn spec(output: &Output<'_>, transport: Transport) -> TestSpec {
     spec.directions = directions(output);
     let part = if output.client.is_empty() { &output.server } else { &output.client };
     let rows = if part.finals.is_empty() { &part.intervals } else { &part.finals };
-    let mut ids: Vec<_> = Part::single(rows).iter().map(|row| (row.id, row.role)).collect();
-    let mut observed = Vec::new();
-    ids.retain(|id| {
-        !observed.contains(id) && {
-            observed.push(*id);
-            true
-        }
-    });
+    let ids = distinct(Part::single(rows).iter().map(|row| (row.id, row.role)));
     let both_directions = if spec.directions == Directions::Both { 2 } else { 1 };
     spec.streams = (ids.len() as u32 / both_directions).max(1);
     let client =

@@ -3,7 +3,7 @@
 
 use super::super::number::{Printed, seconds};
 use super::super::{Imported, Known, Tool, block::Block, build, latency};
-use super::{Heading, Kind, burst, counted, result};
+use super::{Heading, Kind, UNITS, burst, counted, result};
 use model::latency::Counted;
 use model::plan::{Direction, Directions, Transport};
 use model::sample::{Role, TcpCounters, UdpCounters};
@@ -55,6 +55,10 @@ impl Figures {
         self.value(key).filter(|value| *value < 1e18).map(|value| value as u64)
     }
 
+    fn size(&self, key: &str) -> Option<u32> {
+        self.count(key)?.try_into().ok()
+    }
+
     fn micros(&self, key: &str) -> Option<Nanos> {
         let value = self.value(key).filter(|value| (0.0..1e12).contains(value))?;
         Some(Nanos((value * 1000.0).round() as u64))
@@ -62,18 +66,9 @@ impl Figures {
 
     /// Bits per second of a throughput.
     fn rate(&self, key: &str) -> Option<f64> {
-        let unit = self.text("THROUGHPUT_UNITS").unwrap_or("10^6bits/s");
-        let factor = match unit.trim_end_matches("/s") {
-            "10^9bits" => 1e9,
-            "10^6bits" => 1e6,
-            "10^3bits" => 1e3,
-            "GBytes" => 8.0 * 1_073_741_824.0,
-            "MBytes" => 8.0 * 1_048_576.0,
-            "KBytes" => 8.0 * 1024.0,
-            "Bytes" => 8.0,
-            _ => return None,
-        };
-        Some(self.value(key)? * factor)
+        let unit = self.text("THROUGHPUT_UNITS").unwrap_or("10^6bits/s").trim_end_matches("/s");
+        let (_, bits) = UNITS.iter().chain(&[("Bytes", 8.0)]).find(|(name, _)| *name == unit)?;
+        Some(self.value(key)? * bits)
     }
 
     /// Transactions per second.
@@ -91,7 +86,7 @@ impl Figures {
         let mut parsed = latency::ParsedRun::new(Tool::Netperf, block.line, Some(&heading.host));
         parsed.remote = heading.address.map(|address| SocketAddr::new(address, 0));
         parsed.transport = heading.transport;
-        parsed.size = self.count("REQUEST_SIZE").and_then(|size| u32::try_from(size).ok()).unwrap_or(1);
+        parsed.size = self.size("REQUEST_SIZE").unwrap_or(1);
         let burst = self.count("BURST_SIZE").unwrap_or_else(|| burst(block).into());
         let by_rate =
             self.transactions().map(|rate| Nanos((burst.saturating_add(1) as f64 / rate * 1e9) as u64));
@@ -104,23 +99,13 @@ impl Figures {
         if self.elapsed().is_none() {
             parsed.warn("assumed-time", "The output does not say how long it ran: netperf's default of 10 seconds is assumed, and the number of round trips follows from it.");
         }
-        let micros_of = |key: &str| self.micros(key);
-        if [
-            micros_of("P50_LATENCY"),
-            micros_of("P90_LATENCY"),
-            micros_of("P99_LATENCY"),
-            micros_of("MAX_LATENCY"),
-        ]
-        .iter()
-        .all(Option::is_none)
-        {
+        let of_distribution = ["P50_LATENCY", "P90_LATENCY", "P99_LATENCY", "MAX_LATENCY"];
+        if of_distribution.iter().all(|key| self.micros(key).is_none()) {
             parsed.of_mean(mean, count);
         } else {
             self.distribution(&mut parsed, mean, count);
         }
-        if heading.kind == Kind::Connect {
-            parsed.warn("connects-too", "Each transaction opened a connection of its own: its time is that of two round trips at least.");
-        }
+        heading.warn_of_connections(&mut parsed);
         Some(parsed)
     }
 
@@ -159,8 +144,7 @@ impl Figures {
         let directions = if down { Directions::Down } else { Directions::Up };
         let mut parsed = heading.parse_block(block, directions, elapsed, known);
         self.assumed_time(&mut parsed);
-        parsed.mss =
-            self.count("TRANSPORT_MSS").and_then(|mss| u32::try_from(mss).ok()).filter(|mss| *mss > 0);
+        parsed.mss = self.size("TRANSPORT_MSS").filter(|mss| *mss > 0);
         let (direction, role) =
             if down { (Direction::Down, Role::Receiver) } else { (Direction::Up, Role::Sender) };
         let mut row = result(direction, role, elapsed, rate);
@@ -177,10 +161,7 @@ impl Figures {
         let mut parsed = heading.parse_block(block, Directions::Up, elapsed, known);
         parsed.test.transport = Transport::Udp;
         self.assumed_time(&mut parsed);
-        let size = self
-            .count("LOCAL_SEND_SIZE")
-            .and_then(|size| u32::try_from(size).ok())
-            .filter(|size| *size > 0)?;
+        let size = self.size("LOCAL_SEND_SIZE").filter(|size| *size > 0)?;
         parsed.test.length = Some(size);
         let count = |rate: Option<f64>| {
             rate.map(|rate| (rate * elapsed.as_secs_f64() / 8.0 / f64::from(size)).round() as u64)

@@ -1,7 +1,7 @@
 //! The lines of ping one by one: of iputils in any language, of BusyBox, BSD and macOS, and of Windows. What carries the meaning are
 //! the numbers and the marks around them; words of a language are looked at only where nothing else decides.
 
-use super::super::number::Printed;
+use super::super::number::{Printed, leading_number};
 use model::units::Nanos;
 use std::net::IpAddr;
 
@@ -268,10 +268,6 @@ pub(super) fn is_too_large_of_windows(sentence: &str) -> bool {
         || sentence.contains("Требуется фрагментация")
 }
 
-fn leading_number(text: &str) -> Option<u64> {
-    text.trim_start().split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-}
-
 fn any_number(text: &str) -> Option<u64> {
     text.split(|c: char| !c.is_ascii_digit()).find(|word| !word.is_empty())?.parse().ok()
 }
@@ -374,8 +370,8 @@ pub(in super::super) fn milliseconds(text: &str) -> Option<Nanos> {
     Some(Nanos((printed.value * 1e6).round() as u64))
 }
 
-/// Seconds with six decimals, which a float does not keep.
-fn stamp_of(text: &str) -> Option<Nanos> {
+/// `1795967311.984455`: seconds with six decimals, which a float does not keep.
+pub(in super::super) fn stamp_of(text: &str) -> Option<Nanos> {
     let (whole, fraction) = text.split_once('.')?;
     let nanos: u64 = format!("{fraction:0<9}").get(..9)?.parse().ok()?;
     whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos).map(Nanos)

@@ -2,9 +2,9 @@
 //! not (`-e`).
 
 use super::super::block::{Block, Mark};
-use super::super::ping::milliseconds;
-use super::super::{Imported, Known, Reader, Tool};
-use super::{Probes, is_host, name_of};
+use super::super::ping::{milliseconds, stamp_of};
+use super::super::{Imported, Known, Reader, Tool, distinct};
+use super::{Probes, extremes_of, is_host, name_of};
 use model::units::Nanos;
 
 pub(in super::super) const FPING: Reader = Reader { tool: Tool::Fping, mark, read };
@@ -154,13 +154,7 @@ fn take(probes: &mut Probes, what: What<'_>, at: Option<Nanos>) {
 
 /// The hosts of a block, in their order.
 pub(super) fn hosts(block: &Block) -> Vec<&str> {
-    let mut hosts = Vec::new();
-    for row in block.lines.iter().filter_map(row) {
-        if !hosts.contains(&row.host) {
-            hosts.push(row.host);
-        }
-    }
-    hosts
+    distinct(block.lines.iter().filter_map(row).map(|row| row.host))
 }
 
 /// Whether a line is of a host, or of none.
@@ -171,7 +165,7 @@ pub(super) fn is_of_host(line: &str, host: &str) -> bool {
 
 fn row(line: &str) -> Option<HostRow<'_>> {
     let (stamp, line) = match line.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
-        Some((stamp, rest)) => (Some(seconds(stamp)?), rest),
+        Some((stamp, rest)) => (Some(stamp_of(stamp)?), rest),
         None => (None, line),
     };
     let (host, what) = match line.split_once(" : ") {
@@ -199,10 +193,7 @@ fn figures(rest: &str) -> Option<What<'_>> {
         let counts = rest.strip_prefix("loss = ").or_else(|| rest.strip_prefix("return = "))?;
         let mut counts = counts.split(['/', ',']);
         let (sent, received) = (counts.next()?.parse().ok()?, counts.next()?.parse().ok()?);
-        let extremes = rest.split_once("min/avg/max = ").and_then(|(_, times)| {
-            let mut times = times.trim_end().split('/').map(milliseconds);
-            Some([times.next()??, times.next()??, times.next()??])
-        });
+        let extremes = rest.split_once("min/avg/max = ").and_then(|(_, times)| extremes_of(times.trim_end()));
         return Some(What::Summary { sent, received, extremes });
     }
     let is_time = |word: &str| word == "-" || milliseconds(word).is_some();
@@ -235,11 +226,4 @@ fn is_time_of_day(line: &str) -> bool {
         let parts: Vec<&str> = time.split(':').collect();
         parts.len() == 3 && parts.iter().all(|part| part.len() == 2 && part.parse::<u8>().is_ok())
     })
-}
-
-/// `1795967311.98445`.
-fn seconds(text: &str) -> Option<Nanos> {
-    let (whole, fraction) = text.split_once('.')?;
-    let nanos: u64 = format!("{fraction:0<9}").get(..9)?.parse().ok()?;
-    whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos).map(Nanos)
 }

@@ -3,7 +3,7 @@
 use super::super::block::{Block, Mark};
 use super::super::ping::milliseconds;
 use super::super::{Imported, Known, Reader, Tool};
-use super::Probes;
+use super::{Probes, extremes_of};
 use model::units::Nanos;
 
 pub(in super::super) const HPING: Reader = Reader { tool: Tool::Hping, mark, read };
@@ -40,7 +40,7 @@ fn read(name: &str, block: &Block, _known: Known) -> Option<Box<Imported>> {
         } else if let Some((sent, received)) = counts(line) {
             (probes.sent, probes.received) = (Some(sent), Some(received));
         } else if let Some(times) = line.strip_prefix("round-trip min/avg/max = ") {
-            probes.extremes = extremes(times);
+            probes.extremes = times.split(' ').next().and_then(extremes_of);
         } else if let Some((what, from)) = refusal(line) {
             // The host's own refusal is a reply to the packet, a router's is none.
             probes.counted_refusals += u64::from(address != Some(from));
@@ -80,11 +80,6 @@ fn counts(line: &str) -> Option<(u64, u64)> {
     let (sent, rest) =
         line.split_once(" packets transmitted, ").or_else(|| line.split_once(" packets tramitted, "))?;
     Some((sent.parse().ok()?, rest.split_once(" packets received, ")?.0.parse().ok()?))
-}
-
-fn extremes(times: &str) -> Option<[Nanos; 3]> {
-    let mut times = times.split(' ').next()?.split('/').map(milliseconds);
-    Some([times.next()??, times.next()??, times.next()??])
 }
 
 /// `ICMP Port Unreachable from ip=127.0.0.1 name=localhost`, `TTL 0 during transit from ip=10.0.0.1`.
