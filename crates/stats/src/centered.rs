@@ -4,8 +4,8 @@
 //! value in their midst, the same round trips are known to a hundredth of that distance.
 
 use super::histogram::Histogram;
-use super::quantile::rank;
-use super::spread::Dispersion;
+use super::quantile::{at_rank, rank};
+use super::spread::{Dispersion, median_distance};
 use units::Nanos;
 
 /// Counts of values on either side of a reference. Memory is bounded, about a tenth of a [`Histogram`]'s of three digits.
@@ -57,10 +57,7 @@ impl Centered {
         let values = self.values();
         let at = |q| at_rank(&values, rank(q, self.count())?);
         let (quarter, middle, three_quarters) = (at(0.25)?, at(0.5)?, at(0.75)?);
-        let mut distances: Vec<(u64, u64)> =
-            values.iter().map(|&(value, count)| (value.abs_diff(middle), count)).collect();
-        distances.sort_unstable();
-        let mad = at_rank(&distances, rank(0.5, self.count())?)?;
+        let mad = median_distance(values.iter().copied(), middle, self.count())?;
         let around = [quarter, three_quarters, middle.saturating_sub(mad), middle.saturating_add(mad)];
         let widest = around.into_iter().map(|value| self.width_at(value)).max().unwrap_or(1);
         let precision = Nanos((widest - 1).saturating_add(self.width_at(middle) - 1));
@@ -86,16 +83,6 @@ impl Centered {
             None => self.below.width_at(self.reference - value),
         }
     }
-}
-
-/// The value of a rank among sorted values with counts.
-fn at_rank(sorted: &[(u64, u64)], rank: u64) -> Option<u64> {
-    let mut left = rank;
-    sorted.iter().find_map(|&(value, count)| {
-        let here = count >= left;
-        left = left.saturating_sub(count);
-        here.then_some(value)
-    })
 }
 
 /// Two digits: a spread is never reported with more than a hundredth of a distance.

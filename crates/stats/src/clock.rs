@@ -107,12 +107,6 @@ impl ClockSync {
         self.samples.len() + usize::from(self.pending.is_some())
     }
 
-    /// The shortest round trip so far.
-    #[must_use]
-    pub fn min_round_trip(&self) -> Option<Nanos> {
-        self.samples.iter().chain(&self.pending).map(|sample| Nanos(sample.round_trip)).min()
-    }
-
     /// The line through the lowest third by round trip, or through a tenth, a thirtieth or a hundredth where that has a smaller
     /// error; `None` with fewer than eight exchanges.
     #[must_use]

@@ -18,7 +18,7 @@ pub use needed::MOST_RUNS;
 pub use verdict::Judgement;
 
 use super::percentile::bounds;
-use super::quantile::median;
+use super::quantile::{ascending, median};
 use super::spread::Moments;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -231,8 +231,7 @@ impl Group {
     #[must_use]
     pub fn from_values(values: &[f64]) -> Group {
         let moments = Moments::from_values(values);
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
+        let sorted = ascending(values);
         let at = |rank: u64| sorted[rank as usize - 1];
         Group {
             runs: moments.count(),

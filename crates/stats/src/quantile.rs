@@ -19,11 +19,27 @@ pub fn nearest_rank<T: Copy>(sorted: &[T], q: f64) -> Option<T> {
     sorted.get(rank as usize - 1).copied()
 }
 
+/// The value of a rank, from 1, among ascending values that each occur a number of times; `None` when there is no such rank.
+pub(crate) fn at_rank(sorted: &[(u64, u64)], rank: u64) -> Option<u64> {
+    let mut left = rank;
+    sorted.iter().find_map(|&(value, count)| {
+        let here = count >= left;
+        left = left.saturating_sub(count);
+        here.then_some(value)
+    })
+}
+
+/// The values in ascending order.
+pub(crate) fn ascending(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
 /// The middle value, or the mean of the two middle ones; `None` without values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    let sorted = ascending(values);
     let upper = *sorted.get(sorted.len() / 2)?;
     let lower = sorted[(sorted.len() - 1) / 2];
     Some(lower + (upper - lower) / 2.0)

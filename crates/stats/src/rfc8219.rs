@@ -1,6 +1,6 @@
 //! Figures that RFC 8219 requires: delay variation, and the summary over runs.
 
-use super::quantile::{median, nearest_rank};
+use super::quantile::{ascending, median, nearest_rank};
 use serde::{Deserialize, Serialize};
 
 /// Inter-packet delay variation (RFC 8219 section 7.3.2, RFC 3393): each delay less the one before, in nanoseconds.
@@ -35,8 +35,7 @@ impl OverRuns {
     /// The summary of one figure of each run, in any unit; `None` without runs.
     #[must_use]
     pub fn from_values(values: &[f64]) -> Option<OverRuns> {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
+        let sorted = ascending(values);
         Some(OverRuns {
             runs: values.len() as u64,
             median: median(values)?,

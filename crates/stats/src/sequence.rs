@@ -15,11 +15,8 @@ pub struct SequenceTracker {
     start: u64,
     /// One above the highest number received.
     next: u64,
-    received: u64,
-    duplicates: u64,
-    reordered: u64,
-    late: u64,
-    reorder_distance: u64,
+    /// The counts so far, except for the range of numbers, which is from `start` to `next`.
+    counts: SequenceCounts,
 }
 
 /// The counts while datagrams still arrive. All fields only grow, so two snapshots give an interval.
@@ -53,11 +50,7 @@ impl SequenceTracker {
             words: vec![u64::MAX; bits as usize / 64],
             start,
             next: start,
-            received: 0,
-            duplicates: 0,
-            reordered: 0,
-            late: 0,
-            reorder_distance: 0,
+            counts: SequenceCounts::default(),
         }
     }
 
@@ -73,7 +66,7 @@ impl SequenceTracker {
     #[inline]
     pub fn record_run(&mut self, first: u64, count: u32) {
         let end = first.saturating_add(u64::from(count));
-        self.late += u64::from(count) - (end - first);
+        self.counts.late += u64::from(count) - (end - first);
         if first < self.next {
             self.record_old(first, end.min(self.next));
         }
@@ -82,7 +75,7 @@ impl SequenceTracker {
             let until = end.min(from + self.window().min(end - from));
             self.skip_to(from);
             self.advance::<true>(until);
-            self.received += until - from;
+            self.counts.received += until - from;
             from = until;
         }
     }
@@ -90,7 +83,7 @@ impl SequenceTracker {
     /// Different numbers received so far.
     #[must_use]
     pub fn received(&self) -> u64 {
-        self.received
+        self.counts.received
     }
 
     /// The highest number received; `None` before the first.
@@ -107,37 +100,30 @@ impl SequenceTracker {
         let sent_end = last.map_or(self.start, |last| last.saturating_add(1)).max(self.start);
         let sent = sent_end - self.start;
         let beyond = self.set_bits(sent_end.max(self.window_start()), self.next);
-        sent - (self.received - beyond).min(sent)
+        sent - (self.counts.received - beyond).min(sent)
     }
 
     /// The counts so far.
     #[must_use]
     pub fn snapshot(&self) -> SequenceCounts {
-        SequenceCounts {
-            expected: self.next - self.start,
-            received: self.received,
-            duplicates: self.duplicates,
-            reordered: self.reordered,
-            late: self.late,
-            reorder_distance: self.reorder_distance,
-        }
+        SequenceCounts { expected: self.next - self.start, ..self.counts }
     }
 
     /// Counts numbers below the highest received.
     fn record_old(&mut self, first: u64, end: u64) {
         let from = first.max(self.window_start());
-        self.late += end.min(from) - first;
+        self.counts.late += end.min(from) - first;
         for span in self.spans(from, end) {
             let word = &mut self.words[span.word];
             let new = span.mask & !*word;
             *word |= span.mask;
-            self.duplicates += u64::from((span.mask & !new).count_ones());
+            self.counts.duplicates += u64::from((span.mask & !new).count_ones());
             if new != 0 {
                 let count = u64::from(new.count_ones());
-                self.received += count;
-                self.reordered += count;
+                self.counts.received += count;
+                self.counts.reordered += count;
                 let lowest = span.first_number + u64::from(new.trailing_zeros() - span.mask.trailing_zeros());
-                self.reorder_distance = self.reorder_distance.max(self.next - 1 - lowest);
+                self.counts.reorder_distance = self.counts.reorder_distance.max(self.next - 1 - lowest);
             }
         }
     }

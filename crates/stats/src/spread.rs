@@ -1,6 +1,7 @@
 //! Spread of values: running mean and standard deviation, dispersion, fairness.
 
 use super::histogram::Histogram;
+use super::quantile::{at_rank, rank};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -32,19 +33,24 @@ impl Dispersion {
     pub fn from_histogram(histogram: &Histogram) -> Option<Dispersion> {
         let at = |q| histogram.value_at_quantile(q);
         let (quarter, middle, three_quarters) = (at(0.25)?, at(0.5)?, at(0.75)?);
-        let mut distances: Vec<(u64, u64)> =
-            histogram.buckets().map(|(values, count)| (values.end().abs_diff(middle), count)).collect();
-        distances.sort_unstable();
-        let mut left = super::quantile::rank(0.5, histogram.count())?;
-        let mad = distances.iter().find_map(|&(distance, count)| {
-            let here = count >= left;
-            left = left.saturating_sub(count);
-            here.then_some(distance)
-        })?;
+        let buckets = histogram.buckets().map(|(values, count)| (*values.end(), count));
+        let mad = median_distance(buckets, middle, histogram.count())?;
         let widest = histogram.width_at(three_quarters).max(histogram.width_at(middle.saturating_add(mad)));
         let precision = Nanos::from_nanos(2 * (widest - 1));
         Some(Dispersion { mad: Nanos(mad), iqr: Nanos(three_quarters - quarter), precision })
     }
+}
+
+/// The median distance from a middle of `count` values, given as values that each occur a number of times.
+pub(crate) fn median_distance(
+    values: impl Iterator<Item = (u64, u64)>,
+    middle: u64,
+    count: u64,
+) -> Option<u64> {
+    let mut distances: Vec<(u64, u64)> =
+        values.map(|(value, count)| (value.abs_diff(middle), count)).collect();
+    distances.sort_unstable();
+    at_rank(&distances, rank(0.5, count)?)
 }
 
 /// Jain's fairness index of rates: `(Σx)² / (n Σx²)`, 1 when all are equal and `1/n` when one has everything (Jain, Chiu and Hawe

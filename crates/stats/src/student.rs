@@ -16,11 +16,7 @@ pub fn two_sided(level: f64, degrees: u64) -> f64 {
     let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
     for _ in 0..STEPS {
         let middle = f64::midpoint(low, high);
-        if within(middle, degrees) < level {
-            low = middle;
-        } else {
-            high = middle;
-        }
+        if within(middle, degrees) < level { low = middle } else { high = middle }
     }
     low.tan() * (degrees as f64).sqrt()
 }

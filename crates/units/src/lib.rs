@@ -179,54 +179,36 @@ impl Nanos {
     }
 }
 
-/// Saturating.
-impl Add for Bytes {
-    type Output = Bytes;
-    fn add(self, other: Bytes) -> Bytes {
-        self.saturating_add(other)
-    }
+/// Adds amounts and spans, and sums them, saturating.
+macro_rules! add_saturating {
+    ($($unit:ident),*) => {$(
+        impl Add for $unit {
+            type Output = $unit;
+            fn add(self, other: $unit) -> $unit {
+                self.saturating_add(other)
+            }
+        }
+
+        impl AddAssign for $unit {
+            fn add_assign(&mut self, other: $unit) {
+                *self = *self + other;
+            }
+        }
+
+        impl Sum for $unit {
+            fn sum<I: Iterator<Item = $unit>>(items: I) -> $unit {
+                items.fold($unit::ZERO, $unit::saturating_add)
+            }
+        }
+    )*};
 }
 
-/// Saturating.
-impl AddAssign for Bytes {
-    fn add_assign(&mut self, other: Bytes) {
-        *self = *self + other;
-    }
-}
-
-/// Saturating.
-impl Sum for Bytes {
-    fn sum<I: Iterator<Item = Bytes>>(items: I) -> Bytes {
-        items.fold(Bytes::ZERO, Bytes::saturating_add)
-    }
-}
+add_saturating!(Bytes, Nanos);
 
 /// Saturating.
 impl Sum for BitRate {
     fn sum<I: Iterator<Item = BitRate>>(items: I) -> BitRate {
         items.fold(BitRate(0), BitRate::saturating_add)
-    }
-}
-
-/// Saturating.
-impl Sum for Nanos {
-    fn sum<I: Iterator<Item = Nanos>>(items: I) -> Nanos {
-        items.fold(Nanos::ZERO, Nanos::saturating_add)
-    }
-}
-
-/// Saturating.
-impl Add for Nanos {
-    type Output = Nanos;
-    fn add(self, other: Nanos) -> Nanos {
-        self.saturating_add(other)
-    }
-}
-
-/// Saturating.
-impl AddAssign for Nanos {
-    fn add_assign(&mut self, other: Nanos) {
-        *self = *self + other;
     }
 }
 

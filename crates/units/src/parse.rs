@@ -6,76 +6,45 @@ use thiserror::Error;
 
 /// Why a text is not a number of the requested quantity.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum UnitError {
+#[error("read {quantity} `{text}`: {fault}")]
+pub struct UnitError {
+    /// The text as it was given.
+    text: String,
+    /// The requested quantity.
+    quantity: &'static str,
+    fault: Fault,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+enum Fault {
     /// The text is not a decimal number followed by a known unit.
-    #[error("read {quantity} `{text}`: expected a number with an optional unit, such as {accepted}")]
-    Malformed {
-        /// The text as it was given.
-        text: String,
-        /// The requested quantity.
-        quantity: &'static str,
-        /// Examples of what is accepted.
-        accepted: &'static str,
-    },
+    #[error("expected a number with an optional unit, such as {accepted}")]
+    Malformed { accepted: &'static str },
     /// The number is below zero.
-    #[error("read {quantity} `{text}`: it cannot be negative; write it such as {accepted}")]
-    Negative {
-        /// The text as it was given.
-        text: String,
-        /// The requested quantity.
-        quantity: &'static str,
-        /// Examples of what is accepted.
-        accepted: &'static str,
-    },
+    #[error("it cannot be negative; write it such as {accepted}")]
+    Negative { accepted: &'static str },
     /// The number does not fit 64 bits in its base unit.
-    #[error("read {quantity} `{text}`: too large, the most is {max} {base}", max = u64::MAX)]
-    TooLarge {
-        /// The text as it was given.
-        text: String,
-        /// The requested quantity.
-        quantity: &'static str,
-        /// The base unit.
-        base: &'static str,
-    },
+    #[error("too large, the most is {max} {base}", max = u64::MAX)]
+    TooLarge { base: &'static str },
     /// The number is above zero but less than half of one base unit.
-    #[error("read {quantity} `{text}`: too small, the least above zero is 1 {base}")]
-    TooSmall {
-        /// The text as it was given.
-        text: String,
-        /// The kind of quantity that was asked for.
-        quantity: &'static str,
-        /// The base unit.
-        base: &'static str,
-    },
+    #[error("too small, the least above zero is 1 {base}")]
+    TooSmall { base: &'static str },
 }
 
-impl FromStr for BitRate {
-    type Err = UnitError;
-    fn from_str(text: &str) -> Result<BitRate, UnitError> {
-        read(text, &RATE).map(BitRate)
-    }
+/// Reads each of the types as its quantity.
+macro_rules! read_as {
+    ($($unit:ident: $quantity:ident),*) => {$(
+        impl FromStr for $unit {
+            type Err = UnitError;
+            fn from_str(text: &str) -> Result<$unit, UnitError> {
+                let failed = |fault| UnitError { text: text.to_owned(), quantity: $quantity.name, fault };
+                read(text, &$quantity).map($unit).map_err(failed)
+            }
+        }
+    )*};
 }
 
-impl FromStr for Bytes {
-    type Err = UnitError;
-    fn from_str(text: &str) -> Result<Bytes, UnitError> {
-        read(text, &SIZE).map(Bytes)
-    }
-}
-
-impl FromStr for PacketRate {
-    type Err = UnitError;
-    fn from_str(text: &str) -> Result<PacketRate, UnitError> {
-        read(text, &PACKETS).map(PacketRate)
-    }
-}
-
-impl FromStr for Nanos {
-    type Err = UnitError;
-    fn from_str(text: &str) -> Result<Nanos, UnitError> {
-        read(text, &TIME).map(Nanos)
-    }
-}
+read_as!(BitRate: RATE, Bytes: SIZE, PacketRate: PACKETS, Nanos: TIME);
 
 struct Quantity {
     name: &'static str,
@@ -84,33 +53,24 @@ struct Quantity {
     factor: fn(&str) -> Option<u128>,
 }
 
-fn read(text: &str, quantity: &Quantity) -> Result<u64, UnitError> {
-    let Quantity { name: quantity_name, base, accepted, factor } = *quantity;
-    let owned = || text.to_owned();
-    let malformed = || UnitError::Malformed { text: owned(), quantity: quantity_name, accepted };
-    let too_large = || UnitError::TooLarge { text: owned(), quantity: quantity_name, base };
-
+fn read(text: &str, quantity: &Quantity) -> Result<u64, Fault> {
+    let Quantity { base, accepted, factor, .. } = *quantity;
+    let malformed = Fault::Malformed { accepted };
     let trimmed = text.trim();
     if let Some(rest) = trimmed.strip_prefix('-') {
-        return Err(if rest.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
-            UnitError::Negative { text: owned(), quantity: quantity_name, accepted }
-        } else {
-            malformed()
-        });
+        let is_number = rest.starts_with(|first: char| first.is_ascii_digit() || first == '.');
+        return Err(if is_number { Fault::Negative { accepted } } else { malformed });
     }
     let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(end);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
-        return Err(malformed());
+        return Err(malformed);
     }
-    let factor = factor(unit.trim_start()).ok_or_else(malformed)?;
-    let value = scale(whole, fraction, factor).ok_or_else(too_large)?;
+    let factor = factor(unit.trim_start()).ok_or(malformed)?;
+    let value = scale(whole, fraction, factor).ok_or(Fault::TooLarge { base })?;
     let is_zero = number.bytes().all(|digit| digit == b'0' || digit == b'.');
-    if value == 0 && !is_zero {
-        return Err(UnitError::TooSmall { text: owned(), quantity: quantity_name, base });
-    }
-    Ok(value)
+    if value == 0 && !is_zero { Err(Fault::TooSmall { base }) } else { Ok(value) }
 }
 
 /// `whole.fraction` times `factor`, rounded half up; `None` when it does not fit.
@@ -216,6 +176,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn fault<T: FromStr<Err = UnitError> + std::fmt::Debug>(text: &str) -> Fault {
+        text.parse::<T>().unwrap_err().fault
+    }
+
     #[test]
     fn rates() {
         for (text, bits) in [
@@ -287,13 +251,13 @@ mod tests {
             "10µ", "1KiKi",
         ];
         for text in malformed {
-            assert!(matches!(text.parse::<BitRate>(), Err(UnitError::Malformed { .. })), "{text}");
+            assert!(matches!(fault::<BitRate>(text), Fault::Malformed { .. }), "{text}");
         }
-        assert!(matches!("-1G".parse::<BitRate>(), Err(UnitError::Negative { .. })));
-        assert!(matches!("18446744073709551616".parse::<BitRate>(), Err(UnitError::TooLarge { .. })));
-        assert!(matches!("9".repeat(400).parse::<Bytes>(), Err(UnitError::TooLarge { .. })));
-        assert!(matches!("6000000h".parse::<Nanos>(), Err(UnitError::TooLarge { .. })));
-        assert!(matches!("0.4".parse::<BitRate>(), Err(UnitError::TooSmall { .. })));
+        assert!(matches!(fault::<BitRate>("-1G"), Fault::Negative { .. }));
+        assert!(matches!(fault::<BitRate>("18446744073709551616"), Fault::TooLarge { .. }));
+        assert!(matches!(fault::<Bytes>(&"9".repeat(400)), Fault::TooLarge { .. }));
+        assert!(matches!(fault::<Nanos>("6000000h"), Fault::TooLarge { .. }));
+        assert!(matches!(fault::<BitRate>("0.4"), Fault::TooSmall { .. }));
         let message = "10Q".parse::<Bytes>().unwrap_err().to_string();
         assert!(message.contains("`10Q`") && message.contains("128KiB"), "{message}");
     }

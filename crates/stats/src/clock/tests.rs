@@ -64,7 +64,7 @@ fn contradicting_stamps_are_ignored() {
 fn memory_is_bounded_and_the_best_are_kept() {
     let sync = synced(0, 0, (0..20_000).map(|index| (if index == 11 { 1_000 } else { 9_000 }, 1_000)));
     assert!(sync.count() < MOST_SAMPLES);
-    assert_eq!(sync.min_round_trip(), Some(Nanos::from_micros(2)));
+    assert_eq!(sync.fit().unwrap().min_round_trip, Nanos::from_micros(2));
 }
 
 proptest! {

@@ -2,6 +2,7 @@
 
 use super::Shift;
 use super::mann_whitney::bounding_rank;
+use crate::quantile::ascending;
 
 /// The Hodges–Lehmann shift in percent: the median of all `n · m` ratios of a run of `other` to one of `base`, less one. On the
 /// logarithms of the values it is the estimate of Hodges and Lehmann (1963), and its interval holds those shifts that the
@@ -31,12 +32,7 @@ struct Ratios {
 
 impl Ratios {
     fn between(base: &[f64], other: &[f64]) -> Ratios {
-        let sorted = |values: &[f64]| {
-            let mut values = values.to_vec();
-            values.sort_by(f64::total_cmp);
-            values
-        };
-        Ratios { base: sorted(base), other: sorted(other) }
+        Ratios { base: ascending(base), other: ascending(other) }
     }
 
     fn count(&self) -> u64 {

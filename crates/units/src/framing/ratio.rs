@@ -5,7 +5,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 #[cfg(feature = "schema")]
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::fmt::{Display, Formatter};
 
 /// A non-negative fraction in lowest terms. Prints as a decimal rounded half up (`{:.2}`; 3 decimals by default),
@@ -52,35 +51,6 @@ impl Ratio {
     #[must_use]
     pub fn to_f64(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
-    }
-}
-
-impl PartialOrd for Ratio {
-    fn partial_cmp(&self, other: &Ratio) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Ratio {
-    /// Compares whole parts, then the reciprocals of the remainders, as cross products could exceed 128 bits.
-    fn cmp(&self, other: &Ratio) -> Ordering {
-        let (mut a, mut b) = (*self, *other);
-        let mut reversed = false;
-        loop {
-            let whole = (a.numerator / a.denominator).cmp(&(b.numerator / b.denominator));
-            let (a_left, b_left) = (a.numerator % a.denominator, b.numerator % b.denominator);
-            let decided = match (whole, a_left, b_left) {
-                (Ordering::Equal, 1.., 1..) => None,
-                (Ordering::Equal, _, _) => Some(a_left.cmp(&b_left)),
-                _ => Some(whole),
-            };
-            if let Some(order) = decided {
-                return if reversed { order.reverse() } else { order };
-            }
-            a = Ratio { numerator: a.denominator, denominator: a_left };
-            b = Ratio { numerator: b.denominator, denominator: b_left };
-            reversed = !reversed;
-        }
     }
 }
 
@@ -139,6 +109,37 @@ const MAX_DECIMALS: usize = 18;
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::cmp::Ordering;
+
+    // Only tests compare fractions.
+    impl PartialOrd for Ratio {
+        fn partial_cmp(&self, other: &Ratio) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+
+    impl Ord for Ratio {
+        /// Compares whole parts, then the reciprocals of the remainders, as cross products could exceed 128 bits.
+        fn cmp(&self, other: &Ratio) -> Ordering {
+            let (mut a, mut b) = (*self, *other);
+            let mut reversed = false;
+            loop {
+                let whole = (a.numerator / a.denominator).cmp(&(b.numerator / b.denominator));
+                let (a_left, b_left) = (a.numerator % a.denominator, b.numerator % b.denominator);
+                let decided = match (whole, a_left, b_left) {
+                    (Ordering::Equal, 1.., 1..) => None,
+                    (Ordering::Equal, _, _) => Some(a_left.cmp(&b_left)),
+                    _ => Some(whole),
+                };
+                if let Some(order) = decided {
+                    return if reversed { order.reverse() } else { order };
+                }
+                a = Ratio { numerator: a.denominator, denominator: a_left };
+                b = Ratio { numerator: b.denominator, denominator: b_left };
+                reversed = !reversed;
+            }
+        }
+    }
 
     fn ratio(numerator: u64, denominator: u64) -> Ratio {
         Ratio::reduced(numerator, denominator).unwrap()

@@ -1,6 +1,6 @@
 //! Frames that TCP can fill: the MSS of a frame, with and without timestamps, and the limit of Linux.
 
-use super::{Encaps, Framing, FramingError, MIN_FRAME, Network, Transport};
+use super::{Encaps, Framing, FramingError, Network, Transport};
 use crate::Bytes;
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
@@ -53,9 +53,6 @@ impl TcpSegment {
     /// # Errors
     /// When there is no such frame.
     pub fn of_frame(network: Network, inner_frame: Bytes) -> Result<TcpSegment, FramingError> {
-        if inner_frame < MIN_FRAME {
-            return Err(FramingError::FrameTooSmall { frame: inner_frame });
-        }
         let raw = Framing { network, transport: Transport::Raw, encaps: Encaps::NONE, link_mtu: None };
         Ok(TcpSegment::of_mtu(network, raw.of_frame(inner_frame)?.inner_packet))
     }
