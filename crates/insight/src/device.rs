@@ -10,6 +10,7 @@ mod verdict;
 
 use model::dut::{DeviceReport, Setup, StreamReport};
 use model::finding::Finding;
+use model::plan::Direction;
 use std::cmp::Reverse;
 
 /// A rule that finds one reason.
@@ -17,33 +18,50 @@ use std::cmp::Reverse;
 pub struct Rule {
     /// The stable name of what it finds.
     pub id: &'static str,
-    /// Finds it in a device's figures, at most once for each direction.
-    pub find: fn(&DeviceReport, &Setup) -> Vec<Finding>,
+    find: Find,
+}
+
+/// How a rule finds its reason in a device's figures.
+#[derive(Clone, Copy, Debug)]
+enum Find {
+    Once(fn(&DeviceReport, &Setup) -> Option<Finding>),
+    InDirection(fn(&DeviceReport, Direction) -> Option<Finding>),
+}
+
+impl Rule {
+    fn findings(&self, device: &DeviceReport, setup: &Setup) -> Vec<Finding> {
+        match self.find {
+            Find::Once(find) => find(device, setup).into_iter().collect(),
+            Find::InDirection(find) => {
+                Direction::BOTH.into_iter().filter_map(|direction| find(device, direction)).collect()
+            }
+        }
+    }
 }
 
 /// Every rule; of equally bad findings the earlier comes first.
 pub const RULES: &[Rule] = &[
-    Rule { id: "no-forwarding", find: forwarding::no_forwarding },
-    Rule { id: "device-loses-at-low-rate", find: forwarding::loses_at_low_rate },
-    Rule { id: "random-loss", find: random::random_loss },
-    Rule { id: "service-failed", find: verdict::service_failed },
-    Rule { id: "host-noise", find: limits::host_noise },
-    Rule { id: "shares-cpu", find: limits::shares_cpu },
-    Rule { id: "generator-bound", find: limits::generator_bound },
-    Rule { id: "search-unfinished", find: limits::unfinished },
-    Rule { id: "overload-collapse", find: forwarding::overload_collapse },
-    Rule { id: "loss-inversion", find: forwarding::loss_inversion },
-    Rule { id: "duplicates", find: forwarding::duplicates },
-    Rule { id: "reordering", find: forwarding::reordering },
-    Rule { id: "direction-asymmetric", find: forwarding::asymmetric },
-    Rule { id: "latency-cliff", find: latency::cliff },
-    Rule { id: "at-line-rate", find: limits::at_line_rate },
+    Rule { id: "no-forwarding", find: Find::InDirection(forwarding::no_forwarding) },
+    Rule { id: "device-loses-at-low-rate", find: Find::Once(forwarding::loses_at_low_rate) },
+    Rule { id: "random-loss", find: Find::Once(random::random_loss) },
+    Rule { id: "service-failed", find: Find::Once(verdict::service_failed) },
+    Rule { id: "host-noise", find: Find::Once(limits::host_noise) },
+    Rule { id: "shares-cpu", find: Find::Once(limits::shares_cpu) },
+    Rule { id: "generator-bound", find: Find::Once(limits::generator_bound) },
+    Rule { id: "search-unfinished", find: Find::Once(limits::unfinished) },
+    Rule { id: "overload-collapse", find: Find::Once(forwarding::overload_collapse) },
+    Rule { id: "loss-inversion", find: Find::Once(forwarding::loss_inversion) },
+    Rule { id: "duplicates", find: Find::Once(forwarding::duplicates) },
+    Rule { id: "reordering", find: Find::InDirection(forwarding::reordering) },
+    Rule { id: "direction-asymmetric", find: Find::Once(forwarding::asymmetric) },
+    Rule { id: "latency-cliff", find: Find::Once(latency::cliff) },
+    Rule { id: "at-line-rate", find: Find::Once(limits::at_line_rate) },
 ];
 
 /// Fills in a device's findings, the worst first, and its verdict. Earlier values are replaced.
 pub fn conclude(device: &mut DeviceReport, setup: &Setup) {
     kinds::fill(device, setup);
-    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.find)(device, setup)).collect();
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule.findings(device, setup)).collect();
     if limits::is_spoilt(device) {
         // A disturbance of the host is not the device's fault.
         findings.retain(|finding| OF_THE_HOST.contains(&finding.id.as_str()));
@@ -64,9 +82,10 @@ const OF_THE_HOST: [&str; 4] = ["no-forwarding", "host-noise", "shares-cpu", "se
 const OF_CHANCE: [&str; 4] =
     ["device-loses-at-low-rate", "generator-bound", "search-unfinished", "loss-inversion"];
 
-/// Rows of which something holds.
-fn rows(device: &DeviceReport, holds: impl Fn(&StreamReport) -> bool) -> Vec<&StreamReport> {
-    device.rows.iter().filter(|row| holds(row)).collect()
+/// Rows of which something holds; `None` where there is no such row.
+fn rows(device: &DeviceReport, holds: impl Fn(&StreamReport) -> bool) -> Option<Vec<&StreamReport>> {
+    let rows: Vec<&StreamReport> = device.rows.iter().filter(|row| holds(row)).collect();
+    (!rows.is_empty()).then_some(rows)
 }
 
 #[cfg(test)]

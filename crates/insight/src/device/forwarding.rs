@@ -11,37 +11,29 @@ use model::search::{Irregular, Load};
 use serde_json::Value;
 
 /// Not one frame crossed in a direction.
-pub(super) fn no_forwarding(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
-    let silent = |direction| {
-        let in_direction = |row: &StreamReport| {
-            let mut directions = row.flood.iter().filter(|one_way| one_way.direction == direction);
-            directions.any(|one_way| one_way.result.sent > 0 && one_way.result.received == 0)
-        };
-        let silent = rows(device, in_direction);
-        let sent = |row: &StreamReport| Some(observed_direction(row, direction)?.result.sent.into());
-        (!silent.is_empty()).then(|| {
-            let title = format!("The device forwarded none of the {} {direction}", frames(device, &silent));
-            let finding = Finding::new("no-forwarding", Severity::Problem, direction, title).advise(
-                "Check that both ports are the right ones, that the device is up and forwards (`sysctl \
-                 net.ipv4.ip_forward`), and that it has routes and neighbour entries for the test addresses \
-                 (198.18.0.0/15, 2001:2::/48).",
-            );
-            with_each(finding, device, &silent, "sent", sent)
-        })
+pub(super) fn no_forwarding(device: &DeviceReport, direction: Direction) -> Option<Finding> {
+    let in_direction = |row: &StreamReport| {
+        let mut directions = row.flood.iter().filter(|one_way| one_way.direction == direction);
+        directions.any(|one_way| one_way.result.sent > 0 && one_way.result.received == 0)
     };
-    Direction::BOTH.into_iter().filter_map(silent).collect()
+    let silent = rows(device, in_direction)?;
+    let sent = |row: &StreamReport| Some(observed_direction(row, direction)?.result.sent.into());
+    let title = format!("The device forwarded none of the {} {direction}", frames(device, &silent));
+    let finding = Finding::new("no-forwarding", Severity::Problem, direction, title).advise(
+        "Check that both ports are the right ones, that the device is up and forwards (`sysctl \
+         net.ipv4.ip_forward`), and that it has routes and neighbour entries for the test addresses \
+         (198.18.0.0/15, 2001:2::/48).",
+    );
+    Some(with_each(finding, device, &silent, "sent", sent))
 }
 
 /// The least load of a search failed, though frames cross.
-pub(super) fn loses_at_low_rate(device: &DeviceReport, setup: &Setup) -> Vec<Finding> {
+pub(super) fn loses_at_low_rate(device: &DeviceReport, setup: &Setup) -> Option<Finding> {
     let failed = |rate: &RateReport| {
         let doubled = rate.irregular.contains(&Irregular::Duplicates);
         rate.irregular.contains(&Irregular::NoLowerBound) && !doubled
     };
-    let lossy = rows(device, |row| forwards(row) && row.rates.iter().any(failed));
-    if lossy.is_empty() {
-        return Vec::new();
-    }
+    let lossy = rows(device, |row| forwards(row) && row.rates.iter().any(failed))?;
     let least = |row: &StreamReport| {
         let known = row.rates.iter().find(|rate| failed(rate)).and_then(|rate| rate.upper);
         known.or_else(|| setup.min.map(Load::from))
@@ -52,16 +44,13 @@ pub(super) fn loses_at_low_rate(device: &DeviceReport, setup: &Setup) -> Vec<Fin
         "There is no rate to report. Look at the table of hops for where frames are dropped; a shaper, a policer, a filter \
          or an MTU that is too small all lose frames at any rate.",
     );
-    vec![with_each(finding, device, &lossy, "least_pps", |row| least(row).map(whole))]
+    Some(with_each(finding, device, &lossy, "least_pps", |row| least(row).map(whole)))
 }
 
 /// A higher load passes where a lower one failed.
-pub(super) fn loss_inversion(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
+pub(super) fn loss_inversion(device: &DeviceReport, _: &Setup) -> Option<Finding> {
     let inverted = |rate: &RateReport| rate.irregular.contains(&Irregular::LossInversion);
-    let odd = rows(device, |row| row.rates.iter().any(inverted));
-    if odd.is_empty() {
-        return Vec::new();
-    }
+    let odd = rows(device, |row| row.rates.iter().any(inverted))?;
     let title = format!(
         "A load above the rate found for {} would pass: loss does not grow with load",
         frames(device, &odd)
@@ -71,20 +60,17 @@ pub(super) fn loss_inversion(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
          CPUs. The lower rate is the one reported; the table of frame loss shows the whole range.",
     );
     let value = |row: &StreamReport| Some(whole(row.rates.iter().find(|rate| inverted(rate))?.lower?));
-    vec![with_each(finding, device, &odd, "pps", value)]
+    Some(with_each(finding, device, &odd, "pps", value))
 }
 
 /// The device sends frames more than once.
-pub(super) fn duplicates(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
+pub(super) fn duplicates(device: &DeviceReport, _: &Setup) -> Option<Finding> {
     let irregular = |words: &[Irregular]| words.contains(&Irregular::Duplicates);
     let doubled = rows(device, |row| {
         let searched = row.rates.iter().any(|rate| irregular(&rate.irregular));
         let stepped = row.loss.as_ref().is_some_and(|loss| irregular(&loss.irregular));
         searched || stepped || row.flood.iter().any(|direction| direction.result.has_duplicates())
-    });
-    if doubled.is_empty() {
-        return Vec::new();
-    }
+    })?;
     let title = format!("The device sent {} more than once", frames(device, &doubled));
     let finding = Finding::new("duplicates", Severity::Warning, None, title).advise(
         "Look for a loop between bridges, a mirror, or an address that the device floods to several ports. Frames counted \
@@ -97,40 +83,33 @@ pub(super) fn duplicates(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
         let count = row.flood.iter().map(extra).fold(0, u64::saturating_add);
         Some(if count > 0 { count.into() } else { Value::from("in the search") })
     };
-    vec![with_each(finding, device, &doubled, "duplicates", count)]
+    Some(with_each(finding, device, &doubled, "duplicates", count))
 }
 
 /// Frames overtake one another.
-pub(super) fn reordering(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
-    let reordered_in = |direction| {
-        let share = move |row: &StreamReport| {
-            let one_way = observed_direction(row, direction)?;
-            let share = one_way.reordered as f64 / one_way.result.received.max(1) as f64;
-            (share >= REORDERED).then_some(share)
-        };
-        let odd = rows(device, |row| share(row).is_some());
-        let worst = odd.iter().filter_map(|row| share(row)).fold(0.0, f64::max);
-        (!odd.is_empty()).then(|| {
-            let title = format!(
-                "The device changes the order of {} {direction}: up to {} came after a later one",
-                frames(device, &odd),
-                percent(worst)
-            );
-            let finding = Finding::new("reordering", Severity::Warning, direction, title)
-                .advise("Flows that are spread over queues or links by frame instead of by flow are reordered (RFC 4737).");
-            with_each(finding, device, &odd, "reordered_share", |row| share(row).map(Value::from))
-        })
+pub(super) fn reordering(device: &DeviceReport, direction: Direction) -> Option<Finding> {
+    let share = |row: &StreamReport| {
+        let one_way = observed_direction(row, direction)?;
+        let share = one_way.reordered as f64 / one_way.result.received.max(1) as f64;
+        (share >= REORDERED).then_some(share)
     };
-    Direction::BOTH.into_iter().filter_map(reordered_in).collect()
+    let odd = rows(device, |row| share(row).is_some())?;
+    let worst = odd.iter().filter_map(|row| share(row)).fold(0.0, f64::max);
+    let title = format!(
+        "The device changes the order of {} {direction}: up to {} came after a later one",
+        frames(device, &odd),
+        percent(worst)
+    );
+    let finding = Finding::new("reordering", Severity::Warning, direction, title).advise(
+        "Flows that are spread over queues or links by frame instead of by flow are reordered (RFC 4737).",
+    );
+    Some(with_each(finding, device, &odd, "reordered_share", |row| share(row).map(Value::from)))
 }
 
 /// Overloaded, the device forwards less than it can.
-pub(super) fn overload_collapse(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
-    let fallen = rows(device, |row| collapse(row).is_some());
+pub(super) fn overload_collapse(device: &DeviceReport, _: &Setup) -> Option<Finding> {
+    let fallen = rows(device, |row| collapse(row).is_some())?;
     let worst = fallen.iter().filter_map(|row| collapse(row)).fold(1.0, f64::min);
-    if fallen.is_empty() {
-        return Vec::new();
-    }
     let title = format!(
         "Overloaded, the device forwards only {} of the rate it can forward without loss, with {}",
         percent(worst),
@@ -141,16 +120,13 @@ pub(super) fn overload_collapse(device: &DeviceReport, _: &Setup) -> Vec<Finding
          shorter queues), spread the load over CPUs (RSS, RPS), or police what comes in. Size the device by the rate without \
          loss, and expect less under attack.",
     );
-    vec![with_each(finding, device, &fallen, "share", |row| collapse(row).map(Value::from))]
+    Some(with_each(finding, device, &fallen, "share", |row| collapse(row).map(Value::from)))
 }
 
 /// One direction forwards clearly less than the other.
-pub(super) fn asymmetric(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
-    let uneven = rows(device, |row| slower(row).is_some());
-    let Some((slow, share)) = uneven.iter().filter_map(|row| slower(row)).min_by(|a, b| a.1.total_cmp(&b.1))
-    else {
-        return Vec::new();
-    };
+pub(super) fn asymmetric(device: &DeviceReport, _: &Setup) -> Option<Finding> {
+    let uneven = rows(device, |row| slower(row).is_some())?;
+    let (slow, share) = uneven.iter().filter_map(|row| slower(row)).min_by(|a, b| a.1.total_cmp(&b.1))?;
     let title = format!(
         "The device forwards {} {slow} at {} of the rate {}",
         frames(device, &uneven),
@@ -160,7 +136,7 @@ pub(super) fn asymmetric(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
     let finding = Finding::new("direction-asymmetric", Severity::Warning, slow, title).advise(
         "A search with both directions at once ends at the slower one. Test each direction by itself to have both figures.",
     );
-    vec![with_each(finding, device, &uneven, "share", |row| slower(row).map(|(_, share)| share.into()))]
+    Some(with_each(finding, device, &uneven, "share", |row| slower(row).map(|(_, share)| share.into())))
 }
 
 /// The rate forwarded under overload, as a share of the loss-free rate, where it is clearly less.

@@ -9,11 +9,9 @@ use model::units::Nanos;
 use serde_json::Value;
 
 /// The median at the most load is many times that at the least.
-pub(super) fn cliff(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
-    let steep = rows(device, |row| rise(row).is_some());
-    let Some(worst) = steep.iter().filter_map(|row| rise(row)).max_by_key(|rise| rise.full) else {
-        return Vec::new();
-    };
+pub(super) fn cliff(device: &DeviceReport, _: &Setup) -> Option<Finding> {
+    let steep = rows(device, |row| rise(row).is_some())?;
+    let worst = steep.iter().filter_map(|row| rise(row)).max_by_key(|rise| rise.full)?;
     let title = format!(
         "Latency of {} rises from {} at {} % of the throughput to {} at {} % (medians)",
         frames(device, &steep),
@@ -26,7 +24,7 @@ pub(super) fn cliff(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
         "Queues of the device fill up at the throughput found. For latency that can be relied on, plan with a load below it.",
     );
     let finding = with_each(finding, device, &steep, "idle_ns", |row| Some(Value::from(rise(row)?.idle.0)));
-    vec![with_each(finding, device, &steep, "full_ns", |row| Some(Value::from(rise(row)?.full.0)))]
+    Some(with_each(finding, device, &steep, "full_ns", |row| Some(Value::from(rise(row)?.full.0))))
 }
 
 struct Rise {

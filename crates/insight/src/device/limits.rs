@@ -9,12 +9,11 @@ use model::search::{Irregular, Load};
 use serde_json::Value;
 
 /// The generator reached its limit and the device lost nothing: it forwards that or more.
-pub(super) fn generator_bound(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
+pub(super) fn generator_bound(device: &DeviceReport, _: &Setup) -> Option<Finding> {
     if device.shares_cpu == Some(true) {
-        return Vec::new();
+        return None;
     }
-    let limited = rows(device, |row| bound(row).is_some());
-    let Some(first) = limited.first() else { return Vec::new() };
+    let limited = rows(device, |row| bound(row).is_some())?;
     let least = limited.iter().filter_map(|row| bound(row)).fold(Load(f64::INFINITY), smaller);
     let title = format!(
         "The generator, not the device, set the limit for {}: the device forwards {least} or more",
@@ -25,15 +24,15 @@ pub(super) fn generator_bound(device: &DeviceReport, _: &Setup) -> Vec<Finding> 
          or a faster kind of generator: the list of tools has those that were refused, and why.",
     );
     finding = with_each(finding, device, &limited, "pps", |row| bound(row).map(whole));
-    vec![finding.with_known("ceiling_pps", first.ceiling.map(whole))]
+    Some(finding.with_known("ceiling_pps", limited[0].ceiling.map(whole)))
 }
 
 /// Sender and device take turns on a CPU: the one waits for the other and no frame is ever dropped.
-pub(super) fn shares_cpu(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
-    let shared = rows(device, |row| lower(row).is_some() || row.mrr.is_some());
-    if device.shares_cpu != Some(true) || shared.is_empty() {
-        return Vec::new();
+pub(super) fn shares_cpu(device: &DeviceReport, _: &Setup) -> Option<Finding> {
+    if device.shares_cpu != Some(true) {
+        return None;
     }
+    let shared = rows(device, |row| lower(row).is_some() || row.mrr.is_some())?;
     let title = "The device runs on the generator's CPU and holds it back instead of dropping frames: the rates are those of both \
                  together, not the throughput of the device";
     let finding = Finding::new("shares-cpu", Severity::Warning, None, title.into()).advise(
@@ -41,28 +40,22 @@ pub(super) fn shares_cpu(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
          (`echo 1 > /sys/class/net/INTERFACE/threaded`) and its thread pinned away from the generator (`taskset`), or a \
          second host.",
     );
-    vec![with_each(finding, device, &shared, "pps", |row| lower(row).map(whole))]
+    Some(with_each(finding, device, &shared, "pps", |row| lower(row).map(whole)))
 }
 
 /// The link is full.
-pub(super) fn at_line_rate(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
-    let full = rows(device, |row| row.headline().is_some_and(|rate| row.is_at_line_rate(rate)));
-    if full.is_empty() {
-        return Vec::new();
-    }
+pub(super) fn at_line_rate(device: &DeviceReport, _: &Setup) -> Option<Finding> {
+    let full = rows(device, |row| row.headline().is_some_and(|rate| row.is_at_line_rate(rate)))?;
     let title = format!("The device forwards {} at line rate", frames(device, &full));
     let share = |row: &StreamReport| Some(Value::from(lower(row)?.0 / row.line_rate?.0));
     let finding = Finding::new("at-line-rate", Severity::Info, None, title);
-    vec![with_each(finding, device, &full, "share", share)]
+    Some(with_each(finding, device, &full, "share", share))
 }
 
 /// The time of a search ran out.
-pub(super) fn unfinished(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
+pub(super) fn unfinished(device: &DeviceReport, _: &Setup) -> Option<Finding> {
     let open = |rate: &RateReport| rate.irregular.contains(&Irregular::Unfinished);
-    let cut = rows(device, |row| row.rates.iter().any(open));
-    if cut.is_empty() {
-        return Vec::new();
-    }
+    let cut = rows(device, |row| row.rates.iter().any(open))?;
     let title = format!("The search for the rate of {} was not finished", frames(device, &cut));
     let finding = Finding::new("search-unfinished", Severity::Warning, None, title).advise(
         "The true rate is between the bounds that the tables give. Allow more time or accept a wider goal.",
@@ -71,14 +64,14 @@ pub(super) fn unfinished(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
         move |row: &StreamReport| of(row.rates.iter().find(|rate| open(rate))?).map(whole)
     };
     let finding = with_each(finding, device, &cut, "lower_pps", bounds(|rate| rate.lower));
-    vec![with_each(finding, device, &cut, "upper_pps", bounds(|rate| rate.upper))]
+    Some(with_each(finding, device, &cut, "upper_pps", bounds(|rate| rate.upper)))
 }
 
 /// Trials were thrown away, since other work interrupted the generator.
-pub(super) fn host_noise(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
+pub(super) fn host_noise(device: &DeviceReport, _: &Setup) -> Option<Finding> {
     let share = voided_share(device);
     if device.voided < FEW || share < NOISY {
-        return Vec::new();
+        return None;
     }
     let title = format!(
         "{} trials were thrown away because this host interrupted the generator, {} of those run",
@@ -91,7 +84,7 @@ pub(super) fn host_noise(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
         .advise(
             "Stop other work on this host and keep its CPUs at one frequency, or test from a machine that is not shared.",
         );
-    vec![finding]
+    Some(finding)
 }
 
 /// The host spoilt so many trials that no rate was found. A rate that was found rests on trials whose load is known.

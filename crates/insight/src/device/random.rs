@@ -10,10 +10,10 @@ use serde_json::Value;
 use std::fmt;
 
 /// The same share of the frames is lost at every load that the device forwards otherwise.
-pub(super) fn random_loss(device: &DeviceReport, setup: &Setup) -> Vec<Finding> {
-    let lossy = rows(device, |row| share(row).is_some());
-    let Some(first) = lossy.first() else { return Vec::new() };
-    let Some(lost) = share(first) else { return Vec::new() };
+pub(super) fn random_loss(device: &DeviceReport, setup: &Setup) -> Option<Finding> {
+    let lossy = rows(device, |row| share(row).is_some())?;
+    let first = lossy.first()?;
+    let lost = share(first)?;
     let pdr = tolerant(first, setup).map(|found| format!("; {found}"));
     let title = format!(
         "The device loses {} of {} at every rate from {} to {}: no rate without loss exists{}",
@@ -27,7 +27,7 @@ pub(super) fn random_loss(device: &DeviceReport, setup: &Setup) -> Vec<Finding> 
         "Loss that does not grow with the load is not the device's capacity: look for errors on a line (`ip -s link`), a filter or a \
          radio. A rate that was found without loss is chance; ask for a goal that allows this share (`--goals pdr`).",
     );
-    vec![with_each(finding, device, &lossy, "share", |row| share(row).map(|lost| Value::from(lost.share)))]
+    Some(with_each(finding, device, &lossy, "share", |row| share(row).map(|lost| Value::from(lost.share))))
 }
 
 /// A rate found without loss is chance where the device loses at every load.

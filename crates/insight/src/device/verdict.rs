@@ -59,8 +59,8 @@ fn unmeasured(device: &DeviceReport) -> Option<String> {
 }
 
 /// A promise of the service was broken.
-pub(super) fn service_failed(device: &DeviceReport, setup: &Setup) -> Vec<Finding> {
-    let Some(service) = device.service.as_ref().filter(|service| !service.passed) else { return Vec::new() };
+pub(super) fn service_failed(device: &DeviceReport, setup: &Setup) -> Option<Finding> {
+    let service = device.service.as_ref().filter(|service| !service.passed)?;
     let failed: Vec<&ServiceStep> =
         service.steps.iter().chain(&service.performance).filter(|step| !step.misses.is_empty()).collect();
     let promised = setup.service.map(|profile| profile.availability);
@@ -87,7 +87,7 @@ pub(super) fn service_failed(device: &DeviceReport, setup: &Setup) -> Vec<Findin
         .with("steps", service.steps.len())
         .with_known("availability", service.availability)
         .advise("Hold the path's shapers and queues against the promises: the table of steps shows which was broken, and by how much.");
-    vec![finding]
+    Some(finding)
 }
 
 fn rates(device: &DeviceReport, setup: &Setup) -> Option<String> {
