@@ -70,40 +70,29 @@ pub(super) fn split(text: &str, is_whole: bool) -> Split<'_> {
     let (mut rest, mut at, mut line) = (String::with_capacity(text.len()), 0, 1);
     while at < text.len() {
         let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
-        let found = candidate(&text[at..], &text[at..end]).map(|from| {
-            let candidate = &text[at + from..];
-            (at + from, first_object(candidate, line, is_whole))
-        });
-        let found = match found {
-            Some((_, Object::None)) | None => {
-                field(&text[at..], &text[at..end], line, is_whole).map(|(from, object)| (at + from, object))
-            }
-            found => found,
-        };
-        let found = match found {
-            Some((_, Object::None)) | None => {
-                quoted::value_in(&text[at..end]).map(|(value, from, length)| {
-                    let document = Document { line, value, repaired: false };
-                    (at + from, Object::Whole(document, length))
-                })
-            }
-            found => found,
-        };
+        let (left, first) = (&text[at..], &text[at..end]);
+        let found = candidate(left, first)
+            .and_then(|from| Some((from, first_object(&left[from..], line, is_whole)?)))
+            .or_else(|| field(left, first, line, is_whole))
+            .or_else(|| {
+                let (value, from, length) = quoted::value_in(first)?;
+                Some((from, Object::Whole(Document { line, value, repaired: false }, length)))
+            });
         let end_of_found = match found {
-            Some((start, Object::Whole(document, length))) => {
+            Some((from, Object::Whole(document, length))) => {
                 split.documents.push(document);
-                start + length
+                at + from + length
             }
-            Some((start, Object::Results(document, length))) => {
+            Some((from, Object::Results(document, length))) => {
                 split.results.push(document);
-                start + length
+                at + from + length
             }
             Some((_, Object::Open)) => {
                 split.open = Some(line);
                 break;
             }
-            Some((_, Object::None)) | None => {
-                rest.push_str(&text[at..end]);
+            None => {
+                rest.push_str(first);
                 (at, line) = (end, line + 1);
                 continue;
             }
@@ -152,25 +141,23 @@ enum Object {
     Results(Document<Box<Results>>, usize),
     /// One that the text ends in.
     Open,
-    None,
 }
 
 /// The object at the begin of a text.
-fn first_object(text: &str, line: usize, is_whole: bool) -> Object {
+fn first_object(text: &str, line: usize, is_whole: bool) -> Option<Object> {
     if let Some((value, length)) = Results::at_begin(text) {
-        return Object::Results(Document { line, value, repaired: false }, length);
+        return Some(Object::Results(Document { line, value, repaired: false }, length));
     }
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    let found = match values.next() {
+    let (document, length) = match values.next()? {
         // The name of a key, as a part of a document has it, is no text.
-        Some(Ok(Value::String(text))) if !text.contains('\n') => None,
-        Some(Ok(value)) => Some((Document { line, value, repaired: false }, values.byte_offset())),
-        Some(Err(error)) if error.is_eof() && !is_whole => return Object::Open,
-        Some(Err(error)) if error.is_eof() => fix(text, text.len(), line),
-        Some(Err(_)) => with_nan(text, line),
-        None => None,
+        Ok(Value::String(text)) if !text.contains('\n') => return None,
+        Ok(value) => (Document { line, value, repaired: false }, values.byte_offset()),
+        Err(error) if error.is_eof() && !is_whole => return Some(Object::Open),
+        Err(error) if error.is_eof() => fix(text, text.len(), line)?,
+        Err(_) => with_nan(text, line)?,
     };
-    found.map_or(Object::None, |(document, length)| Object::Whole(document, length))
+    Some(Object::Whole(document, length))
 }
 
 /// A document in a field of CSV, and where the field begins.
@@ -182,7 +169,7 @@ fn field(text: &str, line_of_text: &str, line: usize, is_whole: bool) -> Option<
     let object = match (serde_json::from_str(&inner), length) {
         (Ok(value), Some(length)) => Object::Whole(Document { line, value, repaired: false }, length),
         (Err(error), None) if error.is_eof() && !is_whole => Object::Open,
-        _ => Object::None,
+        _ => return None,
     };
     Some((from, object))
 }

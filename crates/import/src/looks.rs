@@ -42,182 +42,100 @@ pub(super) fn like(text: &str) -> String {
 /// A tool whose output is known and not read.
 struct Unread {
     name: &'static str,
-    is: fn(&str) -> bool,
     /// Empty: there is none.
     nearest: &'static str,
+    is: fn(&str) -> bool,
+}
+
+const fn unread(name: &'static str, nearest: &'static str, is: fn(&str) -> bool) -> Unread {
+    Unread { name, nearest, is }
 }
 
 /// The more exact the mark, the earlier.
 static TOOLS: &[Unread] = &[
-    Unread {
-        name: "JSON of fping",
-        is: |text| text.contains("{\"resp\":") && text.contains("\"rtt\""),
-        nearest: PING,
-    },
-    Unread {
-        name: "the output of PowerShell's Test-NetConnection or Test-Connection",
-        is: |text| {
-            text.contains("TcpTestSucceeded")
-                || text.contains("PingSucceeded")
-                || has_table_of_powershell(text)
-        },
-        nearest: PING,
-    },
-    Unread { name: "the output of fping", is: fping, nearest: PING },
-    Unread {
-        name: "a shell that does not find the tool; install it, or give its whole path",
-        is: not_found,
-        nearest: "",
-    },
-    Unread {
-        name: "the output of mtr",
-        is: |text| {
-            text.contains("Loss%") && text.contains("Wrst")
-                || text.contains("\"mtr\":")
-                || text.contains("<MTR ")
-                || is_raw_mtr(text)
-        },
-        nearest: PING,
-    },
-    Unread {
-        name: "the output of traceroute or tracepath",
-        is: |text| {
-            text.starts_with("traceroute to")
-                || text.starts_with("Tracing route to")
-                || text.contains("pmtu ")
-        },
-        nearest: "",
-    },
-    Unread {
-        name: "the output of tcpdump",
-        is: |text| text.contains(" > ") && text.contains(": Flags ["),
-        nearest: "",
-    },
-    Unread {
-        name: "the output of nuttcp",
-        is: |text| text.contains("%TX") && text.contains("%RX") && text.contains("Mbps"),
-        nearest: IPERF,
-    },
-    Unread {
-        name: "the output of nping or hping",
-        is: |text| text.starts_with("Starting Nping") || text.starts_with("HPING "),
-        nearest: PING,
-    },
-    Unread {
-        name: "ping of a router (IOS)",
-        is: |text| text.contains("Success rate is ") && text.contains(" percent ("),
-        nearest: PING,
-    },
-    Unread {
-        name: "ping of MikroTik's RouterOS",
-        is: |text| text.contains("packet-loss=") && text.contains("sent="),
-        nearest: PING,
-    },
-    Unread {
-        name: "the output of a ping over TCP (tcping, paping, psping)",
-        is: |text| {
-            ["Probing ", "paping v", "PsPing v", "TCPing "].iter().any(|start| text.starts_with(start))
-                || text.contains("/tcp - Port is ")
-        },
-        nearest: PING,
-    },
-    Unread {
-        name: "the output of irtt",
-        is: |text| text.contains("\"irtt\"") || text.contains("rtt=") && text.contains(" ipdv="),
-        nearest: PING,
-    },
-    Unread { name: "the output of arping", is: |text| text.starts_with("ARPING "), nearest: PING },
-    Unread {
-        name: "JSON of Ookla's speedtest",
-        is: |text| text.contains("\"bandwidth\":") && text.contains("\"isp\""),
-        nearest: IPERF,
-    },
-    Unread {
-        name: "the output of a speed test",
-        is: |text| text.contains("Retrieving speedtest.net") || text.contains("Speedtest by Ookla"),
-        nearest: IPERF,
-    },
-    Unread {
-        name: "the output of perftest (ib_write_bw and others)",
-        is: |text| text.contains("#bytes") && text.contains("#iterations"),
-        nearest: "that of qperf",
-    },
-    Unread {
-        name: "the output of ntttcp",
-        is: |text| {
-            text.to_ascii_lowercase().contains("ntttcp") || text.contains("Throughput(KB/s) Avg B / Compl")
-        },
-        nearest: IPERF,
-    },
-    Unread { name: "the output of ethr", is: |text| text.starts_with("Ethr: "), nearest: IPERF },
-    Unread {
-        name: "data of flent",
-        is: |text| {
-            text.contains("\"SERIES_META\"")
-                || text.starts_with("Summary of ") && text.contains(" test run from ")
-        },
-        nearest: "that of netperf",
-    },
-    Unread {
-        name: "the output of qperf's tests of RDMA, SCTP or SDP",
-        is: |text| {
+    unread("JSON of fping", PING, |text| text.contains("{\"resp\":") && text.contains("\"rtt\"")),
+    unread("the output of PowerShell's Test-NetConnection or Test-Connection", PING, |text| {
+        text.contains("TcpTestSucceeded") || text.contains("PingSucceeded") || has_table_of_powershell(text)
+    }),
+    unread("the output of fping", PING, fping),
+    unread("a shell that does not find the tool; install it, or give its whole path", "", not_found),
+    unread("the output of mtr", PING, |text| {
+        text.contains("Loss%") && text.contains("Wrst")
+            || text.contains("\"mtr\":")
+            || text.contains("<MTR ")
+            || is_raw_mtr(text)
+    }),
+    unread("the output of traceroute or tracepath", "", |text| {
+        text.starts_with("traceroute to") || text.starts_with("Tracing route to") || text.contains("pmtu ")
+    }),
+    unread("the output of tcpdump", "", |text| text.contains(" > ") && text.contains(": Flags [")),
+    unread("the output of nuttcp", IPERF, |text| {
+        text.contains("%TX") && text.contains("%RX") && text.contains("Mbps")
+    }),
+    unread("the output of nping or hping", PING, |text| {
+        text.starts_with("Starting Nping") || text.starts_with("HPING ")
+    }),
+    unread("ping of a router (IOS)", PING, |text| {
+        text.contains("Success rate is ") && text.contains(" percent (")
+    }),
+    unread("ping of MikroTik's RouterOS", PING, |text| {
+        text.contains("packet-loss=") && text.contains("sent=")
+    }),
+    unread("the output of a ping over TCP (tcping, paping, psping)", PING, |text| {
+        ["Probing ", "paping v", "PsPing v", "TCPing "].iter().any(|start| text.starts_with(start))
+            || text.contains("/tcp - Port is ")
+    }),
+    unread("the output of irtt", PING, |text| {
+        text.contains("\"irtt\"") || text.contains("rtt=") && text.contains(" ipdv=")
+    }),
+    unread("the output of arping", PING, |text| text.starts_with("ARPING ")),
+    unread("JSON of Ookla's speedtest", IPERF, |text| {
+        text.contains("\"bandwidth\":") && text.contains("\"isp\"")
+    }),
+    unread("the output of a speed test", IPERF, |text| {
+        text.contains("Retrieving speedtest.net") || text.contains("Speedtest by Ookla")
+    }),
+    unread("the output of perftest (ib_write_bw and others)", "that of qperf", |text| {
+        text.contains("#bytes") && text.contains("#iterations")
+    }),
+    unread("the output of ntttcp", IPERF, |text| {
+        text.to_ascii_lowercase().contains("ntttcp") || text.contains("Throughput(KB/s) Avg B / Compl")
+    }),
+    unread("the output of ethr", IPERF, |text| text.starts_with("Ethr: ")),
+    unread("data of flent", "that of netperf", |text| {
+        text.contains("\"SERIES_META\"")
+            || text.starts_with("Summary of ") && text.contains(" test run from ")
+    }),
+    unread(
+        "the output of qperf's tests of RDMA, SCTP or SDP",
+        "that of its tests `tcp_bw`, `udp_bw`, `tcp_lat` and `udp_lat`",
+        |text| {
             let is_test = |line: &str| RDMA.iter().any(|test| line.strip_suffix(':') == Some(test));
             text.lines().any(|line| is_test(line.trim_end()))
         },
-        nearest: "that of its tests `tcp_bw`, `udp_bw`, `tcp_lat` and `udp_lat`",
-    },
-    Unread {
-        name: "the output of uperf",
-        is: |text| text.contains(" running profile:") && text.contains("Txn"),
-        nearest: IPERF,
-    },
-    Unread {
-        name: "the output of owping or twping",
-        is: |text| text.contains("--- owping statistics") || text.contains("--- twping statistics"),
-        nearest: PING,
-    },
-    Unread {
-        name: "the output of wrk, ab, hey or oha",
-        is: |text| text.contains("Requests/sec") || text.contains("This is ApacheBench"),
-        nearest: "",
-    },
-    Unread {
-        name: "the progress of curl or wget",
-        is: |text| text.contains("% Xferd") || text.starts_with("--") && text.contains("--  http"),
-        nearest: "",
-    },
-    Unread {
-        name: "the output of tshark",
-        is: |text| text.contains(" → ") && (text.contains(" TCP ") || text.contains(" UDP ")),
-        nearest: "",
-    },
-    Unread {
-        name: "counters of sar",
-        is: |text| text.contains("IFACE") && text.contains("rxpck/s"),
-        nearest: "",
-    },
-    Unread {
-        name: "the settings of an interface (ethtool)",
-        is: |text| text.starts_with("Settings for "),
-        nearest: "",
-    },
-    Unread {
-        name: "counters of a traffic generator (TRex, pktgen)",
-        is: |text| {
-            text.contains("Per port stats") || text.starts_with("Result: OK: ") && text.contains("pps ")
-        },
-        nearest: IPERF,
-    },
-    Unread {
-        name: "the state of sockets (`ss`)",
-        is: |text| text.contains(" cwnd:") && text.contains(" rtt:"),
-        nearest: IPERF,
-    },
-    Unread {
-        name: "netperf's figures without their heading (`-P 0`); run it without that option",
-        is: |text| text.lines().all(|line| line.split_whitespace().all(|word| word.parse::<f64>().is_ok())),
-        nearest: "",
-    },
+    ),
+    unread("the output of uperf", IPERF, |text| text.contains(" running profile:") && text.contains("Txn")),
+    unread("the output of owping or twping", PING, |text| {
+        text.contains("--- owping statistics") || text.contains("--- twping statistics")
+    }),
+    unread("the output of wrk, ab, hey or oha", "", |text| {
+        text.contains("Requests/sec") || text.contains("This is ApacheBench")
+    }),
+    unread("the progress of curl or wget", "", |text| {
+        text.contains("% Xferd") || text.starts_with("--") && text.contains("--  http")
+    }),
+    unread("the output of tshark", "", |text| {
+        text.contains(" → ") && (text.contains(" TCP ") || text.contains(" UDP "))
+    }),
+    unread("counters of sar", "", |text| text.contains("IFACE") && text.contains("rxpck/s")),
+    unread("the settings of an interface (ethtool)", "", |text| text.starts_with("Settings for ")),
+    unread("counters of a traffic generator (TRex, pktgen)", IPERF, |text| {
+        text.contains("Per port stats") || text.starts_with("Result: OK: ") && text.contains("pps ")
+    }),
+    unread("the state of sockets (`ss`)", IPERF, |text| text.contains(" cwnd:") && text.contains(" rtt:")),
+    unread("netperf's figures without their heading (`-P 0`); run it without that option", "", |text| {
+        text.lines().all(|line| line.split_whitespace().all(|word| word.parse::<f64>().is_ok()))
+    }),
 ];
 
 /// `bash: iperf3: command not found`, `sh: 1: iperf3: not found`, and the same of Windows.

@@ -380,23 +380,17 @@ impl<'de, T: Kind<'de>> Visitor<'de> for Any<T> {
     }
 }
 
-impl<'de> Deserialize<'de> for Figure {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Figure, D::Error> {
-        any(from)
-    }
+macro_rules! deserialize_any {
+    ($($kind:ident),*) => {$(
+        impl<'de> Deserialize<'de> for $kind {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<$kind, D::Error> {
+                any(from)
+            }
+        }
+    )*};
 }
 
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Text, D::Error> {
-        any(from)
-    }
-}
-
-impl<'de> Deserialize<'de> for Flag {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Flag, D::Error> {
-        any(from)
-    }
-}
+deserialize_any!(Figure, Text, Flag, Nested);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<List<T>, D::Error> {
@@ -406,12 +400,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
 
 impl<'de, T: Default + Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Object<T>, D::Error> {
-        any(from)
-    }
-}
-
-impl<'de> Deserialize<'de> for Nested {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Nested, D::Error> {
         any(from)
     }
 }
