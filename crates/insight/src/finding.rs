@@ -34,6 +34,7 @@ pub(crate) use text::{lower, percent, significant};
 pub use verdict::first_sentence;
 
 use model::finding::{Finding, Severity, Status, Verdict};
+use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
 use std::cmp::Reverse;
@@ -60,26 +61,66 @@ enum Find {
     /// In all figures of a run.
     Run(fn(&Run) -> Vec<Finding>),
     /// In one measured direction.
-    Direction(fn(&MeasuredDirection<'_>) -> Option<Finding>),
+    Direction(InDirection),
+    /// On one egress path of round trips.
+    Egress(OnEgress),
+    /// In one measured direction, and on one egress path of round trips.
+    Both(InDirection, OnEgress),
+    /// In one direction whose packet sizes are known.
+    Path(BySize),
+    /// In one direction of a trace.
+    Hops(ByTrace),
 }
 
+type InDirection = fn(&MeasuredDirection<'_>) -> Option<Finding>;
+type OnEgress = fn(&Run, &EgressResult) -> Option<Finding>;
+type BySize = fn(path::Side<'_>) -> Option<Finding>;
+type ByTrace = fn(hops::Look<'_>) -> Option<Finding>;
+
 impl Rule {
-    const fn new(id: &'static str, short: &'static str, find: fn(&Run) -> Vec<Finding>) -> Rule {
-        Rule { id, short, find: Find::Run(find), limits: None, is_in_table: false }
+    const fn of(id: &'static str, short: &'static str, find: Find) -> Rule {
+        Rule { id, short, find, limits: None, is_in_table: false }
     }
 
-    const fn by_direction(
+    const fn new(id: &'static str, short: &'static str, find: fn(&Run) -> Vec<Finding>) -> Rule {
+        Rule::of(id, short, Find::Run(find))
+    }
+
+    const fn by_direction(id: &'static str, short: &'static str, find: InDirection) -> Rule {
+        Rule::of(id, short, Find::Direction(find))
+    }
+
+    const fn by_egress(id: &'static str, short: &'static str, find: OnEgress) -> Rule {
+        Rule::of(id, short, Find::Egress(find))
+    }
+
+    const fn by_both(
         id: &'static str,
         short: &'static str,
-        find: fn(&MeasuredDirection<'_>) -> Option<Finding>,
+        in_direction: InDirection,
+        on_egress: OnEgress,
     ) -> Rule {
-        Rule { id, short, find: Find::Direction(find), limits: None, is_in_table: false }
+        Rule::of(id, short, Find::Both(in_direction, on_egress))
+    }
+
+    const fn by_size(id: &'static str, short: &'static str, find: BySize) -> Rule {
+        Rule::of(id, short, Find::Path(find))
+    }
+
+    const fn by_trace(id: &'static str, short: &'static str, find: ByTrace) -> Rule {
+        Rule::of(id, short, Find::Hops(find))
     }
 
     fn findings(&self, run: &Run) -> Vec<Finding> {
         match self.find {
             Find::Run(find) => find(run),
-            Find::Direction(find) => measured_directions(run).filter_map(|one_way| find(&one_way)).collect(),
+            Find::Direction(find) => each_direction(run, find),
+            Find::Egress(find) => latency::each_egress(run, find),
+            Find::Both(first, second) => {
+                [each_direction(run, first), latency::each_egress(run, second)].concat()
+            }
+            Find::Path(find) => path::each_side(run, find),
+            Find::Hops(find) => hops::each(run, find),
         }
     }
 
@@ -104,20 +145,20 @@ pub const RULES: &[Rule] = &[
     Rule::new("duplicate-address", "Two devices have one address", reach::duplicate_address),
     Rule::new("one-way-reachable", "Only one end can open connections", one_way::one_way_reachable),
     Rule::new("udp-unreachable", "UDP does not get through", contradiction::udp_unreachable),
-    Rule::new("no-reply", "Nothing answers", latency::no_reply),
+    Rule::by_egress("no-reply", "Nothing answers", latency::no_reply),
     Rule::new("one-family-only", "Only one IP version works", reach::one_family_only),
-    Rule::new("routing-loop", "Routers send packets in a circle", hops::circle),
+    Rule::by_trace("routing-loop", "Routers send packets in a circle", hops::circle),
     Rule::new("answered-on-path", "Something on the path answers for the far end", hops::answered_on_path),
     Rule::new("mtu-black-hole", "Large packets vanish without a message", path::black_hole),
-    Rule::new("tcp-blackhole", "Full-sized TCP segments vanish", path::tcp_black_hole),
-    Rule::new("mtu-hole", "Packets of some sizes vanish", path::hole),
-    Rule::new("mtu-discovery-wrong", "Routers report a wrong path MTU", path::wrong),
+    Rule::by_size("tcp-blackhole", "Full-sized TCP segments vanish", path::tcp_black_hole),
+    Rule::by_size("mtu-hole", "Packets of some sizes vanish", path::hole),
+    Rule::by_size("mtu-discovery-wrong", "Routers report a wrong path MTU", path::wrong),
     Rule::new("paths-differ", "Flows take paths of different MTU", paths_differ),
     Rule::new("dead-flows", "Some flows are dropped whole", contradiction::dead_flows),
     Rule::by_direction("streams-stalled", "Some streams delivered nothing", streams::stalled),
     Rule::new("fragments-dropped", "IP fragments are dropped", fragments::fragments_dropped).in_table(),
     Rule::by_direction("udp-fragmented", "The datagrams were sent in fragments", fragments::udp_fragmented),
-    Rule::new("df-ignored", "A router cuts packets that forbid it", path::df_ignored),
+    Rule::by_size("df-ignored", "A router cuts packets that forbid it", path::df_ignored),
     Rule::by_direction(
         "reassembly-failed",
         "The receiver did not put fragments together",
@@ -129,7 +170,7 @@ pub const RULES: &[Rule] = &[
     Rule::new("joined-segments-dropped", "Segments joined by an offload are dropped", crippled::joined),
     Rule::new("mark-dropped", "Packets with a mark are dropped", crippled::mark),
     Rule::by_direction("receiver-stalled", "The receiving program stopped reading", crippled::stalled),
-    Rule::new("outage", "The path was down for a while", outages),
+    Rule::by_both("outage", "The path was down for a while", outage::outage, latency::outage),
     Rule::by_direction("receiver-buffer-loss", "The receiver dropped datagrams", loss::receiver_buffer_loss)
         .limiting(Severity::Info)
         .in_table(),
@@ -139,24 +180,24 @@ pub const RULES: &[Rule] = &[
         .limiting(Severity::Info),
     Rule::new("host-limited", "A host's queue, link, bus or tunnel sets the rate", limits::host_limited)
         .limiting(Severity::Info),
-    Rule::new("path-loss", "The path lost packets", loss::path_loss).in_table(),
+    Rule::by_both("path-loss", "The path lost packets", loss::path_loss, latency::loss).in_table(),
     Rule::by_direction("tcp-crippled", "TCP hardly moves", crippled::crippled),
-    Rule::new("loss-from-hop", "Packets are lost on the path", hops::loss_from_hop),
-    Rule::new("route-changed", "The route changed during the test", hops::changed),
-    Rule::new("size-dependent-loss", "Large packets are lost more often", path::size_dependent_loss),
-    Rule::new("path-changed", "The path changed during the test", path::changed),
+    Rule::by_trace("loss-from-hop", "Packets are lost on the path", hops::loss_from_hop),
+    Rule::by_trace("route-changed", "The route changed during the test", hops::changed),
+    Rule::by_size("size-dependent-loss", "Large packets are lost more often", path::size_dependent_loss),
+    Rule::by_size("path-changed", "The path changed during the test", path::changed),
     Rule::new("mss-clamped", "TCP's MSS is clamped on the path", path::clamped),
-    Rule::new("stale-path-mtu", "The kernel remembers a wrong path MTU", path::stale),
+    Rule::by_size("stale-path-mtu", "The kernel remembers a wrong path MTU", path::stale),
     Rule::new("mtu-asymmetric", "The path MTU differs by direction", path::asymmetric),
-    Rule::new("route-mtu", "A configured route holds packets small", path::route_mtu),
+    Rule::by_size("route-mtu", "A configured route holds packets small", path::route_mtu),
     Rule::new("echo-filtered", "Large echo requests are not answered", path::echo_filtered),
-    Rule::new("mtu-reduced", "The path MTU is below the interface's", path::reduced),
+    Rule::by_size("mtu-reduced", "The path MTU is below the interface's", path::reduced),
     Rule::new("mtu-from-hop", "A hop lets smaller packets pass only", hops::mtu_from_hop),
     Rule::new("latency-from-hop", "One hop makes most of the round trip", hops::latency_from_hop),
-    Rule::new("icmp-rate-limited", "A router limits its own answers", hops::rate_limited),
+    Rule::by_trace("icmp-rate-limited", "A router limits its own answers", hops::rate_limited),
     Rule::new("ttl-rewritten", "A router sets the TTL of packets", hops::ttl_rewritten),
     Rule::new("quotes-untranslated", "A NAT leaves what ICMP errors quote", hops::quotes_untranslated),
-    Rule::new(
+    Rule::by_trace(
         "addresses-alternate",
         "A hop answers one flow from several addresses",
         hops::addresses_alternate,
@@ -167,15 +208,15 @@ pub const RULES: &[Rule] = &[
         .limiting(Severity::Info),
     Rule::by_direction("receiver-limited", "The receiving host sets the rate", cpu::receiver_limited)
         .limiting(Severity::Info),
-    Rule::new("sender-limited", "The sending host sets the rate", cpu::sender_limited)
+    Rule::by_both("sender-limited", "The sending host sets the rate", cpu::sender_limited, latency::behind)
         .limiting(Severity::Info),
     Rule::by_direction("at-line-rate", "The path runs at line rate", window::at_line_rate)
         .limiting(Severity::Info),
-    Rule::new("reordering", "Packets arrive out of order", loss::reordering),
-    Rule::new("duplicates", "Packets arrive twice", loss::duplicates),
-    Rule::new("level-shift", "The round trip changed its level", latency::level_shift),
-    Rule::new("rtt-outliers", "Some round trips take far longer than the rest", latency::rtt_outliers),
-    Rule::new("sent-late", "This host sent messages late", latency::sent_late),
+    Rule::by_both("reordering", "Packets arrive out of order", loss::reordering, latency::reordering),
+    Rule::by_both("duplicates", "Packets arrive twice", loss::duplicates, latency::duplicates),
+    Rule::by_egress("level-shift", "The round trip changed its level", latency::level_shift),
+    Rule::by_egress("rtt-outliers", "Some round trips take far longer than the rest", latency::rtt_outliers),
+    Rule::by_egress("sent-late", "This host sent messages late", latency::sent_late),
     Rule::new("bufferbloat", "Queues fill under load", latency::bufferbloat),
     Rule::new("host-noise", "Other work on the host moved the figures", noise::host_noise)
         .limiting(Severity::Warning),
@@ -200,12 +241,11 @@ pub fn rule_ids() -> impl Iterator<Item = &'static str> {
 
 /// Flows take paths of different size, or through different routers.
 fn paths_differ(run: &Run) -> Vec<Finding> {
-    [path::paths_differ(run), hops::paths_differ(run)].concat()
+    [path::each_side(run, path::paths_differ), hops::paths_differ(run)].concat()
 }
 
-/// Nothing came for a while: of data, or of replies.
-fn outages(run: &Run) -> Vec<Finding> {
-    [outage::outage(run), latency::outage(run)].concat()
+fn each_direction(run: &Run, find: InDirection) -> Vec<Finding> {
+    measured_directions(run).filter_map(|one_way| find(&one_way)).collect()
 }
 
 /// All findings of a run and of its tests, worst first, each id, direction and egress path once.

@@ -1,21 +1,18 @@
 //! A CPU, not the path, set the rate: at the sender or at the receiver.
 
-use super::measured::{MeasuredDirection, measured_directions};
+use super::measured::MeasuredDirection;
 use super::text::{capital, count, percent};
-use super::{Finding, Severity, latency};
+use super::{Finding, Severity};
 use crate::fix;
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::limit::LimitKind;
 use model::plan::Wait;
-use model::run::Run;
 use model::sample::{CpuUse, Role, TcpCounters};
 use model::units::BitRate;
 
 /// The sender could not send more.
-pub(super) fn sender_limited(run: &Run) -> Vec<Finding> {
-    let of_streams = measured_directions(run)
-        .filter_map(|direction| queue_full(&direction).or_else(|| sender_busy(&direction)));
-    of_streams.chain(latency::behind(run)).collect()
+pub(super) fn sender_limited(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    queue_full(one_way).or_else(|| sender_busy(one_way))
 }
 
 /// The CPU that sets the rate, in words with its share: of the sender, and of the receiver. Of two that are full it is the one for

@@ -24,7 +24,7 @@ fn found(run: &Run) -> Option<&HopsResult> {
 
 /// One direction of what was found.
 #[derive(Clone, Copy)]
-struct Look<'a> {
+pub(super) struct Look<'a> {
     found: &'a HopsResult,
     direction: Direction,
     /// The far end's trace of the return path.
@@ -34,12 +34,12 @@ struct Look<'a> {
 }
 
 /// The findings of the forward path, and of the return path where the far end traced it.
-fn each(run: &Run, rule: fn(Look<'_>) -> Vec<Finding>) -> Vec<Finding> {
+pub(super) fn each(run: &Run, rule: fn(Look<'_>) -> Option<Finding>) -> Vec<Finding> {
     let Some(found) = found(run) else { return Vec::new() };
     let (back, probes) = (found.back.as_deref(), run.hops().map(|plan| plan.probes));
     let there = Look { found, direction: Direction::Up, back, probes };
     let here = back.map(|found| Look { found, direction: Direction::Down, back: None, probes });
-    [there].into_iter().chain(here).flat_map(rule).collect()
+    [there].into_iter().chain(here).filter_map(rule).collect()
 }
 
 impl Look<'_> {

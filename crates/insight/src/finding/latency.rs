@@ -26,7 +26,7 @@ use model::plan::Direction;
 use model::run::Run;
 
 /// A finding for every egress path, with its name.
-fn each_egress(run: &Run, find: fn(&Run, &EgressResult) -> Option<Finding>) -> Vec<Finding> {
+pub(super) fn each_egress(run: &Run, find: fn(&Run, &EgressResult) -> Option<Finding>) -> Vec<Finding> {
     let named = |egress: &EgressResult| find(run, egress).map(|finding| finding.on(&egress.label));
     run.summary.egress_paths.iter().filter_map(named).collect()
 }

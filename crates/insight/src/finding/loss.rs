@@ -1,36 +1,22 @@
 //! Packets in flight: lost on the path or in the receiving socket, overtaken, doubled.
 
 use super::limit::where_and_what;
-use super::measured::{MeasuredDirection, measured_directions};
+use super::measured::MeasuredDirection;
 use super::text::{count, option, percent};
-use super::{Finding, Severity, latency, outage, receiver};
+use super::{Finding, Severity, outage, receiver};
 use crate::fix;
 use model::limit::{Confidence, LimitKind};
-use model::run::Run;
 use model::sample::Role;
 use model::units::{BitRate, Bytes, Nanos};
 
 /// Packets died between the hosts.
-pub(super) fn path_loss(run: &Run) -> Vec<Finding> {
-    let of_streams = measured_directions(run)
-        .filter_map(|direction| if direction.udp() { udp_loss(&direction) } else { tcp_loss(&direction) });
-    of_streams.chain(latency::loss(run)).collect()
+pub(super) fn path_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    if one_way.udp() { udp_loss(one_way) } else { tcp_loss(one_way) }
 }
 
 /// Datagrams arrived after later ones.
-pub(super) fn reordering(run: &Run) -> Vec<Finding> {
-    measured_directions(run)
-        .filter_map(|direction| overtaken(&direction).or_else(|| needlessly_retransmitted(&direction)))
-        .chain(latency::reordering(run))
-        .collect()
-}
-
-/// Datagrams arrived twice.
-pub(super) fn duplicates(run: &Run) -> Vec<Finding> {
-    measured_directions(run)
-        .filter_map(|direction| doubled(&direction))
-        .chain(latency::duplicates(run))
-        .collect()
+pub(super) fn reordering(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    overtaken(one_way).or_else(|| needlessly_retransmitted(one_way))
 }
 
 /// Datagrams died in the receiving socket.
@@ -258,7 +244,8 @@ fn order_advice(one_way: &MeasuredDirection<'_>) -> String {
     )
 }
 
-fn doubled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+/// Datagrams arrived twice.
+pub(super) fn duplicates(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let (again, received) = (one_way.figures.duplicates?, one_way.figures.received.datagrams);
     let share = again as f64 / received.max(1) as f64;
     if !one_way.udp() || again < A_FEW || share < DUPLICATED {

@@ -1,6 +1,6 @@
 //! `outage`: nothing came for a while, and then again, or never.
 
-use super::measured::{MeasuredDirection, measured_directions};
+use super::measured::MeasuredDirection;
 use super::ramp_up::progress;
 use super::text::count;
 use super::{Finding, Severity, fragments, receiver};
@@ -11,8 +11,8 @@ use model::units::{BitRate, Bytes, Nanos};
 use serde_json::Value;
 
 /// A receiver got nothing for a while, while its sender sent.
-pub(super) fn outage(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|one_way| Some(finding(&one_way, down(&one_way)?))).collect()
+pub(super) fn outage(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    Some(finding(one_way, down(one_way)?))
 }
 
 /// The time in which a direction was down.

@@ -27,7 +27,7 @@ use model::run::Run;
 
 /// One direction of a path, with what lies around it.
 #[derive(Clone, Copy)]
-struct Side<'a> {
+pub(super) struct Side<'a> {
     run: &'a Run,
     direction: Direction,
     one_way: &'a PathDirection,
@@ -50,7 +50,7 @@ fn may_lose(hole: EchoHole, direction: Direction) -> bool {
 }
 
 /// Asks every direction whose packet sizes are known, up first.
-fn each_egress(run: &Run, judge: fn(Side<'_>) -> Option<Finding>) -> Vec<Finding> {
+pub(super) fn each_side(run: &Run, judge: fn(Side<'_>) -> Option<Finding>) -> Vec<Finding> {
     let Some(path) = &run.summary.path else { return Vec::new() };
     [Direction::Up, Direction::Down]
         .into_iter()

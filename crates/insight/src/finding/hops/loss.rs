@@ -2,17 +2,13 @@
 
 use super::super::text::{grouped, percent};
 use super::super::{Finding, Severity};
-use super::{Look, each, named, named_at};
+use super::{Look, named, named_at};
 use model::hops::{Hop, HopsResult, LEVEL, LossStart, Missing, better};
-use model::run::Run;
 
 /// Packets are lost on the path to the far end, or back.
-pub(in super::super) fn loss_from_hop(run: &Run) -> Vec<Finding> {
-    each(run, |look| look.found.loss.map(|loss| lost(&look, loss)).into_iter().collect())
-}
-
-fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
+pub(in super::super) fn loss_from_hop(look: Look<'_>) -> Option<Finding> {
     let found = look.found;
+    let loss = found.loss?;
     let counted = loss.counted;
     let place = match (loss.clean, loss.observed) {
         (Some(clean), Some(observed)) if observed == clean + 1 => {
@@ -40,7 +36,7 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
         percent(loss.share),
         grouped(counted.missing()),
         grouped(counted.sent),
-        not_on_the_return_path(look, loss).unwrap_or_default()
+        not_on_the_return_path(&look, loss).unwrap_or_default()
     );
     let severity = if loss.share >= HEAVY { Severity::Problem } else { Severity::Warning };
     let finding = look
@@ -50,7 +46,7 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
         .with("sent_count", counted.sent)
         .with_known("clean_hops", loss.clean)
         .with_known("first_lossy_hops", loss.observed);
-    finding.advise(match loss.clean {
+    Some(finding.advise(match loss.clean {
         Some(clean) => {
             let other = match look.back.is_some() || found.counted_on_arrival {
                 true => "",
@@ -66,7 +62,7 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
             // The rate at which a Linux router answers.
             format!("Repeat it with more probes, as slow as routers answer, which shows the hop: -c {more} -i 1s.")
         }
-    })
+    }))
 }
 
 /// The evidence of the return path's trace on loss of a round trip: that direction loses less than chance explains.
@@ -87,14 +83,10 @@ fn is_limited(found: &HopsResult) -> bool {
 }
 
 /// Hops that left probes unanswered which others behind them show to have passed.
-pub(in super::super) fn rate_limited(run: &Run) -> Vec<Finding> {
-    each(run, limited)
-}
-
-fn limited(look: Look<'_>) -> Vec<Finding> {
+pub(in super::super) fn rate_limited(look: Look<'_>) -> Option<Finding> {
     let found = look.found;
     let limited: Vec<&Hop> = found.hops.iter().filter(|hop| hop.missing == Missing::OwnAnswers).collect();
-    let [first, ..] = limited.as_slice() else { return Vec::new() };
+    let first = limited.first()?;
     let named: Vec<String> = limited
         .iter()
         .map(|hop| {
@@ -121,7 +113,7 @@ fn limited(look: Look<'_>) -> Vec<Finding> {
     };
     let hops: Vec<u8> = limited.iter().map(|hop| hop.ttl).collect();
     let missing: u32 = limited.iter().map(|hop| hop.counted.missing()).sum();
-    vec![
+    Some(
         look.finding("icmp-rate-limited", Severity::Info, title)
             .with("limited_hops", hops)
             .with("unanswered_count", missing)
@@ -129,7 +121,7 @@ fn limited(look: Look<'_>) -> Vec<Finding> {
                 "Nothing is to be repaired. Routers limit how many ICMP messages they send (RFC 1812 section 4.3.2.8; Linux: six at \
                  once, then one a second for each destination). Probes at a longer interval are answered: -i 1s.",
             ),
-    ]
+    )
 }
 
 /// From this share on it is a problem.

@@ -2,7 +2,7 @@
 
 use super::super::text::count;
 use super::super::{Finding, Severity};
-use super::{Look, each, found};
+use super::{Look, found};
 use model::hops::{Hop, HopFlow, HopsResult, LEVEL, better};
 use model::run::Run;
 use model::units::Nanos;
@@ -101,15 +101,11 @@ fn alternates(hop: &Hop) -> bool {
 }
 
 /// One flow met several addresses at a hop, which the flows do not explain.
-pub(in super::super) fn addresses_alternate(run: &Run) -> Vec<Finding> {
-    each(run, alternating)
-}
-
-fn alternating(look: Look<'_>) -> Vec<Finding> {
+pub(in super::super) fn addresses_alternate(look: Look<'_>) -> Option<Finding> {
     let found = look.found;
     let is_one = |hop: &&Hop| alternates(hop) && !has_changed(found, hop);
     let hops: Vec<&Hop> = found.hops.iter().filter(is_one).collect();
-    let [first, ..] = hops.as_slice() else { return Vec::new() };
+    let first = hops.first()?;
     let addresses: Vec<String> = first.routers.iter().map(|router| router.address.to_string()).collect();
     let more = match hops.len() {
         1 => String::new(),
@@ -117,7 +113,7 @@ fn alternating(look: Look<'_>) -> Vec<Finding> {
     };
     let title = format!("Hop {} answers the same flow from {}{more}", first.ttl, addresses.join(" and "));
     let ttls: Vec<u8> = hops.iter().map(|hop| hop.ttl).collect();
-    vec![
+    Some(
         look.finding("addresses-alternate", Severity::Info, title)
             .with("alternating_hops", ttls)
             .with("answers_address", addresses)
@@ -125,7 +121,7 @@ fn alternating(look: Look<'_>) -> Vec<Finding> {
                 "One router or NAT that answers from several addresses looks so, and so do paths that are shared out by packet, or \
                  a path that changed: --flows 1 -c 100 shows whether the addresses take turns or one follows the other.",
             ),
-    ]
+    )
 }
 
 /// A flow that loses more than all others together, by its number from 0 on.
@@ -148,15 +144,9 @@ fn lossy(found: &HopsResult) -> Option<usize> {
 }
 
 /// A flow took another router while it was watched.
-pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
-    each(run, changes)
-}
-
-fn changes(look: Look<'_>) -> Vec<Finding> {
+pub(in super::super) fn changed(look: Look<'_>) -> Option<Finding> {
     let found = look.found;
-    let Some(first) = found.changes.iter().min_by_key(|change| (change.ttl, change.at)) else {
-        return Vec::new();
-    };
+    let first = found.changes.iter().min_by_key(|change| (change.ttl, change.at))?;
     let hops: BTreeSet<u8> = found.changes.iter().map(|change| change.ttl).collect();
     let more = match hops.len() {
         1 => String::new(),
@@ -169,7 +159,7 @@ fn changes(look: Look<'_>) -> Vec<Finding> {
         "The path changed {at} into the trace: hop {} is {} and was {}{more}",
         first.ttl, first.to, first.from
     );
-    vec![
+    Some(
         look.finding("route-changed", Severity::Warning, title)
             .with("at_ns", first.at.0)
             .with("changed_hops", hops.into_iter().collect::<Vec<u8>>())
@@ -179,22 +169,18 @@ fn changes(look: Look<'_>) -> Vec<Finding> {
                 "Compare the time with the routing protocol's log of the hop before. A path that changes often makes round trips \
                  unsteady and packets late: repeat it with -c 200.",
             ),
-    ]
+    )
 }
 
 /// Packets go in a circle.
-pub(in super::super) fn circle(run: &Run) -> Vec<Finding> {
-    each(run, circles)
-}
-
-fn circles(look: Look<'_>) -> Vec<Finding> {
+pub(in super::super) fn circle(look: Look<'_>) -> Option<Finding> {
     if look.found.circle.is_empty() {
-        return Vec::new();
+        return None;
     }
     let far_end = look.far_end();
     let routers: Vec<String> = look.found.circle.iter().map(ToString::to_string).collect();
     let title = format!("Packets go in a circle between {} and never reach {far_end}", routers.join(" and "));
-    vec![
+    Some(
         look.finding("routing-loop", Severity::Problem, title)
             .with("routers_address", routers.clone())
             .advise(format!(
@@ -202,5 +188,5 @@ fn circles(look: Look<'_>) -> Vec<Finding> {
                  route meets a prefix that is announced and not routed.",
                 routers.join(" and ")
             )),
-    ]
+    )
 }

@@ -2,21 +2,12 @@
 
 use super::super::text::{count, grouped, percent};
 use super::super::{Finding, Severity};
-use super::{each_egress, name, share};
+use super::{name, share};
 use model::latency::EgressResult;
 use model::run::Run;
 
 /// Replies came after replies to later messages.
-pub(in super::super) fn reordering(run: &Run) -> Vec<Finding> {
-    each_egress(run, overtaken)
-}
-
-/// Replies came twice.
-pub(in super::super) fn duplicates(run: &Run) -> Vec<Finding> {
-    each_egress(run, doubled)
-}
-
-fn overtaken(run: &Run, egress: &EgressResult) -> Option<Finding> {
+pub(in super::super) fn reordering(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let counted = &egress.counted;
     let part = share(counted.reordered, counted.received);
     if counted.reordered < A_FEW || part < REORDERED {
@@ -39,7 +30,8 @@ fn overtaken(run: &Run, egress: &EgressResult) -> Option<Finding> {
     ))
 }
 
-fn doubled(run: &Run, egress: &EgressResult) -> Option<Finding> {
+/// Replies came twice.
+pub(in super::super) fn duplicates(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let counted = &egress.counted;
     let part = share(counted.duplicates, counted.received);
     if counted.duplicates < A_FEW || part < DUPLICATED {

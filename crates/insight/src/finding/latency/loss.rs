@@ -3,28 +3,20 @@
 use super::super::text::{count, grouped, percent};
 use super::super::{Finding, Severity};
 use super::outage::lost_in_outages;
-use super::{directed, each_egress, name, one_way, share, silence};
+use super::{directed, name, one_way, share, silence};
 use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
 use model::units::{Nanos, PacketRate};
 
 /// Round trips lost on the path, or one-way messages that the far end did not receive.
-pub(in super::super) fn loss(run: &Run) -> Vec<Finding> {
-    each_egress(
-        run,
-        |run, egress| if one_way(run) { messages(run, egress) } else { round_trips(run, egress) },
-    )
+pub(in super::super) fn loss(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    if one_way(run) { messages(run, egress) } else { round_trips(run, egress) }
 }
 
 /// This host did not reach the requested rate.
-pub(in super::super) fn behind(run: &Run) -> Vec<Finding> {
-    each_egress(run, |run, egress| waits(run, egress).or_else(|| missed(run, egress)))
-}
-
-/// Messages went later than they were due, at the requested rate, and that is in the figures.
-pub(in super::super) fn sent_late(run: &Run) -> Vec<Finding> {
-    each_egress(run, moved)
+pub(in super::super) fn behind(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    waits(run, egress).or_else(|| missed(run, egress))
 }
 
 fn round_trips(run: &Run, egress: &EgressResult) -> Option<Finding> {
@@ -138,7 +130,8 @@ fn missed(run: &Run, egress: &EgressResult) -> Option<Finding> {
 }
 
 /// Late messages are no fault of the path, and none by themselves: a note, where a figure is this sender's because of them.
-fn moved(run: &Run, egress: &EgressResult) -> Option<Finding> {
+/// Messages went later than they were due, at the requested rate, and that is in the figures.
+pub(in super::super) fn sent_late(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let is_late = share(egress.counted.behind, egress.counted.sent) >= BEHIND;
     if !is_late || missed_rate(run, egress).is_some() {
         return None;

@@ -3,17 +3,12 @@
 use super::super::outage::{ADVICE, END, LONG, SILENT};
 use super::super::text::count;
 use super::super::{Finding, Severity};
-use super::{directed, each_egress, name};
+use super::{directed, name};
 use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
 use model::sample::Silence;
 use model::units::Nanos;
-
-/// Reports messages lost in a row where chance does not explain it.
-pub(in super::super) fn outage(run: &Run) -> Vec<Finding> {
-    each_egress(run, finding)
-}
 
 /// The outages of a path: of those that were observed, the ones that chance does not make.
 pub(super) fn outages(egress: &EgressResult) -> Vec<Silence> {
@@ -47,7 +42,8 @@ fn shortest(egress: &EgressResult) -> Nanos {
     Nanos(interval.saturating_mul(INTERVALS)).clamp(LEAST, MOST)
 }
 
-fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
+/// Reports messages lost in a row where chance does not explain it.
+pub(in super::super) fn outage(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let outages = outages(egress);
     let longest = outages.iter().max_by_key(|one| (!one.ended, one.length))?;
     let missing = longest.missing?;

@@ -2,7 +2,7 @@
 
 use super::super::text::{capital, count, grouped, significant};
 use super::super::{Finding, Severity};
-use super::{each_egress, name, share};
+use super::{name, share};
 use model::latency::{Cause, EgressResult, HostNoise};
 use model::run::Run;
 use model::stats::distribution::Distribution;
@@ -11,11 +11,9 @@ use model::stats::percentile::Standing;
 use model::units::Nanos;
 
 /// Round trips far beyond the median, of each path.
-pub(in super::super) fn rtt_outliers(run: &Run) -> Vec<Finding> {
-    each_egress(run, |run, egress| {
-        let busy = run.summary.noise.filter(HostNoise::is_busy).map(|noise| noise.longest_wait());
-        Some(finding(run, egress, &Tail::from_egress(egress, busy)?))
-    })
+pub(in super::super) fn rtt_outliers(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    let busy = run.summary.noise.filter(HostNoise::is_busy).map(|noise| noise.longest_wait());
+    Some(finding(run, egress, &Tail::from_egress(egress, busy)?))
 }
 
 /// The round trips far from the body.

@@ -2,16 +2,12 @@
 //! lost for it.
 
 use super::super::{Finding, Severity};
-use super::{each_egress, name};
+use super::name;
 use model::latency::{EgressResult, HostNoise};
 use model::run::Run;
 
 /// Each shift of each path.
-pub(in super::super) fn level_shift(run: &Run) -> Vec<Finding> {
-    each_egress(run, finding)
-}
-
-fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
+pub(in super::super) fn level_shift(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let largest = egress.shifts.iter().max_by_key(|shift| shift.from.0.abs_diff(shift.to.0))?;
     let name = name(run, egress);
     let parts: Vec<String> = egress

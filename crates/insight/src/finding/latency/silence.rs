@@ -2,13 +2,13 @@
 
 use super::super::text::count;
 use super::super::{Finding, Severity};
-use super::{each_egress, name, one_way};
+use super::{name, one_way};
 use model::latency::EgressResult;
 use model::run::Run;
 
 /// Messages that requested a reply got none; of one-way messages the far end received none.
-pub(in super::super) fn no_reply(run: &Run) -> Vec<Finding> {
-    each_egress(run, |run, egress| silent(run, egress).then(|| finding(run, egress)))
+pub(in super::super) fn no_reply(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    silent(run, egress).then(|| finding(run, egress))
 }
 
 /// Errors of routers, hosts and this host's kernel about the packets, as an import reads them.

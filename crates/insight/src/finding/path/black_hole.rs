@@ -3,7 +3,7 @@
 use super::super::measured::{MeasuredDirection, measured_directions};
 use super::super::text::capital;
 use super::super::{Finding, Severity};
-use super::{Side, VLAN_TAG, each_egress, with_hop, without_ipv6};
+use super::{Side, VLAN_TAG, each_side, with_hop, without_ipv6};
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentDelivery, HopSource, TooBig, least_mtu,
 };
@@ -14,7 +14,7 @@ use model::run::Run;
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
     let echo = echo_hole(run).filter(|hole| !is_filter(run, *hole));
     let echo = echo.map(|hole| by_data(run, hole).unwrap_or_else(|| by_echo(hole)));
-    let directions = each_egress(run, |side| {
+    let directions = each_side(run, |side| {
         let hole = side.one_way.black_hole.or_else(|| not_believed(side))?;
         // Packets that the sender's own route keeps small never meet it: `route-mtu` names it.
         (!side.one_way.is_held_by_route()).then(|| finding(side, hole))

@@ -1,28 +1,23 @@
 //! Path MTU of senders: packet-too-big messages with a wrong size, and a path MTU cached too long.
 
 use super::super::{Finding, Severity};
-use super::{Side, each_egress, without_ipv6};
+use super::{Side, without_ipv6};
 use model::path::{Discovery, TooBig};
-use model::run::Run;
 
 /// ICMP packet-too-big messages report another size than the one that crosses.
-pub(in super::super) fn wrong(run: &Run) -> Vec<Finding> {
-    each_egress(run, |side| {
-        let (mtu, reported) = (side.one_way.path_mtu?, worst(&side)?);
-        (side.one_way.discovery == Discovery::Lies).then(|| lie(side, mtu, reported))
-    })
+pub(in super::super) fn wrong(side: Side<'_>) -> Option<Finding> {
+    let (mtu, reported) = (side.one_way.path_mtu?, worst(&side)?);
+    (side.one_way.discovery == Discovery::Lies).then(|| lie(side, mtu, reported))
 }
 
 /// The kernel of the sender remembers a path MTU below what crosses.
-pub(in super::super) fn stale(run: &Run) -> Vec<Finding> {
-    each_egress(run, |side| {
-        let (cached, crosses) = (side.one_way.cached_mtu?, side.one_way.crosses()?);
-        // Sizes in the messages of this very test may have been learnt from it.
-        let claimed = side.one_way.discovery == Discovery::Lies
-            && side.one_way.too_big.iter().any(|reported| reported.mtu == cached);
-        let configured = side.one_way.route_mtu.as_ref().is_some_and(|route| route.mtu == cached);
-        (cached < crosses && !claimed && !configured).then(|| remembered(side, cached, crosses))
-    })
+pub(in super::super) fn stale(side: Side<'_>) -> Option<Finding> {
+    let (cached, crosses) = (side.one_way.cached_mtu?, side.one_way.crosses()?);
+    // Sizes in the messages of this very test may have been learnt from it.
+    let claimed = side.one_way.discovery == Discovery::Lies
+        && side.one_way.too_big.iter().any(|reported| reported.mtu == cached);
+    let configured = side.one_way.route_mtu.as_ref().is_some_and(|route| route.mtu == cached);
+    (cached < crosses && !claimed && !configured).then(|| remembered(side, cached, crosses))
 }
 
 /// The message that cannot be right and has the largest size that does not cross; else one without a size, or the smallest. A

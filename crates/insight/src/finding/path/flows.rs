@@ -1,16 +1,13 @@
 //! `paths-differ`: flows between the same two hosts take paths of different size.
 
 use super::super::{Finding, Severity};
-use super::{Side, each_egress};
+use super::Side;
 use model::path::{Bound, Flow};
-use model::run::Run;
 
 /// Flows that were looked at cross with different sizes.
-pub(in super::super) fn differ(run: &Run) -> Vec<Finding> {
-    each_egress(run, |side| {
-        let legs = legs(&side);
-        (legs.len() > 1).then(|| finding(side, &legs))
-    })
+pub(in super::super) fn differ(side: Side<'_>) -> Option<Finding> {
+    let legs = legs(&side);
+    (legs.len() > 1).then(|| finding(side, &legs))
 }
 
 /// A path MTU and the flows that have it.

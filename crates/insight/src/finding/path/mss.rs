@@ -3,7 +3,7 @@
 use super::super::measured::{MeasuredDirection, measured_directions};
 use super::super::text::percent;
 use super::super::{Finding, Severity};
-use super::{Side, each_egress};
+use super::{Side, each_side};
 use model::path::{TcpDirection, usual_least};
 use model::plan::Direction;
 use model::run::Run;
@@ -12,7 +12,7 @@ use model::run::Run;
 ///
 /// The direction is that of the SYN, or that of the segments.
 pub(in super::super) fn clamped(run: &Run) -> Vec<Finding> {
-    let by_probes = each_egress(run, |side| {
+    let by_probes = each_side(run, |side| {
         let tcp = side.one_way.tcp.as_ref()?;
         match (tcp.mss_sent, tcp.mss_received) {
             // A SYN that arrived without the option, or a sender that went by the default (RFC 9293 section 3.7.1).

@@ -2,19 +2,17 @@
 
 use super::super::text::percent;
 use super::super::{Finding, Severity};
-use super::{Side, each_egress, with_hop};
+use super::{Side, with_hop};
 use model::path::{BlackHoleCause, Bound, Discovery, HopSource, PathDirection, explanation};
 use model::run::Run;
 
 /// Less than the interface's MTU crosses, and senders can learn it: normal with tunnels, and good to know.
-pub(in super::super) fn reduced(run: &Run) -> Vec<Finding> {
-    each_egress(run, |side| {
-        let (mtu, interface) = (side.one_way.path_mtu?, side.one_way.interface_mtu?);
-        let known = side.one_way.bound == Bound::Exact && mtu < interface && !side.one_way.untold();
-        // Senders learn nothing of a router that cuts what forbids it: `df-ignored` names it.
-        let known = known && side.one_way.cut_despite_df.is_none();
-        known.then(|| less(side, mtu, interface))
-    })
+pub(in super::super) fn reduced(side: Side<'_>) -> Option<Finding> {
+    let (mtu, interface) = (side.one_way.path_mtu?, side.one_way.interface_mtu?);
+    let known = side.one_way.bound == Bound::Exact && mtu < interface && !side.one_way.untold();
+    // Senders learn nothing of a router that cuts what forbids it: `df-ignored` names it.
+    let known = known && side.one_way.cut_despite_df.is_none();
+    known.then(|| less(side, mtu, interface))
 }
 
 /// The two directions carry different sizes for certain.
@@ -25,49 +23,45 @@ pub(in super::super) fn asymmetric(run: &Run) -> Vec<Finding> {
 }
 
 /// The path changed while it was looked at.
-pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
-    each_egress(run, |side| {
-        let mtu = side.one_way.path_mtu.filter(|_| side.one_way.changed)?;
-        let title = format!(
-            "The path {} changed while it was looked at: what crossed no longer did, or the reverse; {mtu} bytes is the last answer",
-            side.direction
-        );
-        let finding = Finding::new("path-changed", Severity::Warning, side.direction, title);
-        Some(finding.with("path_mtu_bytes", mtu).advise(
-            "Look again. If it comes back, packets take several paths of different size (equal-cost routes, bonds, two uplinks): the least of them is the size to use.",
-        ))
-    })
+pub(in super::super) fn changed(side: Side<'_>) -> Option<Finding> {
+    let mtu = side.one_way.path_mtu.filter(|_| side.one_way.changed)?;
+    let title = format!(
+        "The path {} changed while it was looked at: what crossed no longer did, or the reverse; {mtu} bytes is the last answer",
+        side.direction
+    );
+    let finding = Finding::new("path-changed", Severity::Warning, side.direction, title);
+    Some(finding.with("path_mtu_bytes", mtu).advise(
+        "Look again. If it comes back, packets take several paths of different size (equal-cost routes, bonds, two uplinks): the least of them is the size to use.",
+    ))
 }
 
 /// Large packets are lost oftener than small ones, without being all lost.
-pub(in super::super) fn size_dependent_loss(run: &Run) -> Vec<Finding> {
-    each_egress(run, |side| {
-        let loss = side.one_way.size_dependent_loss.filter(|loss| loss.large > loss.small)?;
-        let sizes = match loss.from {
-            Some(from) if from < loss.size => format!("{from} to {}", loss.size),
-            _ => loss.size.to_string(),
-        };
-        let title = format!(
-            "Large packets are lost more often than small ones {}: {} of those of {sizes} bytes, {} of the small",
-            side.direction,
-            percent(loss.large),
-            percent(loss.small)
-        );
-        let finding = Finding::new("size-dependent-loss", Severity::Warning, side.direction, title)
-            .with("large_loss_share", loss.large)
-            .with("small_loss_share", loss.small)
-            .with("large_bytes", loss.size);
-        let Some(from) = loss.from else {
-            return Some(finding.advise(
-                "A line with bit errors loses long packets more often, and so does a queue counted in bytes: look at the error counters of each interface (`ip -s link`, `ethtool -S`), at cables, optics and radio links, and at duplex settings.",
-            ));
-        };
-        let payload = (from - 1).saturating_sub(side.one_way.headers());
-        Some(finding.with("first_large_bytes", from).advise(format!(
-            "Keep to packets of {} bytes, UDP payloads of {payload} (`-l {payload}`): a tunnel or link on the path loses part of what is larger, as where it cuts such packets and loses pieces. A bad line would lose packets of nearly the same size as often.",
-            from - 1
-        )))
-    })
+pub(in super::super) fn size_dependent_loss(side: Side<'_>) -> Option<Finding> {
+    let loss = side.one_way.size_dependent_loss.filter(|loss| loss.large > loss.small)?;
+    let sizes = match loss.from {
+        Some(from) if from < loss.size => format!("{from} to {}", loss.size),
+        _ => loss.size.to_string(),
+    };
+    let title = format!(
+        "Large packets are lost more often than small ones {}: {} of those of {sizes} bytes, {} of the small",
+        side.direction,
+        percent(loss.large),
+        percent(loss.small)
+    );
+    let finding = Finding::new("size-dependent-loss", Severity::Warning, side.direction, title)
+        .with("large_loss_share", loss.large)
+        .with("small_loss_share", loss.small)
+        .with("large_bytes", loss.size);
+    let Some(from) = loss.from else {
+        return Some(finding.advise(
+            "A line with bit errors loses long packets more often, and so does a queue counted in bytes: look at the error counters of each interface (`ip -s link`, `ethtool -S`), at cables, optics and radio links, and at duplex settings.",
+        ));
+    };
+    let payload = (from - 1).saturating_sub(side.one_way.headers());
+    Some(finding.with("first_large_bytes", from).advise(format!(
+        "Keep to packets of {} bytes, UDP payloads of {payload} (`-l {payload}`): a tunnel or link on the path loses part of what is larger, as where it cuts such packets and loses pieces. A bad line would lose packets of nearly the same size as often.",
+        from - 1
+    )))
 }
 
 fn less(side: Side<'_>, mtu: u32, interface: u32) -> Finding {

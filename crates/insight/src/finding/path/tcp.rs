@@ -2,17 +2,14 @@
 
 use super::super::text::count;
 use super::super::{Finding, Severity};
-use super::{Side, each_egress};
+use super::Side;
 use model::path::TcpDirection;
-use model::run::Run;
 
 /// A connection stalled with segments that are no larger than what crosses.
-pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
-    each_egress(run, |side| {
-        let tcp = side.one_way.tcp.as_ref().filter(|tcp| tcp.stalled)?;
-        let (packet, crosses) = (side.full_segment()?, side.one_way.crosses()?);
-        (packet <= crosses).then(|| finding(side, tcp, packet, crosses))
-    })
+pub(in super::super) fn black_hole(side: Side<'_>) -> Option<Finding> {
+    let tcp = side.one_way.tcp.as_ref().filter(|tcp| tcp.stalled)?;
+    let (packet, crosses) = (side.full_segment()?, side.one_way.crosses()?);
+    (packet <= crosses).then(|| finding(side, tcp, packet, crosses))
 }
 
 fn finding(side: Side<'_>, tcp: &TcpDirection, packet: u32, crosses: u32) -> Finding {

@@ -1,28 +1,25 @@
 //! `df-ignored`, `mtu-hole` and `route-mtu`: what crosses is not what it seems, or no larger packet ever leaves.
 
 use super::super::{Finding, Severity};
-use super::{Side, each_egress};
+use super::Side;
 use model::path::{CutDespiteDf, RouteMtu, SizeHole};
-use model::run::Run;
 
 /// Packets that forbid fragments arrive in pieces: a router clears or ignores the don't-fragment bit.
-pub(in super::super) fn df_ignored(run: &Run) -> Vec<Finding> {
-    each_egress(run, |side| Some(cut(side, side.one_way.cut_despite_df?)))
+pub(in super::super) fn df_ignored(side: Side<'_>) -> Option<Finding> {
+    Some(cut(side, side.one_way.cut_despite_df?))
 }
 
 /// Sizes that vanish though smaller and larger packets cross.
-pub(in super::super) fn hole(run: &Run) -> Vec<Finding> {
-    each_egress(run, |side| Some(vanish(side, *side.one_way.holes.first()?)))
+pub(in super::super) fn hole(side: Side<'_>) -> Option<Finding> {
+    Some(vanish(side, *side.one_way.holes.first()?))
 }
 
 /// The sender's own route keeps its packets to a size below its interface's.
-pub(in super::super) fn route_mtu(run: &Run) -> Vec<Finding> {
-    each_egress(run, |side| {
-        let route = side.one_way.route_mtu.as_ref()?;
-        let crosses = side.one_way.crosses()?;
-        let below = side.one_way.interface_mtu.is_some_and(|own| route.mtu < own);
-        (below && route.mtu <= crosses).then(|| held(side, route, crosses))
-    })
+pub(in super::super) fn route_mtu(side: Side<'_>) -> Option<Finding> {
+    let route = side.one_way.route_mtu.as_ref()?;
+    let crosses = side.one_way.crosses()?;
+    let below = side.one_way.interface_mtu.is_some_and(|own| route.mtu < own);
+    (below && route.mtu <= crosses).then(|| held(side, route, crosses))
 }
 
 fn cut(side: Side<'_>, found: CutDespiteDf) -> Finding {
