@@ -8,7 +8,7 @@ use model::finding::{Finding, Severity, Status};
 use model::latency::{EgressResult, LoadPhase};
 use model::limit::Confidence;
 use model::path::{Bound, PathDirection};
-use model::plan::{Direction, Directions, Transport};
+use model::plan::{Direction, Transport};
 use model::run::{Run, Subject};
 use model::stats::percentile::Standing;
 use model::summary::{DirectionSummary, Summary};
@@ -227,8 +227,10 @@ fn loaded(run: &Run) -> Option<String> {
     let phases = &run.summary.loaded.as_ref()?.phases;
     let median = |phase: &LoadPhase| phase.rtt.filter(|rtt| rtt.count > 0).map(|rtt| rtt.p50);
     let idle = phases.iter().find(|phase| phase.load.is_none()).and_then(median);
-    let under_load = |phase: &LoadPhase| Some(format!("{} {}", median(phase)?, load_name(phase.load?)));
-    let under_load: Vec<String> = phases.iter().filter_map(under_load).collect();
+    let name = |phase: &LoadPhase| phase.direction().map_or("both", |one| one.choose("up", "down"));
+    let loaded = phases.iter().filter(|phase| phase.load.is_some());
+    let under_load: Vec<String> =
+        loaded.filter_map(|phase| Some(format!("{} {}", median(phase)?, name(phase)))).collect();
     if under_load.is_empty() {
         return None;
     }
@@ -240,14 +242,6 @@ fn loaded(run: &Run) -> Option<String> {
     };
     let limits: String = phases.iter().filter_map(limited).collect();
     Some(format!("RTT {idle}loaded {}{rpm}{limits}", under_load.join(", ")))
-}
-
-fn load_name(load: Directions) -> &'static str {
-    match load {
-        Directions::Up => "up",
-        Directions::Down => "down",
-        Directions::Both => "both",
-    }
 }
 
 #[cfg(test)]

@@ -60,6 +60,8 @@ pub struct Rule {
 enum Find {
     /// In all figures of a run.
     Run(fn(&Run) -> Vec<Finding>),
+    /// Likewise, once.
+    Once(fn(&Run) -> Option<Finding>),
     /// In one measured direction.
     Direction(InDirection),
     /// On one egress path of round trips.
@@ -84,6 +86,10 @@ impl Rule {
 
     const fn new(id: &'static str, short: &'static str, find: fn(&Run) -> Vec<Finding>) -> Rule {
         Rule::of(id, short, Find::Run(find))
+    }
+
+    const fn once(id: &'static str, short: &'static str, find: fn(&Run) -> Option<Finding>) -> Rule {
+        Rule::of(id, short, Find::Once(find))
     }
 
     const fn by_direction(id: &'static str, short: &'static str, find: InDirection) -> Rule {
@@ -114,6 +120,7 @@ impl Rule {
     fn findings(&self, run: &Run) -> Vec<Finding> {
         match self.find {
             Find::Run(find) => find(run),
+            Find::Once(find) => find(run).into_iter().collect(),
             Find::Direction(find) => each_direction(run, find),
             Find::Egress(find) => latency::each_egress(run, find),
             Find::Both(first, second) => {
@@ -141,14 +148,14 @@ pub const RULES: &[Rule] = &[
         "More was transferred than the given link speed allows",
         window::link_speed_wrong,
     ),
-    Rule::new("neighbour-failed", "The next hop stopped answering", reach::neighbour_failed),
+    Rule::once("neighbour-failed", "The next hop stopped answering", reach::neighbour_failed),
     Rule::new("duplicate-address", "Two devices have one address", reach::duplicate_address),
-    Rule::new("one-way-reachable", "Only one end can open connections", one_way::one_way_reachable),
-    Rule::new("udp-unreachable", "UDP does not get through", contradiction::udp_unreachable),
+    Rule::once("one-way-reachable", "Only one end can open connections", one_way::one_way_reachable),
+    Rule::once("udp-unreachable", "UDP does not get through", contradiction::udp_unreachable),
     Rule::by_egress("no-reply", "Nothing answers", latency::no_reply),
-    Rule::new("one-family-only", "Only one IP version works", reach::one_family_only),
+    Rule::once("one-family-only", "Only one IP version works", reach::one_family_only),
     Rule::by_trace("routing-loop", "Routers send packets in a circle", hops::circle),
-    Rule::new("answered-on-path", "Something on the path answers for the far end", hops::answered_on_path),
+    Rule::once("answered-on-path", "Something on the path answers for the far end", hops::answered_on_path),
     Rule::new("mtu-black-hole", "Large packets vanish without a message", path::black_hole),
     Rule::by_size("tcp-blackhole", "Full-sized TCP segments vanish", path::tcp_black_hole),
     Rule::by_size("mtu-hole", "Packets of some sizes vanish", path::hole),
@@ -165,8 +172,8 @@ pub const RULES: &[Rule] = &[
         receiver::reassembly_failed,
     ),
     Rule::by_direction("checksum-errors", "Packets arrive with wrong checksums", receiver::checksum_errors),
-    Rule::new("conntrack-drops", "Connection tracking dropped packets", receiver::conntrack_drops),
-    Rule::new("service-limit", "The service answers small datagrams only", path::service_limit),
+    Rule::once("conntrack-drops", "Connection tracking dropped packets", receiver::conntrack_drops),
+    Rule::once("service-limit", "The service answers small datagrams only", path::service_limit),
     Rule::new("joined-segments-dropped", "Segments joined by an offload are dropped", crippled::joined),
     Rule::new("mark-dropped", "Packets with a mark are dropped", crippled::mark),
     Rule::by_direction("receiver-stalled", "The receiving program stopped reading", crippled::stalled),
@@ -174,12 +181,17 @@ pub const RULES: &[Rule] = &[
     Rule::by_direction("receiver-buffer-loss", "The receiver dropped datagrams", loss::receiver_buffer_loss)
         .limiting(Severity::Info)
         .in_table(),
-    Rule::new("policer", "A policer drops what exceeds its rate", limits::policer).limiting(Severity::Info),
-    Rule::new("random-loss", "Random loss limits TCP", limits::random_loss).limiting(Severity::Info),
-    Rule::new("packet-rate", "The path limits packets per second", limits::packet_rate)
+    Rule::by_direction("policer", "A policer drops what exceeds its rate", limits::policer)
         .limiting(Severity::Info),
-    Rule::new("host-limited", "A host's queue, link, bus or tunnel sets the rate", limits::host_limited)
+    Rule::by_direction("random-loss", "Random loss limits TCP", limits::random_loss).limiting(Severity::Info),
+    Rule::by_direction("packet-rate", "The path limits packets per second", limits::packet_rate)
         .limiting(Severity::Info),
+    Rule::by_direction(
+        "host-limited",
+        "A host's queue, link, bus or tunnel sets the rate",
+        limits::host_limited,
+    )
+    .limiting(Severity::Info),
     Rule::by_both("path-loss", "The path lost packets", loss::path_loss, latency::loss).in_table(),
     Rule::by_direction("tcp-crippled", "TCP hardly moves", crippled::crippled),
     Rule::by_trace("loss-from-hop", "Packets are lost on the path", hops::loss_from_hop),
@@ -188,15 +200,15 @@ pub const RULES: &[Rule] = &[
     Rule::by_size("path-changed", "The path changed during the test", path::changed),
     Rule::new("mss-clamped", "TCP's MSS is clamped on the path", path::clamped),
     Rule::by_size("stale-path-mtu", "The kernel remembers a wrong path MTU", path::stale),
-    Rule::new("mtu-asymmetric", "The path MTU differs by direction", path::asymmetric),
+    Rule::once("mtu-asymmetric", "The path MTU differs by direction", path::asymmetric),
     Rule::by_size("route-mtu", "A configured route holds packets small", path::route_mtu),
-    Rule::new("echo-filtered", "Large echo requests are not answered", path::echo_filtered),
+    Rule::once("echo-filtered", "Large echo requests are not answered", path::echo_filtered),
     Rule::by_size("mtu-reduced", "The path MTU is below the interface's", path::reduced),
-    Rule::new("mtu-from-hop", "A hop lets smaller packets pass only", hops::mtu_from_hop),
-    Rule::new("latency-from-hop", "One hop makes most of the round trip", hops::latency_from_hop),
+    Rule::once("mtu-from-hop", "A hop lets smaller packets pass only", hops::mtu_from_hop),
+    Rule::once("latency-from-hop", "One hop makes most of the round trip", hops::latency_from_hop),
     Rule::by_trace("icmp-rate-limited", "A router limits its own answers", hops::rate_limited),
     Rule::new("ttl-rewritten", "A router sets the TTL of packets", hops::ttl_rewritten),
-    Rule::new("quotes-untranslated", "A NAT leaves what ICMP errors quote", hops::quotes_untranslated),
+    Rule::once("quotes-untranslated", "A NAT leaves what ICMP errors quote", hops::quotes_untranslated),
     Rule::by_trace(
         "addresses-alternate",
         "A hop answers one flow from several addresses",
@@ -241,7 +253,7 @@ pub fn rule_ids() -> impl Iterator<Item = &'static str> {
 
 /// Flows take paths of different size, or through different routers.
 fn paths_differ(run: &Run) -> Vec<Finding> {
-    [path::each_side(run, path::paths_differ), hops::paths_differ(run)].concat()
+    path::each_side(run, path::paths_differ).into_iter().chain(hops::paths_differ(run)).collect()
 }
 
 fn each_direction(run: &Run, find: InDirection) -> Vec<Finding> {

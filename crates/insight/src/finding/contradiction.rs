@@ -16,46 +16,44 @@ pub(super) fn contradictory(run: &Run) -> Vec<Finding> {
 
 /// Another tool's output has two different values for one figure: reported by the import, which read it.
 fn in_output(run: &Run) -> Option<Finding> {
-    let reported = run.summary.warnings.iter().find(|warning| warning.id == CONTRADICTORY_OUTPUT)?;
-    let title = reported.text.trim_end_matches('.').to_owned();
-    let finding = Finding::new("contradictory-figures", Severity::Problem, None, title);
-    Some(finding.advise(
+    let title = reported(run, CONTRADICTORY_OUTPUT)?;
+    Some(Finding::new("contradictory-figures", Severity::Problem, None, title).advise(
         "Do not use these figures: which of the two is right is not known. Measure again, with another version of the tool where it \
          prints the same.",
     ))
 }
 
 /// No UDP between the hosts while TCP works: reported by the engine, which tried.
-pub(super) fn udp_unreachable(run: &Run) -> Vec<Finding> {
-    let reported = run.summary.warnings.iter().find(|warning| warning.id == UDP_UNREACHABLE);
+pub(super) fn udp_unreachable(run: &Run) -> Option<Finding> {
+    let title = reported(run, UDP_UNREACHABLE)?;
     let carried = |test: &&Run| {
         measured_directions(test).any(|direction| !direction.udp() && direction.figures.received.bytes.0 > 0)
     };
-    let finding = |text: &str| {
-        let title = text.trim_end_matches('.').to_owned();
-        let finding = Finding::new(UDP_UNREACHABLE, Severity::Problem, None, title);
-        finding.with("working_tcp_tests_count", run.tests.iter().filter(carried).count()).advise(
-            "Look at the server's firewall, at yours, and at the cloud's security groups; then measure again for the \
-             largest payload and UDP's throughput.",
-        )
-    };
-    reported.map(|warning| finding(&warning.text)).into_iter().collect()
+    let finding = Finding::new(UDP_UNREACHABLE, Severity::Problem, None, title)
+        .with("working_tcp_tests_count", run.tests.iter().filter(carried).count());
+    Some(finding.advise(
+        "Look at the server's firewall, at yours, and at the cloud's security groups; then measure again for the \
+         largest payload and UDP's throughput.",
+    ))
 }
 
 /// Some flows get no answer and others do: reported by the engine, which tried other ports.
 pub(super) fn dead_flows(run: &Run) -> Vec<Finding> {
-    let reported = run.summary.warnings.iter().find(|warning| warning.id == DEAD_FLOWS);
-    let finding = |text: &str| {
-        let title = text.trim_end_matches('.').to_owned();
+    let of_ports = reported(run, DEAD_FLOWS).map(|title| {
         let finding = Finding::new(DEAD_FLOWS, Severity::Warning, None, title);
         let opened = measured_directions(run).map(|one_way| one_way.figures.streams.len()).sum::<usize>();
         finding.with("opened_streams_count", opened).advise(
             "The figures are of flows that were answered. `pathmeter hops` shows the routers of several flows: look at the counters of \
              each link behind the last one that they share; the members of a bond or of a group of next hops are tried one by one.",
         )
-    };
-    let of_trace = super::hops::dead_flows(run);
-    reported.map(|warning| finding(&warning.text)).into_iter().chain(of_trace).collect()
+    });
+    of_ports.into_iter().chain(super::hops::dead_flows(run)).collect()
+}
+
+/// The text of a warning of the run, as a title.
+pub(super) fn reported(run: &Run, id: &str) -> Option<String> {
+    let warning = run.summary.warnings.iter().find(|warning| warning.id == id)?;
+    Some(warning.text.trim_end_matches('.').to_owned())
 }
 
 fn contradiction(one_way: &MeasuredDirection<'_>) -> Option<Finding> {

@@ -8,11 +8,11 @@ use model::reach::NextHop;
 use model::run::Run;
 
 /// Proven by what either end counted; a direction of which nothing is known proves nothing.
-pub(super) fn one_way_reachable(run: &Run) -> Vec<Finding> {
+pub(super) fn one_way_reachable(run: &Run) -> Option<Finding> {
     let reach = run.summary.reach.as_deref();
     let hop = reach.and_then(|reach| reach.next_hops.iter().find(|hop| hop.heard_only)).map(heard_only);
     let found = probes(run).or_else(|| run.summary.egress_paths.iter().find_map(unanswered));
-    found.or(hop).into_iter().collect()
+    found.or(hop)
 }
 
 /// Probes of sizes: some cross in one direction, of all those sent in the other none.

@@ -7,9 +7,9 @@ use model::run::Run;
 use std::net::SocketAddr;
 
 /// The next hop was given up by the kernel: no packet left this host for it meanwhile.
-pub(super) fn neighbour_failed(run: &Run) -> Vec<Finding> {
-    let hops = run.summary.reach.iter().flat_map(|reach| &reach.next_hops);
-    hops.filter(|hop| hop.failures > 0 || hop.carrier_losses > 0).take(1).map(neighbour).collect()
+pub(super) fn neighbour_failed(run: &Run) -> Option<Finding> {
+    let mut hops = run.summary.reach.iter().flat_map(|reach| &reach.next_hops);
+    hops.find(|hop| hop.failures > 0 || hop.carrier_losses > 0).map(neighbour)
 }
 
 /// Several devices answer for the next hop's address.
@@ -28,17 +28,15 @@ pub(super) fn duplicate_address(run: &Run) -> Vec<Finding> {
 }
 
 /// The far host answers over one IP family and not over the other.
-pub(super) fn one_family_only(run: &Run) -> Vec<Finding> {
-    let Some(reach) = run.summary.reach.as_deref() else { return Vec::new() };
-    let works = reach.families.iter().find(|family| family.contact.is_reached());
-    let dead = works.and_then(|works| {
-        let other = |family: &&FamilyReach| family.address.is_ipv4() != works.address.is_ipv4();
-        let mut others = reach.families.iter().filter(other);
-        // One of several addresses of the family is enough.
-        let reached = others.clone().any(|family| family.contact.is_reached());
-        others.find(|family| !reached && family.contact != Contact::NoAddress)
-    });
-    works.zip(dead).map(|(works, dead)| family(reach, works, dead)).into_iter().collect()
+pub(super) fn one_family_only(run: &Run) -> Option<Finding> {
+    let reach = run.summary.reach.as_deref()?;
+    let works = reach.families.iter().find(|family| family.contact.is_reached())?;
+    let other = |family: &&FamilyReach| family.address.is_ipv4() != works.address.is_ipv4();
+    let mut others = reach.families.iter().filter(other);
+    // One of several addresses of the family is enough.
+    let reached = others.clone().any(|family| family.contact.is_reached());
+    let dead = others.find(|family| !reached && family.contact != Contact::NoAddress)?;
+    Some(family(reach, works, dead))
 }
 
 /// When the kernel last had a sign of it.

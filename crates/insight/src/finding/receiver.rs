@@ -7,10 +7,9 @@ use model::run::Run;
 use model::sample::{KernelCounters, Role};
 
 /// The connection tracking of one of the hosts dropped packets.
-pub(super) fn conntrack_drops(run: &Run) -> Vec<Finding> {
+pub(super) fn conntrack_drops(run: &Run) -> Option<Finding> {
     let ends = [(run.summary.local.as_ref(), HERE), (run.summary.peer.as_ref(), THERE)];
-    let dropped = ends.into_iter().filter_map(|(end, host)| Some((&end?.kernel, host)));
-    dropped.filter_map(|(kernel, host)| tracked(kernel, host)).take(1).collect()
+    ends.into_iter().find_map(|(end, host)| tracked(&end?.kernel, host))
 }
 
 /// Datagrams that reached the receiver's kernel and that it dropped before the socket: not lost on the path.

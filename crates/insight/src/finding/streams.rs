@@ -3,7 +3,6 @@
 use super::measured::MeasuredDirection;
 use super::text::count;
 use super::{Finding, Severity};
-use model::plan::Transport;
 use model::sample::Role;
 
 /// Streams that delivered nothing beside others that did.
@@ -16,10 +15,7 @@ pub(super) fn stalled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     if stalled == 0 || stalled == all || sent < all || one_way.figures.receiver_unknown {
         return None;
     }
-    let transport = match one_way.figures.transport {
-        Transport::Tcp => "TCP",
-        Transport::Udp => "UDP",
-    };
+    let transport = one_way.figures.transport;
     let title = format!(
         "{stalled} of {} delivered nothing {}, while the others did: their flows take a path that loses them",
         count(all as u64, &format!("{transport} stream")),

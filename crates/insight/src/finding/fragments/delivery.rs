@@ -68,7 +68,7 @@ pub(super) fn finding(
         .with("fragmented_payload_bytes", cut.payload)
         .with("fragmented_sent_count", cut.sent)
         .with("fragmented_received_count", cut.received)
-        .with("fragments_fate", name(one_way.fragments.delivery))
+        .with("fragments_fate", serde_json::to_value(one_way.fragments.delivery).unwrap_or_default())
         .with_known("pieces_sent_count", cut.pieces_received.map(|_| cut.pieces))
         .with_known("pieces_received_count", cut.pieces_received);
     let finding = match reversed.sent {
@@ -119,12 +119,6 @@ fn whole(finding: Finding, direction: &PathDirection) -> Finding {
             .with("whole_received_count", probe.received),
         None => finding,
     }
-}
-
-/// Its name in documents.
-fn name(delivery: FragmentDelivery) -> String {
-    let value = serde_json::to_value(delivery).unwrap_or_default();
-    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// Tests of some shapes, added up.

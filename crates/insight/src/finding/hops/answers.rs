@@ -8,9 +8,9 @@ use model::plan::Direction;
 use model::run::Run;
 
 /// Packets of another protocol are passed on where the probes were answered.
-pub(in super::super) fn answered_on_path(run: &Run) -> Vec<Finding> {
-    let Some(found) = found(run) else { return Vec::new() };
-    let Some(beyond) = found.beyond else { return Vec::new() };
+pub(in super::super) fn answered_on_path(run: &Run) -> Option<Finding> {
+    let found = found(run)?;
+    let beyond = found.beyond?;
     let port = run.hops().map(|plan| format!(" to port {}", plan.target.address.port()));
     let probes = match found.protocol {
         HopProtocol::Tcp => format!("TCP SYNs{}", port.unwrap_or_default()),
@@ -30,7 +30,7 @@ pub(in super::super) fn answered_on_path(run: &Run) -> Vec<Finding> {
         "Something on the path answers for the far end: {probes} are answered at hop {}, where {} is a router for {other}, which {further}",
         beyond.ttl, beyond.router
     );
-    vec![
+    Some(
         Finding::new("answered-on-path", Severity::Warning, None, title)
             .with("answered_at_hops", beyond.ttl)
             .with("router_address", beyond.router.to_string())
@@ -40,7 +40,7 @@ pub(in super::super) fn answered_on_path(run: &Run) -> Vec<Finding> {
                  there. Trace with --protocol udp or icmp, which go on to the far end.",
                 named_at(found, beyond.ttl.saturating_sub(1).max(1))
             )),
-    ]
+    )
 }
 
 /// The TTL of packets is set on the path: in a trace, and in a look at packet sizes.
@@ -90,19 +90,19 @@ fn rewritten(found: &HopsResult, what: TtlRewritten) -> Finding {
 }
 
 /// A NAT hands on ICMP errors with the packet that they quote as the outer side saw it.
-pub(in super::super) fn quotes_untranslated(run: &Run) -> Vec<Finding> {
+pub(in super::super) fn quotes_untranslated(run: &Run) -> Option<Finding> {
     let path = run.summary.path.as_ref();
     let of_sizes = Direction::BOTH.into_iter().filter_map(|direction| path?.in_direction(direction));
     let untranslated = found(run).map_or(0, |found| found.untranslated)
         + of_sizes.map(|one_way| one_way.untranslated).sum::<u64>();
     if untranslated == 0 {
-        return Vec::new();
+        return None;
     }
     let title = format!(
         "A NAT on the path does not translate what ICMP errors quote: {} quoted another sender than this host",
         count(untranslated, "answer")
     );
-    vec![
+    Some(
         Finding::new("quotes-untranslated", Severity::Warning, None, title)
             .with("untranslated_count", untranslated)
             .advise(
@@ -110,7 +110,7 @@ pub(in super::super) fn quotes_untranslated(run: &Run) -> Vec<Finding> {
                  there. Update or replace it (RFC 5508 section 4.2 has it translate them); until then clamp TCP's MSS to what \
                  `pathmeter mtu` finds.",
             ),
-    ]
+    )
 }
 
 const FIXED_TTL: &str = "Mobile routers and firewalls set it to hide what is behind them (`ip ttl set` of nftables, the target TTL of iptables): where that is yours, take \

@@ -2,17 +2,13 @@
 
 use super::super::{Finding, Severity};
 use super::{found, named, named_at};
-use model::hops::{Hop, HopsResult};
+use model::hops::Hop;
 use model::run::Run;
 use model::units::Nanos;
 
 /// One link takes most of the time, as everything behind it shows too. A router that is slow to answer takes none.
-pub(in super::super) fn latency_from_hop(run: &Run) -> Vec<Finding> {
-    let Some(found) = found(run) else { return Vec::new() };
-    steepest(found).into_iter().collect()
-}
-
-fn steepest(found: &HopsResult) -> Option<Finding> {
+pub(in super::super) fn latency_from_hop(run: &Run) -> Option<Finding> {
+    let found = found(run)?;
     let far = found.far_end()?.rtt?.p50;
     let known: Vec<(&Hop, Nanos)> = found.hops.iter().filter_map(|hop| Some((hop, hop.rtt?.p50))).collect();
     // No hop is further away than what lies behind it: what is longer was spent in the router.
@@ -42,11 +38,11 @@ fn steepest(found: &HopsResult) -> Option<Finding> {
 }
 
 /// A router refused packets of full size.
-pub(in super::super) fn mtu_from_hop(run: &Run) -> Vec<Finding> {
-    let Some(found) = found(run) else { return Vec::new() };
+pub(in super::super) fn mtu_from_hop(run: &Run) -> Option<Finding> {
+    let found = found(run)?;
     let routers = found.hops.iter().flat_map(|hop| hop.routers.iter().map(move |router| (hop, router)));
-    let least = routers.filter_map(|(hop, router)| Some((router.next_mtu?, hop))).min_by_key(|least| least.0);
-    let Some((mtu, hop)) = least else { return Vec::new() };
+    let (mtu, hop) =
+        routers.filter_map(|(hop, router)| Some((router.next_mtu?, hop))).min_by_key(|least| least.0)?;
     let crossed = match found.path_mtu {
         Some(crossed) => format!("; packets of {crossed} bytes reach the far end"),
         None => String::new(),
@@ -57,10 +53,10 @@ pub(in super::super) fn mtu_from_hop(run: &Run) -> Vec<Finding> {
         .with("distance_hops", hop.ttl)
         .with_known("path_mtu_bytes", found.path_mtu);
     let host = run.hops().map_or("HOST", |plan| plan.target.host.as_str());
-    vec![finding.advise(format!(
+    Some(finding.advise(format!(
         "Senders learn it from the router's ICMP messages. `pathmeter mtu {host}` finds the size to the byte, in both directions, and what \
          to set."
-    ))]
+    )))
 }
 
 /// Less is not worth a word.

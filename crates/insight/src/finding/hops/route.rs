@@ -9,10 +9,10 @@ use model::units::Nanos;
 use std::collections::BTreeSet;
 
 /// Flows cross different routers.
-pub(in super::super) fn paths_differ(run: &Run) -> Vec<Finding> {
-    let Some(found) = found(run) else { return Vec::new() };
+pub(in super::super) fn paths_differ(run: &Run) -> Option<Finding> {
+    let found = found(run)?;
     let shared: Vec<&Hop> = found.hops.iter().filter(|hop| is_shared(found, hop)).collect();
-    let [first, ..] = shared.as_slice() else { return Vec::new() };
+    let first = shared.first()?;
     let most = shared.iter().map(|hop| hop.routers.len()).max().unwrap_or_default();
     let lengths: BTreeSet<u8> = found.flows.iter().filter_map(|flow| flow.reached_at).collect();
     let unequal = if lengths.len() > 1 { ", of unequal length" } else { "" };
@@ -41,7 +41,7 @@ pub(in super::super) fn paths_differ(run: &Run) -> Vec<Finding> {
                  with the same ports."
             .into(),
     };
-    vec![finding.advise(advice)]
+    Some(finding.advise(advice))
 }
 
 /// Nothing of some flows reaches the far end while others do.

@@ -25,18 +25,15 @@ pub(in super::super) fn bufferbloat(run: &Run) -> Vec<Finding> {
 }
 
 fn bloat(idle: &Distribution, phase: &LoadPhase) -> Option<Finding> {
-    let (load, rtt) = (phase.load?, phase.rtt.filter(|rtt| rtt.count > 0)?);
+    let rtt = phase.rtt.filter(|rtt| rtt.count > 0)?;
     let more = rtt.p50.saturating_sub(idle.p50);
     let spread = idle.p90.saturating_sub(idle.p50).saturating_mul(SPREADS);
     if more < QUEUE.max(spread).max(Nanos(idle.p50.0 / TENTH)) {
         return None;
     }
     let severity = if more >= FELT { Severity::Warning } else { Severity::Info };
-    let (direction, name) = match load {
-        Directions::Up => (Some(Direction::Up), "load up"),
-        Directions::Down => (Some(Direction::Down), "load down"),
-        Directions::Both => (None, "load in both directions"),
-    };
+    let direction = phase.direction();
+    let name = direction.map_or("load in both directions", |one| one.choose("load up", "load down"));
     let rates = [("up", phase.up), ("down", phase.down)];
     let rates: Vec<String> =
         rates.iter().filter_map(|(one_way, rate)| rate.map(|rate| format!("{rate} {one_way}"))).collect();

@@ -9,12 +9,8 @@ use model::latency::{Cause, HostNoise, WaitMode};
 use model::run::Run;
 
 /// At most one finding: there is one measuring thread.
-pub(in super::super) fn noise(run: &Run) -> Vec<Finding> {
-    Disturbance::from_run(run)
-        .filter(Disturbance::is_worth_reporting)
-        .map(|one| one.finding(run))
-        .into_iter()
-        .collect()
+pub(in super::super) fn noise(run: &Run) -> Option<Finding> {
+    Disturbance::from_run(run).filter(Disturbance::is_worth_reporting).map(|one| one.finding(run))
 }
 
 struct Disturbance {

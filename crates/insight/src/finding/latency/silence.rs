@@ -1,5 +1,6 @@
 //! `no-reply`: an egress path without any reply. Never a zero.
 
+use super::super::contradiction::reported;
 use super::super::text::count;
 use super::super::{Finding, Severity};
 use super::{name, one_way};
@@ -13,8 +14,7 @@ pub(in super::super) fn no_reply(run: &Run, egress: &EgressResult) -> Option<Fin
 
 /// Errors of routers, hosts and this host's kernel about the packets, as an import reads them.
 pub(super) fn icmp_errors(run: &Run) -> Option<String> {
-    let reported = run.summary.warnings.iter().find(|warning| warning.id == "icmp-errors")?;
-    Some(reported.text.trim_end_matches('.').to_owned())
+    reported(run, "icmp-errors")
 }
 
 /// Ping has no server and no port.

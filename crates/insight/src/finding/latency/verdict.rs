@@ -7,7 +7,6 @@ use super::super::{Status, Verdict};
 use super::{one_way, share, silence};
 use model::event::Outcome;
 use model::latency::{EgressResult, LoadPhase};
-use model::plan::Directions;
 use model::run::Run;
 use model::stats::percentile::Standing;
 
@@ -129,20 +128,12 @@ fn phases(run: &Run) -> impl Iterator<Item = &LoadPhase> {
 
 /// The figures of a phase under load, unless a finding has them.
 fn loaded(run: &Run, phase: &LoadPhase) -> Option<String> {
-    let (load, rtt) = (phase.load?, phase.rtt?);
-    let direction = match load {
-        Directions::Up => Some(model::plan::Direction::Up),
-        Directions::Down => Some(model::plan::Direction::Down),
-        Directions::Both => None,
-    };
+    phase.load?;
+    let (rtt, direction) = (phase.rtt?, phase.direction());
     let reported = |id: &str| {
         run.findings.iter().any(|f| f.id == id && f.direction == direction && f.severity == worst(run))
     };
-    let name = match load {
-        Directions::Up => "up",
-        Directions::Down => "down",
-        Directions::Both => "in both directions",
-    };
+    let name = direction.map_or("in both directions", |one| one.choose("up", "down"));
     let rpm =
         phase.responsiveness.map(|figure| format!(", {} round trips per minute", significant(figure.rpm)));
     let rpm = rpm.unwrap_or_default();

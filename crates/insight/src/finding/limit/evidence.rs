@@ -66,12 +66,10 @@ pub fn evidence_of_load(run: &Run, direction: Direction) -> Option<Evidence> {
         ..TcpSigns::default()
     };
     Some(Evidence {
-        asked: None,
         goodput,
         rate: in_frames,
         frame,
         tcp: Some(tcp),
-        udp: None,
         host: HostFacts {
             busy: run.summary.noise.is_some_and(|noise| noise.is_busy()),
             ..HostFacts::default()
@@ -101,12 +99,9 @@ pub fn evidence_of_rows(run: &Run) -> Option<Evidence> {
     let best = measured().max_by(|one, other| one.rate_in_frames().total_cmp(&other.rate_in_frames()))?;
     let line_share = measured().filter_map(|row| row.share).find(|share| *share >= LINE_RATE);
     Some(Evidence {
-        asked: None,
         goodput: best.goodput,
         rate: BitRate(best.rate_in_frames().round() as u64),
         frame: measured().map(|row| row.frame).max()?.saturating_sub(FCS),
-        tcp: None,
-        udp: None,
         // Hosts that other work keeps busy delay what arrives, as a queue does.
         host: HostFacts { line_share, busy: run.tests.iter().any(is_noisy), ..HostFacts::default() },
         load: load_of(run, best.direction),

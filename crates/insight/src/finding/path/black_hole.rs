@@ -23,9 +23,9 @@ pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
 }
 
 /// Large echo requests are not answered, though packets of their size arrive, and a path of that size is unlikely.
-pub(in super::super) fn echo_filtered(run: &Run) -> Vec<Finding> {
+pub(in super::super) fn echo_filtered(run: &Run) -> Option<Finding> {
     let named = |hole| Finding { id: "echo-filtered".into(), severity: Severity::Info, ..by_echo(hole) };
-    echo_hole(run).filter(|hole| is_filter(run, *hole)).map(named).into_iter().collect()
+    echo_hole(run).filter(|hole| is_filter(run, *hole)).map(named)
 }
 
 fn echo_hole(run: &Run) -> Option<EchoHole> {
@@ -110,7 +110,7 @@ fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
         .with("last_lost_bytes", hole.last)
         .with("first_lost_payload_bytes", payload(hole.first))
         .with("last_lost_payload_bytes", payload(hole.last))
-        .with("black_hole_cause", name(hole.cause))
+        .with("black_hole_cause", serde_json::to_value(hole.cause).unwrap_or_default())
         .with_known("path_mtu_bytes", side.one_way.path_mtu);
     let probing = side.one_way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing);
     let finding = with_hop(finding, side.one_way).with_known("tcp_mtu_probing_mode", probing);
@@ -307,15 +307,5 @@ fn tcp(side: Side<'_>, hole: BlackHole) -> String {
         None => format!(
             "TCP of {sender} {stalls} as soon as it fills a packet, unless `net.ipv4.tcp_mtu_probing` is 1 or 2 there."
         ),
-    }
-}
-
-/// Its name in documents.
-fn name(cause: BlackHoleCause) -> &'static str {
-    match cause {
-        BlackHoleCause::IcmpFiltered => "icmp_filtered",
-        BlackHoleCause::LinkMismatch => "link_mismatch",
-        BlackHoleCause::ReceiverFilter => "receiver_filter",
-        BlackHoleCause::Unknown => "unknown",
     }
 }

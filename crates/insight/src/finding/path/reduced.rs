@@ -16,10 +16,9 @@ pub(in super::super) fn reduced(side: Side<'_>) -> Option<Finding> {
 }
 
 /// The two directions carry different sizes for certain.
-pub(in super::super) fn asymmetric(run: &Run) -> Vec<Finding> {
-    let path = run.summary.path.as_ref();
-    let directions = path.and_then(|path| Some((path.up.as_ref()?, path.down.as_ref()?)));
-    directions.and_then(|(up, down)| differ(up, down)).into_iter().collect()
+pub(in super::super) fn asymmetric(run: &Run) -> Option<Finding> {
+    let path = run.summary.path.as_ref()?;
+    differ(path.up.as_ref()?, path.down.as_ref()?)
 }
 
 /// The path changed while it was looked at.

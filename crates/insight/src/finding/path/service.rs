@@ -6,12 +6,8 @@ use model::path::ServiceLimit;
 use model::run::Run;
 
 /// The service answers up to a size, or not at all.
-pub(in super::super) fn service_limit(run: &Run) -> Vec<Finding> {
-    let limit = run.summary.path.as_ref().and_then(|path| path.service.as_ref());
-    limit.and_then(finding).into_iter().collect()
-}
-
-fn finding(limit: &ServiceLimit) -> Option<Finding> {
+pub(in super::super) fn service_limit(run: &Run) -> Option<Finding> {
+    let limit = run.summary.path.as_ref()?.service.as_ref()?;
     match (limit.payload, limit.silent) {
         (Some(payload), Some(silent)) => Some(silent_above(limit, payload, silent)),
         (None, _) => Some(no_answer(limit)),
