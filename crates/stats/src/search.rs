@@ -150,16 +150,6 @@ pub trait Search {
 
     /// Takes the result of that trial. Without effect when the search is over.
     fn take(&mut self, result: &TrialResult);
-
-    /// Runs all trials that are left.
-    fn run(&mut self, mut measure: impl FnMut(&Trial) -> TrialResult)
-    where
-        Self: Sized,
-    {
-        while let Some(trial) = self.trial() {
-            self.take(&measure(&trial));
-        }
-    }
 }
 
 /// The least and the most load of a search.

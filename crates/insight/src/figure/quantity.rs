@@ -114,32 +114,27 @@ impl Quantity {
     /// Its name in an error.
     #[must_use]
     pub fn what(self) -> &'static str {
-        match self {
-            Quantity::Rate => "a rate with its unit",
-            Quantity::Packets => "a packet rate with its unit",
-            Quantity::Share => "a share",
-            Quantity::Count => "a whole number",
-            Quantity::Size => "an amount of bytes",
-            Quantity::Time => "a time with its unit",
-            Quantity::Verdict => "one of ok, degraded, broken, problem and void",
-            Quantity::Limit => "a kind of limit",
-            Quantity::Confidence => "one of low, medium and high",
-        }
+        self.words().0
     }
 
     /// Such a value.
     #[must_use]
     pub fn example(self) -> &'static str {
+        self.words().1
+    }
+
+    /// Its name in an error, and an example.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Quantity::Rate => "9.4Gbit/s",
-            Quantity::Packets => "1.2Mpps",
-            Quantity::Share => "0.1% or 0.001",
-            Quantity::Count => "12",
-            Quantity::Size => "1472",
-            Quantity::Time => "5ms",
-            Quantity::Verdict => "ok",
-            Quantity::Limit => "shaper",
-            Quantity::Confidence => "high",
+            Quantity::Rate => ("a rate with its unit", "9.4Gbit/s"),
+            Quantity::Packets => ("a packet rate with its unit", "1.2Mpps"),
+            Quantity::Share => ("a share", "0.1% or 0.001"),
+            Quantity::Count => ("a whole number", "12"),
+            Quantity::Size => ("an amount of bytes", "1472"),
+            Quantity::Time => ("a time with its unit", "5ms"),
+            Quantity::Verdict => ("one of ok, degraded, broken, problem and void", "ok"),
+            Quantity::Limit => ("a kind of limit", "shaper"),
+            Quantity::Confidence => ("one of low, medium and high", "high"),
         }
     }
 }

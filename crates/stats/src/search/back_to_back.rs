@@ -195,17 +195,17 @@ mod tests {
         let most = config.most_trials();
         let mut trials = 0;
         let mut search = BackToBack::new(config).unwrap();
-        search.run(|trial| {
+        while let Some(trial) = search.trial() {
             trials += 1;
             let received = if holds(trial.frames) { trial.frames } else { trial.frames - 1 };
-            TrialResult {
+            search.take(&TrialResult {
                 intended: trial.frames,
                 sent: trial.frames,
                 received,
                 duplicates: 0,
                 duration: trial.duration,
-            }
-        });
+            });
+        }
         assert!(trials <= most, "{trials} of at most {most}");
         search.outcome()
     }

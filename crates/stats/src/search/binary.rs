@@ -198,17 +198,17 @@ mod tests {
     fn found(config: BinaryConfig, long: f64, short: f64) -> BinaryOutcome {
         let full = config.duration;
         let mut search = Binary::new(config).unwrap();
-        search.run(|trial| {
+        while let Some(trial) = search.trial() {
             let limit = if trial.duration >= full { long } else { short };
             let received = trial.frames.min(Load(limit).frames_in(trial.duration));
-            TrialResult {
+            search.take(&TrialResult {
                 intended: trial.frames,
                 sent: trial.frames,
                 received,
                 duplicates: 0,
                 duration: trial.duration,
-            }
-        });
+            });
+        }
         search.outcome()
     }
 

@@ -123,13 +123,15 @@ mod tests {
         let config = LossStepsConfig { max: Load(1000.0), steps: 10, duration: Nanos::from_secs(1) };
         let mut search = LossSteps::new(config).unwrap();
         assert_eq!(search.outcome().irregular, [Irregular::Unfinished]);
-        search.run(|trial| TrialResult {
-            intended: trial.frames,
-            sent: trial.frames,
-            received: trial.frames.min(capacity),
-            duplicates: 0,
-            duration: trial.duration,
-        });
+        while let Some(trial) = search.trial() {
+            search.take(&TrialResult {
+                intended: trial.frames,
+                sent: trial.frames,
+                received: trial.frames.min(capacity),
+                duplicates: 0,
+                duration: trial.duration,
+            });
+        }
         search.outcome()
     }
 

@@ -44,14 +44,14 @@ fn goals() -> impl Strategy<Value = Vec<Goal>> {
 /// Runs a search, whose trials must keep to its limits, and returns the number of trials and their time.
 fn run(search: &mut impl Search, device: &mut Device) -> (u32, Nanos) {
     let (mut trials, mut spent) = (0, Nanos::ZERO);
-    search.run(|trial| {
+    while let Some(trial) = search.trial() {
         trials += 1;
         spent += trial.duration;
         assert!(trials < 20_000, "the search does not end");
         assert!((MIN..=MAX).contains(&trial.load.0), "{trial:?}");
         assert!(trial.duration > Nanos::ZERO && trial.frames > 0);
-        device.measure(trial)
-    });
+        search.take(&device.measure(&trial));
+    }
     (trials, spent)
 }
 
@@ -159,20 +159,20 @@ fn irregular_results_are_marked() {
 fn loss_that_shrinks_with_load_is_marked_and_the_lower_load_counts() {
     let goals = [Goal::ndr(), Goal { loss_ratio: 0.02, ..Goal::ndr() }];
     let mut search = Mlr::new(&MlrConfig { goals: goals.to_vec(), ..ndr_pdr() }).unwrap();
-    search.run(|trial| {
+    while let Some(trial) = search.trial() {
         let received = match trial.load.0 {
             ..400_000.0 | 7_000_000.0..9_000_000.0 => trial.frames,
             9_000_000.0.. => trial.frames / 10,
             _ => trial.frames - trial.frames / 100,
         };
-        TrialResult {
+        search.take(&TrialResult {
             intended: trial.frames,
             sent: trial.frames,
             received,
             duplicates: 0,
             duration: trial.duration,
-        }
-    });
+        });
+    }
     let [ndr, pdr] = search.outcome().try_into().unwrap();
     assert_eq!(ndr.irregular, [Irregular::LossInversion]);
     assert!((ndr.upper.unwrap().0 / 400_000.0 - 1.0).abs() < 0.005, "{ndr:?}");

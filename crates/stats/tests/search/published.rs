@@ -95,10 +95,10 @@ fn run_ours(case: &Case) -> (Vec<(Load, Nanos)>, Vec<GoalOutcome>) {
     let mut search = Mlr::new(&case.config).expect("the limits and goals are good");
     let mut device = case.device;
     let mut trials = Vec::new();
-    search.run(|trial| {
+    while let Some(trial) = search.trial() {
         trials.push((trial.load, trial.duration));
-        device.measure(trial)
-    });
+        search.take(&device.measure(&trial));
+    }
     (trials, search.outcome())
 }
 

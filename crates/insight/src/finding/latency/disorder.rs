@@ -20,8 +20,7 @@ pub(in super::super) fn reordering(run: &Run, egress: &EgressResult) -> Option<F
         count(counted.received, "round trip"),
         percent(part)
     );
-    let finding = Finding::new("reordering", Severity::Warning, None, title);
-    let finding = finding
+    let finding = Finding::new("reordering", Severity::Warning, None, title)
         .with("reordered_count", counted.reordered)
         .with("received_count", counted.received)
         .with("reordered_share", part);
@@ -44,8 +43,7 @@ pub(in super::super) fn duplicates(run: &Run, egress: &EgressResult) -> Option<F
         count(counted.received, "round trip"),
         percent(part)
     );
-    let finding = Finding::new("duplicates", Severity::Warning, None, title);
-    let finding = finding
+    let finding = Finding::new("duplicates", Severity::Warning, None, title)
         .with("duplicates_count", counted.duplicates)
         .with("received_count", counted.received)
         .with("duplicates_share", part);

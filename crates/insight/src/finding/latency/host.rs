@@ -119,8 +119,7 @@ impl Disturbance {
 
     fn finding(&self, run: &Run) -> Finding {
         let noise = &self.noise;
-        let finding = Finding::new("host-noise", Severity::Info, None, self.title());
-        let finding = finding
+        let finding = Finding::new("host-noise", Severity::Info, None, self.title())
             .with("steal_share", noise.steal_share)
             .with("involuntary_switches_per_second", self.switches_per_second)
             .with("hiccups_count", noise.hiccups)

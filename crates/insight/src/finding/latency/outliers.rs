@@ -123,8 +123,7 @@ fn finding(run: &Run, egress: &EgressResult, tail: &Tail) -> Finding {
     // Beside a load these are round trips of the idle phase alone, and not the ones of interest.
     let is_beside = run.summary.loaded.as_ref().is_some_and(|loaded| loaded.phases.len() > 1);
     let severity = if is_beside { Severity::Info } else { tail.severity(late) };
-    let finding = Finding::new("rtt-outliers", severity, None, title(run, egress, tail));
-    let finding = finding
+    let finding = Finding::new("rtt-outliers", severity, None, title(run, egress, tail))
         .with("rtt_max_ns", rtt.max.0)
         .with("rtt_p50_ns", rtt.p50.0)
         .with("rtt_p99_ns", rtt.p99.0)

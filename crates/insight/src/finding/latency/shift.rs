@@ -25,8 +25,7 @@ pub(in super::super) fn level_shift(run: &Run, egress: &EgressResult) -> Option<
     let busy = run.summary.noise.filter(HostNoise::is_busy).map(|noise| noise.longest_wait());
     let may_be_host = busy.is_some_and(|wait| largest.from.0.abs_diff(largest.to.0) < wait.0);
     let severity = if may_be_host { Severity::Info } else { Severity::Warning };
-    let finding = Finding::new("level-shift", severity, None, title);
-    let finding = finding
+    let finding = Finding::new("level-shift", severity, None, title)
         .with("from_ns", largest.from.0)
         .with("to_ns", largest.to.0)
         .with("at_ns", largest.at.0)

@@ -53,8 +53,7 @@ fn finding(run: &Run, egress: &EgressResult) -> Finding {
             None => format!("No reply came to any of {} {name}", count(counted.asked, "message")),
         },
     };
-    let finding = Finding::new("no-reply", Severity::Problem, None, title);
-    let finding = finding
+    let finding = Finding::new("no-reply", Severity::Problem, None, title)
         .with("sent_count", counted.sent)
         .with("asked_count", counted.asked)
         .with("received_count", counted.received)

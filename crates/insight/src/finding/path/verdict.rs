@@ -21,7 +21,9 @@ pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
     let why = reason.map(|finding| sentence(run, finding)).or_else(clean);
     let cure = match worst {
         // The size of one direction may be too large for the other.
-        Some(finding) if finding.id == FRAGMENTS => path.and_then(least_payload).map(keep_to),
+        Some(finding) if finding.id == FRAGMENTS => path
+            .and_then(least_payload)
+            .map(|least| format!("Keep datagrams to {least} bytes of payload, which cross: `-l {least}`.")),
         Some(finding) => Some(first_sentence(&finding.advice)),
         None => path.and_then(payload),
     };
@@ -144,10 +146,6 @@ fn payload(path: &PathResult) -> Option<String> {
         [&path.up, &path.down].into_iter().flatten().any(|one_way| one_way.crosses() < one_way.interface_mtu);
     let least = least_payload(path).filter(|_| reduced)?;
     Some(format!("Keep datagrams to {least} bytes of payload (`-l {least}`); TCP adapts by itself."))
-}
-
-fn keep_to(least: u32) -> String {
-    format!("Keep datagrams to {least} bytes of payload, which cross: `-l {least}`.")
 }
 
 /// The largest payload that is known to cross in every examined direction.
