@@ -5,7 +5,7 @@
 
 mod meter;
 
-pub use meter::{Next, Parameters, Phase, ResponsivenessMeter};
+pub use meter::{DISTANCE, LONGEST_STAGE, Next, ResponsivenessMeter};
 
 use super::quantile::rank;
 use serde::{Deserialize, Serialize};

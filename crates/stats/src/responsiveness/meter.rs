@@ -5,22 +5,12 @@ use crate::spread::Moments;
 use std::collections::VecDeque;
 use units::{BitRate, Nanos};
 
-/// The draft's parameters that are not the engine's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parameters {
-    /// MAD: intervals in a moving average, and averages whose spread is tested.
-    pub distance: usize,
-    /// SDT: a stage is stable when the standard deviation is below this share of the last value.
-    pub tolerance: f64,
-    /// Intervals after which a stage ends without being stable.
-    pub longest_stage: u32,
-}
-
 /// Takes one interval after the other.
 #[derive(Clone, Debug)]
 pub struct ResponsivenessMeter {
-    parameters: Parameters,
-    stage: Phase,
+    /// Intervals after which a stage ends without being stable.
+    longest_stage: u32,
+    pub(super) stage: Phase,
     /// Goodput of the last intervals.
     goodputs: VecDeque<f64>,
     /// Probes of the last intervals.
@@ -31,7 +21,7 @@ pub struct ResponsivenessMeter {
 
 /// The phase of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub(super) enum Phase {
     /// Load is added until goodput is stable; probes do not count.
     Saturation,
     /// Probes count until their figure is stable.
@@ -51,37 +41,19 @@ pub enum Next {
     Stop,
 }
 
-impl Default for Parameters {
-    /// MAD 4, SDT 5 %, and ten intervals to a stage.
-    fn default() -> Parameters {
-        Parameters { distance: 4, tolerance: 0.05, longest_stage: 10 }
-    }
-}
-
-impl Default for ResponsivenessMeter {
-    fn default() -> ResponsivenessMeter {
-        ResponsivenessMeter::new(Parameters::default())
-    }
-}
-
 impl ResponsivenessMeter {
-    /// A meter at its start. A distance below two intervals is raised to two: one value has no spread.
+    /// A meter at its start. A stage ends after so many intervals without being stable: [`LONGEST_STAGE`] of them in a test that has
+    /// the time.
     #[must_use]
-    pub fn new(parameters: Parameters) -> ResponsivenessMeter {
+    pub fn new(longest_stage: u32) -> ResponsivenessMeter {
         ResponsivenessMeter {
-            parameters: Parameters { distance: parameters.distance.max(2), ..parameters },
+            longest_stage,
             stage: Phase::Saturation,
             goodputs: VecDeque::new(),
             probes: VecDeque::new(),
             saturation: Steps::default(),
             stability: Steps::default(),
         }
-    }
-
-    /// The phase of the test.
-    #[must_use]
-    pub fn stage(&self) -> Phase {
-        self.stage
     }
 
     /// Takes a finished interval (ID of the draft, 5 s): its goodput, all load connections together, and the probes that ended in
@@ -103,11 +75,10 @@ impl ResponsivenessMeter {
         let count =
             |length: fn(&(Vec<ForeignProbe>, Vec<Nanos>)) -> usize| self.probes.iter().map(length).sum();
         let (foreign_probes, loaded_probes): (usize, usize) = (count(|p| p.0.len()), count(|p| p.1.len()));
-        let confidence = |steps: &Steps| steps.confidence(&self.parameters);
         Some(Responsiveness {
             rpm: components.rpm,
             band: Band::for_rpm(components.rpm),
-            confidence: confidence(&self.saturation).min(confidence(&self.stability)),
+            confidence: self.saturation.confidence().min(self.stability.confidence()),
             foreign: components.foreign,
             loaded: components.loaded,
             tcp: nanos(components.tcp),
@@ -123,10 +94,10 @@ impl ResponsivenessMeter {
     }
 
     fn saturate(&mut self, goodput: BitRate) -> Next {
-        push(&mut self.goodputs, goodput.0 as f64, self.parameters.distance);
+        push(&mut self.goodputs, goodput.0 as f64);
         let average = self.goodputs.iter().sum::<f64>() / self.goodputs.len() as f64;
-        self.saturation.take(Some(average), &self.parameters);
-        if !self.saturation.is_over(&self.parameters) {
+        self.saturation.take(Some(average));
+        if !self.saturation.is_over(self.longest_stage) {
             return Next::AddLoad;
         }
         self.stage = Phase::Stability;
@@ -134,10 +105,10 @@ impl ResponsivenessMeter {
     }
 
     fn stabilise(&mut self, foreign: &[ForeignProbe], loaded: &[Nanos]) -> Next {
-        push(&mut self.probes, (foreign.to_vec(), loaded.to_vec()), self.parameters.distance);
+        push(&mut self.probes, (foreign.to_vec(), loaded.to_vec()));
         let rpm = self.components().map(|components| components.rpm);
-        self.stability.take(rpm, &self.parameters);
-        if !self.stability.is_over(&self.parameters) {
+        self.stability.take(rpm);
+        if !self.stability.is_over(self.longest_stage) {
             return Next::Hold;
         }
         self.stage = Phase::Done;
@@ -161,38 +132,45 @@ struct Steps {
 
 impl Steps {
     /// Takes the value of an interval; one without a value counts and resets the values.
-    fn take(&mut self, value: Option<f64>, parameters: &Parameters) {
+    fn take(&mut self, value: Option<f64>) {
         self.count = self.count.saturating_add(1);
         match value {
-            Some(value) => push(&mut self.values, value, parameters.distance),
+            Some(value) => push(&mut self.values, value),
             None => self.values.clear(),
         }
         let spread = Moments::from_values(self.values.make_contiguous()).stddev();
-        let limit = parameters.tolerance * self.last();
-        self.stable = self.values.len() >= parameters.distance && spread.is_some_and(|spread| spread < limit);
+        let limit = TOLERANCE * self.last();
+        self.stable = self.values.len() >= DISTANCE && spread.is_some_and(|spread| spread < limit);
     }
 
     fn last(&self) -> f64 {
         self.values.back().copied().unwrap_or(0.0)
     }
 
-    fn is_over(&self, parameters: &Parameters) -> bool {
-        self.stable || self.count >= parameters.longest_stage
+    fn is_over(&self, longest: u32) -> bool {
+        self.stable || self.count >= longest
     }
 
-    fn confidence(&self, parameters: &Parameters) -> Confidence {
+    fn confidence(&self) -> Confidence {
         match self.stable {
             true => Confidence::High,
-            false if self.values.len() >= parameters.distance => Confidence::Medium,
+            false if self.values.len() >= DISTANCE => Confidence::Medium,
             false => Confidence::Low,
         }
     }
 }
 
-/// Keeps the last `most`.
-fn push<T>(queue: &mut VecDeque<T>, value: T, most: usize) {
+/// Keeps the last ones.
+fn push<T>(queue: &mut VecDeque<T>, value: T) {
     queue.push_back(value);
-    if queue.len() > most {
+    if queue.len() > DISTANCE {
         queue.pop_front();
     }
 }
+
+/// MAD of the draft: intervals in a moving average, and averages whose spread is tested.
+pub const DISTANCE: usize = 4;
+/// Intervals after which a stage ends without being stable.
+pub const LONGEST_STAGE: u32 = 10;
+/// SDT of the draft: a stage is stable when the standard deviation is below this share of the last value.
+const TOLERANCE: f64 = 0.05;

@@ -1,5 +1,6 @@
 //! Responsiveness against figures computed by hand, and its two stages step by step.
 
+use super::meter::Phase;
 use super::*;
 use proptest::prelude::*;
 
@@ -15,12 +16,12 @@ const FAST: BitRate = BitRate(100_000_000);
 
 /// Goodput that is stable from the first interval, so that the path is saturated after four.
 fn saturated() -> ResponsivenessMeter {
-    let mut meter = ResponsivenessMeter::default();
+    let mut meter = ResponsivenessMeter::new(LONGEST_STAGE);
     for _ in 0..3 {
         assert_eq!(meter.interval(FAST, &[], &[]), Next::AddLoad);
     }
     assert_eq!(meter.interval(FAST, &[], &[]), Next::Hold);
-    assert_eq!(meter.stage(), Phase::Stability);
+    assert_eq!(meter.stage, Phase::Stability);
     meter
 }
 
@@ -88,7 +89,7 @@ fn a_steady_path_is_of_high_confidence_after_four_intervals_each() {
 
 #[test]
 fn growing_goodput_takes_load_until_it_stands() {
-    let mut meter = ResponsivenessMeter::default();
+    let mut meter = ResponsivenessMeter::new(LONGEST_STAGE);
     let mut goodput = 10_000_000;
     let mut steps = 0;
     while meter.interval(BitRate(goodput), &[], &[]) == Next::AddLoad {
@@ -96,13 +97,13 @@ fn growing_goodput_takes_load_until_it_stands() {
         goodput = if steps < 5 { goodput * 2 } else { goodput };
     }
     // Goodput is stable from the sixth on; the averages of four are within 5 % four later.
-    assert_eq!((meter.stage(), steps), (Phase::Stability, 9));
+    assert_eq!((meter.stage, steps), (Phase::Stability, 9));
     assert_eq!(meter.result(), None);
 }
 
 #[test]
 fn what_never_stands_ends_all_the_same() {
-    let mut meter = ResponsivenessMeter::default();
+    let mut meter = ResponsivenessMeter::new(LONGEST_STAGE);
     let doubling = |step: u64| BitRate(1 << (20 + step));
     assert!((0..9).all(|step| meter.interval(doubling(step), &[], &[]) == Next::AddLoad));
     assert_eq!(meter.interval(doubling(9), &[], &[]), Next::Hold);
@@ -132,7 +133,7 @@ fn silence_is_no_result() {
     let last = (0..10).map(|_| meter.interval(BitRate(0), &[], &[])).last();
     assert_eq!((last, meter.result()), (Some(Next::Stop), None));
     // Goodput of zero is not stable.
-    let mut dead = ResponsivenessMeter::default();
+    let mut dead = ResponsivenessMeter::new(LONGEST_STAGE);
     assert!((0..9).all(|_| dead.interval(BitRate(0), &[], &[]) == Next::AddLoad));
 }
 
@@ -144,7 +145,7 @@ proptest! {
             20,
         ),
     ) {
-        let mut meter = ResponsivenessMeter::default();
+        let mut meter = ResponsivenessMeter::new(LONGEST_STAGE);
         let mut next = Next::AddLoad;
         for (goodput, foreign, loaded) in intervals {
             let probe = |&(tcp, tls, http): &(u64, Option<u64>, u64)| ForeignProbe {

@@ -1,7 +1,7 @@
 //! Responsiveness of one phase: its intervals and probes, given to the draft's two stages.
 
 use model::stats::responsiveness::{
-    Confidence, ForeignProbe, Next, Parameters, Responsiveness, ResponsivenessMeter,
+    Confidence, DISTANCE, ForeignProbe, LONGEST_STAGE, Next, Responsiveness, ResponsivenessMeter,
 };
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
@@ -24,11 +24,9 @@ impl Rpm {
     pub(super) fn new(began: MonoTime, time: Nanos) -> Rpm {
         let interval = Nanos((time.0 / LEAST_INTERVALS).clamp(1, INTERVAL.0));
         let intervals = u32::try_from(time.0 / interval.0).unwrap_or(u32::MAX);
-        let defaults = Parameters::default();
         // The second stage needs as many intervals as the figure looks back on.
-        let room = intervals.saturating_sub(defaults.distance as u32);
-        let longest_stage = room.clamp(1, defaults.longest_stage);
-        let meter = ResponsivenessMeter::new(Parameters { longest_stage, ..defaults });
+        let room = intervals.saturating_sub(DISTANCE as u32);
+        let meter = ResponsivenessMeter::new(room.clamp(1, LONGEST_STAGE));
         Rpm { meter, interval, next: began + interval, foreign: Vec::new(), loaded: Vec::new() }
     }
 
