@@ -21,7 +21,7 @@ pub fn affinity() -> Result<Vec<usize>> {
 
 /// The CPUs a thread may run on; 0 is the calling one.
 pub fn affinity_of(thread: libc::pid_t) -> Result<Vec<usize>> {
-    let mut mask = CpuMask::default();
+    let mut mask = CpuMask([0; MASK_WORDS]);
     // SAFETY: the kernel writes at most the given size into `mask`, which lives through the call.
     let returned =
         unsafe { libc::sched_getaffinity(thread, mem::size_of_val(&mask.0), mask.0.as_mut_ptr().cast()) };
@@ -50,7 +50,7 @@ pub fn pin_thread(thread: libc::pid_t, cpus: &[usize]) -> Result<()> {
         [cpu] => format!("CPU {cpu}"),
         _ => format!("CPUs {cpus:?}"),
     };
-    let mut mask = CpuMask::default();
+    let mut mask = CpuMask([0; MASK_WORDS]);
     cpus.iter().try_for_each(|cpu| mask.insert(*cpu)).named(&operation, object)?;
     // SAFETY: the kernel reads the given size from `mask`, which lives through the call.
     let returned =
@@ -250,40 +250,11 @@ impl CpuTimes {
         }
     }
 
-    /// Shares of the whole; all zero when no tick passed.
-    #[must_use]
-    pub fn shares(&self) -> CpuShares {
+    /// The share of the time with nothing to do, from 0 to 1; zero when no tick passed.
+    fn idle_share(&self) -> f64 {
         let whole = self.total();
-        let share = |part: Nanos| if whole == Nanos::ZERO { 0.0 } else { part.0 as f64 / whole.0 as f64 };
-        CpuShares {
-            cpu: self.cpu,
-            user: share(self.user),
-            system: share(self.system),
-            irq: share(self.irq),
-            softirq: share(self.softirq),
-            steal: share(self.steal),
-            idle: share(self.idle),
-        }
+        if whole == Nanos::ZERO { 0.0 } else { self.idle.0 as f64 / whole.0 as f64 }
     }
-}
-
-/// Where the time of one CPU went, as shares from 0 to 1; see [`CpuTimes`] for the meanings.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CpuShares {
-    /// Which CPU.
-    pub cpu: usize,
-    /// Programs.
-    pub user: f64,
-    /// The kernel for programs.
-    pub system: f64,
-    /// Hardware interrupts.
-    pub irq: f64,
-    /// Soft interrupts.
-    pub softirq: f64,
-    /// Given to others by the hypervisor.
-    pub steal: f64,
-    /// Nothing to do.
-    pub idle: f64,
 }
 
 /// All CPUs at one moment (`/proc/stat`).
@@ -322,7 +293,7 @@ impl CpuSnapshot {
 /// How many CPUs' worth of time was idle: 1.5 of 2 CPUs, say.
 #[must_use]
 pub fn idle_cpus(times: &[CpuTimes]) -> f64 {
-    times.iter().map(|cpu| cpu.shares().idle).sum()
+    times.iter().map(CpuTimes::idle_share).sum()
 }
 
 pub(crate) fn parse_model_name(cpuinfo: &str) -> Option<String> {
@@ -377,12 +348,6 @@ fn positive(value: i64) -> u64 {
 
 /// A set of CPUs as the kernel reads it; larger than libc's `cpu_set_t`, which ends at 1024.
 struct CpuMask([u64; MASK_WORDS]);
-
-impl Default for CpuMask {
-    fn default() -> Self {
-        Self([0; MASK_WORDS])
-    }
-}
 
 impl CpuMask {
     fn insert(&mut self, cpu: usize) -> io::Result<()> {
@@ -473,13 +438,12 @@ mod tests {
     }
 
     #[test]
-    fn shares_add_up_to_one_or_are_zero() {
+    fn the_idle_share_is_of_the_whole_or_zero() {
         let times =
             CpuTimes { softirq: Nanos::from_nanos(30), idle: Nanos::from_nanos(70), ..CpuTimes::default() };
-        let shares = times.shares();
-        assert!((shares.softirq - 0.3).abs() < 1e-12 && (shares.idle - 0.7).abs() < 1e-12);
+        assert!((times.idle_share() - 0.7).abs() < 1e-12);
         assert!((idle_cpus(&[times, times]) - 1.4).abs() < 1e-12);
-        assert_eq!(CpuTimes::default().shares(), CpuShares::default());
+        assert_eq!(idle_cpus(&[CpuTimes::default()]).to_bits(), 0.0f64.to_bits());
     }
 
     #[test]

@@ -13,8 +13,6 @@ use units::{Bytes, Nanos};
 pub struct TcpInfo {
     /// The connection's state.
     pub state: TcpState,
-    /// State of the congestion control: open, recovering, in loss.
-    pub recovery: Recovery,
     /// The options both ends agreed on.
     pub options: NegotiatedOptions,
     /// Maximum segment size sent: payload of a full segment.
@@ -100,23 +98,6 @@ pub enum TcpState {
     Other(u8),
 }
 
-/// State of the congestion control.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recovery {
-    /// Nothing is amiss.
-    Open,
-    /// Duplicate acknowledgements came: perhaps reordering.
-    Disorder,
-    /// The window was reduced for a congestion mark.
-    WindowReduced,
-    /// Fast retransmission is in progress.
-    FastRecovery,
-    /// A timeout expired: everything outstanding is taken for lost.
-    Loss,
-    /// A number this program does not know.
-    Other(u8),
-}
-
 /// The TCP options both ends agreed on when connecting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NegotiatedOptions {
@@ -144,7 +125,6 @@ pub(crate) fn parse(bytes: &[u8]) -> TcpInfo {
     let (send_mss, cwnd) = (raw.word(16), raw.word(80));
     TcpInfo {
         state: state(raw.byte(0)),
-        recovery: recovery(raw.byte(1)),
         options: negotiated(raw.byte(5), raw.byte(6)),
         send_mss: Bytes(send_mss.into()),
         recv_mss: Bytes(raw.word(20).into()),
@@ -181,34 +161,19 @@ pub(crate) fn parse(bytes: &[u8]) -> TcpInfo {
 }
 
 fn state(number: u8) -> TcpState {
-    use TcpState::{
-        Close, CloseWait, Closing, Established, FinWait1, FinWait2, LastAck, Listen, Other, SynReceived,
-        SynSent, TimeWait,
-    };
-    const STATES: [TcpState; 11] = [
-        Established,
-        SynSent,
-        SynReceived,
-        FinWait1,
-        FinWait2,
-        TimeWait,
-        Close,
-        CloseWait,
-        LastAck,
-        Listen,
-        Closing,
-    ];
-    usize::from(number).checked_sub(1).and_then(|at| STATES.get(at)).copied().unwrap_or(Other(number))
-}
-
-fn recovery(number: u8) -> Recovery {
     match number {
-        0 => Recovery::Open,
-        1 => Recovery::Disorder,
-        2 => Recovery::WindowReduced,
-        3 => Recovery::FastRecovery,
-        4 => Recovery::Loss,
-        other => Recovery::Other(other),
+        1 => TcpState::Established,
+        2 => TcpState::SynSent,
+        3 => TcpState::SynReceived,
+        4 => TcpState::FinWait1,
+        5 => TcpState::FinWait2,
+        6 => TcpState::TimeWait,
+        7 => TcpState::Close,
+        8 => TcpState::CloseWait,
+        9 => TcpState::LastAck,
+        10 => TcpState::Listen,
+        11 => TcpState::Closing,
+        other => TcpState::Other(other),
     }
 }
 
