@@ -3,7 +3,7 @@
 //! Sources: `mount(2)`, `reboot(2)`, `wait(2)`; the kernel's `Documentation/filesystems/ramfs-rootfs-initramfs.rst`.
 
 use crate::error::{Named, Result};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::mount::MountFlags;
 use rustix::process::{WaitOptions, wait};
 use rustix::system::{RebootCommand, reboot};
@@ -22,13 +22,8 @@ pub fn mount(kind: &str, target: &str) -> Result<()> {
 /// Waits for any child to end, and returns its process id; `None` when there is no child.
 #[must_use]
 pub fn reap() -> Option<u32> {
-    loop {
-        match wait(WaitOptions::empty()) {
-            Ok(Some((child, _))) => return u32::try_from(child.as_raw_pid()).ok(),
-            Ok(None) | Err(Errno::INTR) => {}
-            Err(_) => return None,
-        }
-    }
+    let (child, _) = retry_on_intr(|| wait(WaitOptions::empty())).ok()??;
+    u32::try_from(child.as_raw_pid()).ok()
 }
 
 /// Turns the machine off at once. Nothing is written back: for a machine whose files are in memory.

@@ -209,19 +209,14 @@ fn read(file: &str) -> Result<String> {
 fn parse_paired_lines(text: &str, into: &mut BTreeMap<String, u64>) {
     let mut lines = text.lines();
     while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
-        let (Some((group, names)), Some((same_group, values))) =
+        if let (Some((group, names)), Some((same_group, values))) =
             (names.split_once(':'), values.split_once(':'))
-        else {
-            continue;
-        };
-        if group != same_group {
-            continue;
-        }
-        for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
+            && group == same_group
+        {
             // Tcp.MaxConn is -1: not a counter.
-            if let Ok(value) = value.parse() {
-                into.insert(format!("{group}.{name}"), value);
-            }
+            let counter =
+                |(name, value): (&str, &str)| Some((format!("{group}.{name}"), value.parse().ok()?));
+            into.extend(names.split_whitespace().zip(values.split_whitespace()).filter_map(counter));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Kernel modules, loaded from files.
 
-use crate::error::{Named, OsError, Result};
+use crate::error::{Named, Result};
 use rustix::system::finit_module;
 use std::fs::File;
 use std::path::Path;
@@ -16,13 +16,9 @@ pub fn load(path: &Path) -> Result<()> {
     let file = File::open(path).named("open module", object)?;
     let flags = if path.extension().is_some_and(|end| end == "ko") { 0 } else { COMPRESSED_FILE };
     match finit_module(&file, c"", flags).named("load module", object) {
-        Err(error) if already(&error) => Ok(()),
+        Err(error) if error.errno() == Some(libc::EEXIST) => Ok(()),
         other => other,
     }
-}
-
-fn already(error: &OsError) -> bool {
-    error.errno() == Some(libc::EEXIST)
 }
 
 /// `MODULE_INIT_COMPRESSED_FILE`, `linux/module.h`, since Linux 5.17.

@@ -7,8 +7,9 @@
 //! Sources: `network_namespaces(7)`, `user_namespaces(7)`, `setns(2)`.
 
 use crate::error::{Named, OsError, Result, check};
+use crate::sockaddr::interface_request;
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{self, AddressFamily, SocketType};
 use rustix::process::{DumpableBehavior, Pid, WaitOptions, getegid, geteuid, set_dumpable_behavior, waitpid};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
@@ -88,17 +89,11 @@ impl Namespace {
     /// # Errors
     /// Without `CAP_SYS_ADMIN` over the namespace.
     pub fn enter(&self) -> Result<()> {
-        let entered = enter(self.fd.as_fd()).named("enter", || "a network namespace".into());
-        match entered {
-            Err(refused) if refused.errno() == Some(libc::EPERM) => {
-                if Self::current()?.is_same(self)? {
-                    Ok(())
-                } else {
-                    Err(refused)
-                }
-            }
-            entered => entered,
+        let entered = enter(self.fd.as_fd());
+        if entered == Err(Errno::PERM) && Self::current()?.is_same(self)? {
+            return Ok(());
         }
+        entered.named("enter", || "a network namespace".into())
     }
 
     /// Runs `work` on a thread of its own inside this namespace and waits for its value. Sockets opened by it stay here.
@@ -192,16 +187,9 @@ pub fn try_user_namespace() -> Result<()> {
         // SAFETY: ends the child at once, running nothing of the parent's.
         unsafe { libc::_exit(code) };
     }
-    let status = loop {
-        match waitpid(Pid::from_raw(child), WaitOptions::empty()) {
-            Ok(Some((_, status))) => break status,
-            Ok(None) | Err(Errno::INTR) => {}
-            Err(error) => {
-                return Err(error).named("wait for", || "the child that tries a user namespace".into());
-            }
-        }
-    };
-    match status.exit_status() {
+    let ended = retry_on_intr(|| waitpid(Pid::from_raw(child), WaitOptions::empty()))
+        .named("wait for", || "the child that tries a user namespace".into())?;
+    match ended.and_then(|(_, status)| status.exit_status()) {
         Some(0) => Ok(()),
         Some(code) => Err(OsError::new(operation, object(), io::Error::from_raw_os_error(code))),
         None => Err(OsError::new(operation, object(), io::Error::other("the child that tried was killed"))),
@@ -228,11 +216,7 @@ fn become_root_of_user_namespace() -> io::Result<()> {
 /// Sets the loopback up: some hosts allow the namespace and then refuse every right in it (AppArmor).
 fn use_network() -> io::Result<()> {
     let socket = net::socket(AddressFamily::INET, SocketType::DGRAM, None)?;
-    // SAFETY: all-zero is a valid ifreq: it holds integers, bytes and null pointers only.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = from.cast_signed();
-    }
+    let mut request = interface_request(b"lo");
     request.ifr_ifru.ifru_flags = UP;
     // SAFETY: the kernel reads `request`, which lives through the call.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) }).map(drop)

@@ -133,7 +133,7 @@ pub fn set_offload(interface: &str, offload: Offload, on: bool) -> Result<()> {
 /// The counters of an interface's driver, by its own names; empty where it has none, and where the interface is missing.
 #[must_use]
 pub fn driver_counters(interface: &str) -> Vec<(String, u64)> {
-    Ethtool::open(interface).map(|ethtool| ethtool.counters()).unwrap_or_default()
+    Ethtool::open(interface).ok().and_then(|ethtool| ethtool.counters().ok()).unwrap_or_default()
 }
 
 impl Nic {
@@ -143,8 +143,7 @@ impl Nic {
     /// When no route leads there.
     pub fn toward(destination: IpAddr) -> Result<Self> {
         let mut network = Network::open()?;
-        let index = network.route_to(destination)?.link;
-        let link = network.link_by_index(index)?;
+        let link = network.link_toward(destination)?;
         Self::describe(&mut network, link)
     }
 

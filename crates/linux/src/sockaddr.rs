@@ -101,6 +101,16 @@ pub fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
+/// A request of `ioctl(2)` about the interface of this name, cut to the room before the zero byte that ends it.
+pub(crate) fn interface_request(name: &[u8]) -> libc::ifreq {
+    // SAFETY: all-zero is a valid ifreq: it holds integers, bytes and null pointers only.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(name) {
+        *to = from.cast_signed();
+    }
+    request
+}
+
 const LEN_V4: usize = size_of::<libc::sockaddr_in>();
 const LEN_V6: usize = size_of::<libc::sockaddr_in6>();
 const AF_INET: u16 = libc::AF_INET as u16;

@@ -6,6 +6,7 @@
 
 use crate::error::{Named, OsError, Result, check};
 use crate::netlink::Network;
+use crate::sockaddr::interface_request;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -33,11 +34,7 @@ impl Tap {
     /// is [`OsError::is_unsupported`].
     pub fn open(name: &str, virtio_header: bool) -> Result<Self> {
         let file = open_device(Path::new(TUN))?;
-        let flags = IFF_TAP | IFF_NO_PI | IFF_TUN_EXCL | if virtio_header { IFF_VNET_HDR } else { 0 };
-        let tap = Self { file };
-        tap.set(TUNSETIFF, name, flags).named("make tap", || name.into())?;
-        tap.set_header(name, virtio_header)?;
-        Ok(tap)
+        Self { file }.set_up("make tap", name, IFF_TUN_EXCL, virtio_header)
     }
 
     /// The file behind a macvtap of the calling thread's namespace.
@@ -50,11 +47,7 @@ impl Tap {
         // Mounting changes the thread's view of the files for good, so that it is one of its own.
         let opened = thread::scope(|scope| scope.spawn(|| open_macvtap(name, index)).join());
         let file = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        let tap = Self { file };
-        let flags = IFF_TAP | IFF_NO_PI | if virtio_header { IFF_VNET_HDR } else { 0 };
-        tap.set(TUNSETIFF, name, flags).named("set up macvtap", || name.into())?;
-        tap.set_header(name, virtio_header)?;
-        Ok(tap)
+        Self { file }.set_up("set up macvtap", name, 0, virtio_header)
     }
 
     /// Gives the file away; the interface lives as long as it does.
@@ -63,28 +56,31 @@ impl Tap {
         self.file.into()
     }
 
-    fn set_header(&self, name: &str, virtio_header: bool) -> Result<()> {
-        if !virtio_header {
-            return Ok(());
+    fn set_up(self, operation: &str, name: &str, flags: libc::c_short, virtio_header: bool) -> Result<Self> {
+        let flags = flags | IFF_TAP | IFF_NO_PI;
+        self.set(name, if virtio_header { flags | IFF_VNET_HDR } else { flags })
+            .named(operation, || name.into())?;
+        if virtio_header {
+            self.set_header(name)?;
         }
+        Ok(self)
+    }
+
+    fn set_header(&self, name: &str) -> Result<()> {
         let length = VIRTIO_HEADER;
         // SAFETY: the kernel reads one int, which lives through the call.
         let set = unsafe { libc::ioctl(self.file.as_raw_fd(), TUNSETVNETHDRSZ, &raw const length) };
         check(set).named("set the header of tap", || name.into()).map(drop)
     }
 
-    fn set(&self, command: libc::Ioctl, name: &str, flags: libc::c_short) -> io::Result<()> {
+    fn set(&self, name: &str, flags: libc::c_short) -> io::Result<()> {
         if name.len() >= libc::IFNAMSIZ {
             return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
         }
-        // SAFETY: all-zero is a valid ifreq: it holds integers, bytes and null pointers only.
-        let mut interface: libc::ifreq = unsafe { std::mem::zeroed() };
-        for (to, from) in interface.ifr_name.iter_mut().zip(name.bytes()) {
-            *to = from.cast_signed();
-        }
+        let mut interface = interface_request(name.as_bytes());
         interface.ifr_ifru.ifru_flags = flags;
         // SAFETY: the kernel reads and writes one ifreq, which lives through the call.
-        check(unsafe { libc::ioctl(self.file.as_raw_fd(), command, &raw mut interface) }).map(drop)
+        check(unsafe { libc::ioctl(self.file.as_raw_fd(), TUNSETIFF, &raw mut interface) }).map(drop)
     }
 }
 

@@ -9,6 +9,7 @@ use super::PacketClock;
 use super::mode::LinkMode;
 use crate::error::{Named, Result, check};
 use crate::netlink::{u32_at, u64_at};
+use crate::sockaddr::interface_request;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::UdpSocket;
@@ -54,12 +55,8 @@ impl<'a> Ethtool<'a> {
         Some(settings)
     }
 
-    /// The driver's own counters by their names; empty where it has none.
-    pub(super) fn counters(&self) -> Vec<(String, u64)> {
-        self.read_counters().unwrap_or_default()
-    }
-
-    fn read_counters(&self) -> io::Result<Vec<(String, u64)>> {
+    /// The driver's own counters by their names.
+    pub(super) fn counters(&self) -> io::Result<Vec<(String, u64)>> {
         let names = self.names(SS_STATS)?;
         let mut values = request(GSTATS, 8 + names.len() * 8);
         values[4..8].copy_from_slice(&u32::try_from(names.len()).unwrap_or(0).to_ne_bytes());
@@ -97,7 +94,7 @@ impl<'a> Ethtool<'a> {
 
     /// Switches the features that `is_meant` by their names on or off.
     pub(super) fn set_features(&self, is_meant: impl Fn(&str) -> bool, on: bool) -> io::Result<()> {
-        let names = self.feature_names()?;
+        let names = self.names(SS_FEATURES)?;
         let blocks = names.len().div_ceil(32);
         let mut request = request(SFEATURES, 8 + blocks * 8);
         request[4..8].copy_from_slice(&u32::try_from(blocks).unwrap_or(0).to_ne_bytes());
@@ -111,10 +108,6 @@ impl<'a> Ethtool<'a> {
             }
         }
         self.ask(&mut request)
-    }
-
-    fn feature_names(&self) -> io::Result<Vec<String>> {
-        self.names(SS_FEATURES)
     }
 
     /// The names of one of the driver's sets.
@@ -143,7 +136,7 @@ impl<'a> Ethtool<'a> {
     }
 
     fn read_features(&self) -> Option<BTreeSet<String>> {
-        let names = self.feature_names().ok()?;
+        let names = self.names(SS_FEATURES).ok()?;
         let blocks = names.len().div_ceil(32);
         let mut states = request(GFEATURES, 8 + blocks * FEATURE_BLOCK);
         states[4..8].copy_from_slice(&u32::try_from(blocks).ok()?.to_ne_bytes());
@@ -163,12 +156,7 @@ impl<'a> Ethtool<'a> {
     }
 
     fn ioctl(&self, command: libc::Ioctl, request: &mut [u8]) -> io::Result<()> {
-        // SAFETY: all-zero is a valid ifreq: it holds integers, bytes and null pointers only.
-        let mut interface: libc::ifreq = unsafe { std::mem::zeroed() };
-        // One byte less than the room, so that a zero byte ends the name.
-        for (to, from) in interface.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(self.name.bytes()) {
-            *to = from.cast_signed();
-        }
+        let mut interface = interface_request(self.name.as_bytes());
         interface.ifr_ifru.ifru_data = request.as_mut_ptr().cast();
         // SAFETY: the kernel reads and writes within `request`, whose length follows from the command and the counts
         // in it; both live through the call.
