@@ -70,9 +70,7 @@ impl Capture {
     /// # Errors
     /// When no route leads there.
     pub fn interface_toward(peer: IpAddr) -> Result<String> {
-        let mut network = Network::open()?;
-        let index = network.route_to(peer)?.link;
-        Ok(network.link_by_index(index)?.name)
+        Ok(Network::open()?.link_toward(peer)?.name)
     }
 
     /// Begins to capture.
@@ -166,12 +164,16 @@ pub fn try_capture() -> Result<()> {
 
 /// A packet socket that passes what its filter does, each frame with a `struct virtio_net_hdr` before it; not bound yet.
 pub fn open_socket(filter: &[libc::sock_filter]) -> Result<OwnedFd> {
-    let (family, kind) = (AddressFamily::PACKET, SocketType::RAW);
-    let fd = net::socket_with(family, kind, SocketFlags::CLOEXEC, None)
-        .named("open", || "a packet socket".into())?;
+    let fd = packet_socket()?;
     filter::attach(&fd, filter)?;
     set_int(&fd, VNET_HDR, 1)?;
     Ok(fd)
+}
+
+/// A packet socket that receives nothing: it is of no protocol, and not bound.
+pub fn packet_socket() -> Result<OwnedFd> {
+    net::socket_with(AddressFamily::PACKET, SocketType::RAW, SocketFlags::CLOEXEC, None)
+        .named("open", || "a packet socket".into())
 }
 
 /// Binds to an interface, from where on frames come, and returns the kind of header before their IP headers.

@@ -40,7 +40,7 @@ use crate::error::{Named, OsError, Result};
 use crate::options::{Opt, set_int, setsockopt};
 use crate::poll::{self, Interest};
 use message::{HEADER, Reply};
-pub(crate) use message::{u32_at, u64_at};
+pub(crate) use message::{u16_at, u32_at, u64_at};
 use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};

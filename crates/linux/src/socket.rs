@@ -70,7 +70,7 @@ pub struct UdpOptions {
 /// # Errors
 /// The option or the connection refused, by name; `ETIMEDOUT` when `timeout` passed.
 pub fn tcp_connect(remote: SocketAddr, options: &TcpOptions, timeout: Nanos) -> Result<TcpStream> {
-    connect_or_stop(remote, options, timeout, None)
+    tcp_connect_until(remote, options, timeout, None)
 }
 
 /// Connects as [`tcp_connect`] does, unless `stop` is signalled first.
@@ -81,29 +81,10 @@ pub fn tcp_connect_until(
     remote: SocketAddr,
     options: &TcpOptions,
     timeout: Nanos,
-    stop: &Waker,
-) -> Result<TcpStream> {
-    connect_or_stop(remote, options, timeout, Some(stop))
-}
-
-/// Whether a connection was not opened because it was stopped.
-#[must_use]
-pub fn is_stopped(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::ECANCELED)
-}
-
-fn connect_or_stop(
-    remote: SocketAddr,
-    options: &TcpOptions,
-    timeout: Nanos,
     stop: Option<&Waker>,
 ) -> Result<TcpStream> {
     let fd = open_tcp(remote, options)?;
-    let mut target = remote;
-    if let (Some(label), SocketAddr::V6(v6)) = (options.flow_label, remote) {
-        options::lease_flow_label(&fd, *v6.ip(), label)?;
-        target = with_flow_label(v6, label).into();
-    }
+    let target = labelled(&fd, remote, options.flow_label)?;
     bind_local(&fd, remote, options)?;
     // The ICMP message shows whether a router or the far host refuses the connection, and why. Where the kernel does not report
     // it, the error number is used.
@@ -116,6 +97,12 @@ fn connect_or_stop(
     let stream = TcpStream::from(fd);
     stream.set_nonblocking(false).named("make blocking", || describe(&stream))?;
     Ok(stream)
+}
+
+/// Whether a connection was not opened because it was stopped.
+#[must_use]
+pub fn is_stopped(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ECANCELED)
 }
 
 /// Begins to connect to `remote` with a SYN of this TTL or hop limit, and waits for nothing: the stream becomes writable with
@@ -196,12 +183,15 @@ pub fn udp_bind(address: SocketAddr, options: &UdpOptions) -> Result<UdpSocket> 
 /// # Errors
 /// The label or the route refused, by name.
 pub fn udp_connect(socket: &UdpSocket, remote: SocketAddr, flow_label: Option<u32>) -> Result<()> {
-    let mut target = remote;
-    if let (Some(label), SocketAddr::V6(v6)) = (flow_label, remote) {
-        options::lease_flow_label(socket, *v6.ip(), label)?;
-        target = with_flow_label(v6, label).into();
-    }
+    let target = labelled(socket, remote, flow_label)?;
     sockaddr::connect(socket.as_fd(), target).named("connect to", || format!("udp {remote}"))
+}
+
+/// `remote` with the flow label that is wanted of a connection of IPv6, and the lease of it.
+fn labelled(fd: &impl AsFd, remote: SocketAddr, label: Option<u32>) -> Result<SocketAddr> {
+    let (Some(label), SocketAddr::V6(v6)) = (label, remote) else { return Ok(remote) };
+    options::lease_flow_label(fd, *v6.ip(), label)?;
+    Ok(with_flow_label(v6, label).into())
 }
 
 /// `address` with the flow label in the place and byte order the kernel expects.

@@ -4,6 +4,7 @@
 //! Through libc: the calls that every byte of a test takes stay as they were measured.
 
 use crate::buffer::PageBuffer;
+use crate::cmsg::empty_header;
 use crate::error::{Named, Result, check_len};
 use crate::options::describe;
 use std::io::{self, Write};
@@ -85,8 +86,7 @@ impl PlainReceiver {
             left -= pieces[count].iov_len;
             count += 1;
         }
-        // SAFETY: zeros are a message without address and control data.
-        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        let mut message = empty_header();
         message.msg_iov = pieces.as_mut_ptr();
         message.msg_iovlen = count as _;
         // SAFETY: every piece is within the buffer, which is borrowed exclusively and writable for its whole length.

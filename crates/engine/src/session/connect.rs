@@ -55,10 +55,11 @@ pub(crate) fn connect_or(
     let began = mono_now();
     let waker = Arc::new(Waker::new()?);
     stop.watch(&waker);
-    let socket = tcp_connect_until(target.address, &options, timeout, &waker).map_err(|e| match () {
-        () if is_stopped(&e.source) => Error::from(too_early()),
-        () => Error::Explained { failure: why(&e), refused: Box::new(e) },
-    })?;
+    let socket =
+        tcp_connect_until(target.address, &options, timeout, Some(waker.as_ref())).map_err(|e| match () {
+            () if is_stopped(&e.source) => Error::from(too_early()),
+            () => Error::Explained { failure: why(&e), refused: Box::new(e) },
+        })?;
     let opened = mono_now().saturating_since(began);
     let encrypted = security.fingerprint.map(tls::connect).transpose()?;
     let mut link = Link::new(socket, Vec::new(), encrypted).context("set up the control connection")?;

@@ -4,7 +4,7 @@
 
 use super::{Opt, Result, set_int, set_raw};
 use crate::error::Named;
-use crate::sockaddr::array;
+use crate::netlink::{u16_at, u32_at as word};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
@@ -143,8 +143,7 @@ pub(crate) fn frames(block: &[u8]) -> impl Iterator<Item = Frame<'_>> {
 
 /// The frame behind a `struct tpacket3_hdr`, with the `sockaddr_ll` behind that.
 fn frame(header: &[u8]) -> Option<Frame<'_>> {
-    let half = |at| array(header, at).map(u16::from_ne_bytes);
-    let (mac, network) = (usize::from(half(24)?), usize::from(half(26)?));
+    let (mac, network) = (usize::from(u16_at(header, 24)?), usize::from(u16_at(header, 26)?));
     let status = word(header, 20)?;
     let vnet = header.get(mac.checked_sub(VNET)?..mac)?;
     let seconds = u64::from(word(header, 4)?);
@@ -161,14 +160,10 @@ fn frame(header: &[u8]) -> Option<Frame<'_>> {
         offload: Offload {
             checksum: vnet.first()? & 1 != 0,
             segmentation: *vnet.get(1)?,
-            segment: array(vnet, 4).map(u16::from_ne_bytes)?,
+            segment: u16_at(vnet, 4)?,
         },
-        vlan: (status & VLAN_VALID != 0).then_some((half(36)?, word(header, 32)? as u16)),
+        vlan: (status & VLAN_VALID != 0).then_some((u16_at(header, 36)?, word(header, 32)? as u16)),
     })
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    array(bytes, at).map(u32::from_ne_bytes)
 }
 
 /// Holds the largest super-packet whole (512 KiB).

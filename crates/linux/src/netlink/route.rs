@@ -1,8 +1,8 @@
 //! Routes: the one the kernel would use to a destination, and adding one through a gateway.
 
 use super::address::{address_from, family_and_bytes};
-use super::message::Attributes;
-use super::{Message, Network, incomplete};
+use super::message::{Attributes, Reply};
+use super::{Link, Message, Network, incomplete};
 use crate::error::Result;
 use std::net::IpAddr;
 
@@ -76,15 +76,16 @@ impl Network {
     /// # Errors
     /// When there is none: `Network is unreachable`.
     pub fn route_to(&mut self, destination: IpAddr) -> Result<Route> {
-        const OPERATION: &str = "look up the route to";
-        let (family, bytes) = family_and_bytes(destination);
-        let prefix = if destination.is_ipv4() { 32 } else { 128 };
-        let mut request = Message::new(libc::RTM_GETROUTE, libc::NLM_F_ACK, &route(family, prefix));
-        request.attribute(libc::RTA_DST, &bytes);
-        let object = destination.to_string();
-        let replies = self.ask(OPERATION, &object, request)?;
-        let found = replies.iter().find_map(|reply| parse(&reply.attributes(RTMSG)));
-        found.ok_or_else(|| incomplete(OPERATION, &object))
+        self.look_up("look up the route to", destination, 0, |reply| parse(&reply.attributes(RTMSG)))
+    }
+
+    /// The interface that packets to a destination leave through.
+    ///
+    /// # Errors
+    /// When no route leads there.
+    pub fn link_toward(&mut self, destination: IpAddr) -> Result<Link> {
+        let index = self.route_to(destination)?.link;
+        self.link_by_index(index)
     }
 
     /// The entry of the routing table that the kernel would use to a destination, as it was configured.
@@ -92,18 +93,26 @@ impl Network {
     /// # Errors
     /// When there is none, and on kernels before Linux 4.13.
     pub fn configured_route_to(&mut self, destination: IpAddr) -> Result<ConfiguredRoute> {
-        const OPERATION: &str = "look up the configured route to";
+        self.look_up("look up the configured route to", destination, RTM_F_FIB_MATCH, |reply| {
+            configured(&reply.attributes(RTMSG), reply.payload.get(1).copied().unwrap_or_default())
+        })
+    }
+
+    fn look_up<T>(
+        &mut self,
+        operation: &str,
+        destination: IpAddr,
+        flags: u32,
+        read: impl Fn(&Reply) -> Option<T>,
+    ) -> Result<T> {
         let (family, bytes) = family_and_bytes(destination);
         let mut body = route(family, if destination.is_ipv4() { 32 } else { 128 });
-        body[8..12].copy_from_slice(&RTM_F_FIB_MATCH.to_ne_bytes());
+        body[8..12].copy_from_slice(&flags.to_ne_bytes());
         let mut request = Message::new(libc::RTM_GETROUTE, libc::NLM_F_ACK, &body);
         request.attribute(libc::RTA_DST, &bytes);
         let object = destination.to_string();
-        let replies = self.ask(OPERATION, &object, request)?;
-        let found = replies.iter().find_map(|reply| {
-            configured(&reply.attributes(RTMSG), reply.payload.get(1).copied().unwrap_or_default())
-        });
-        found.ok_or_else(|| incomplete(OPERATION, &object))
+        let replies = self.ask(operation, &object, request)?;
+        replies.iter().find_map(read).ok_or_else(|| incomplete(operation, &object))
     }
 }
 
