@@ -5,7 +5,7 @@
 mod receive;
 mod send;
 
-pub use receive::{BatchReceiver, Message, Segments, Wait};
+pub use receive::{BatchReceiver, Message, Wait};
 pub use send::{GsoFallback, GsoSender};
 
 #[cfg(test)]

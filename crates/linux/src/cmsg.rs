@@ -88,6 +88,11 @@ pub(crate) fn receive(
     })
 }
 
+/// A control buffer, aligned for the headers in it.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(8))]
+pub struct Control<const N: usize>(pub [u8; N]);
+
 /// Bytes of control messages according to a header; its field is as wide as the C library has it.
 pub fn control_len(header: &libc::msghdr) -> usize {
     fn size(len: impl TryInto<usize>) -> usize {

@@ -1,6 +1,6 @@
 //! A socket's error queue: which router or host refused a datagram and why, and the times of sent packets.
 
-use crate::cmsg::{ControlMessage, ControlMessages, receive};
+use crate::cmsg::{Control, ControlMessage, ControlMessages, receive};
 use crate::message::Received;
 use crate::sockaddr::{self, array};
 use crate::timestamp::PacketTimes;
@@ -163,10 +163,6 @@ impl ExtendedError {
         })
     }
 }
-
-/// Aligned for the headers in it.
-#[repr(C, align(8))]
-struct Control([u8; 512]);
 
 const SO_EE_ORIGIN_LOCAL: u8 = 1;
 const SO_EE_ORIGIN_ICMP: u8 = 2;

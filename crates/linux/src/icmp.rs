@@ -2,7 +2,9 @@
 
 use crate::error::{Named, Result};
 use crate::message::{self, Received};
-use crate::options::{self, MtuDiscovery, Opt, set_int, set_raw};
+use crate::options::{
+    self, IP_RECVERR, IP_RECVFRAGSIZE, IPV6_RECVERR, IPV6_RECVFRAGSIZE, MtuDiscovery, Opt, set_int, set_raw,
+};
 use crate::sockaddr;
 use packet::checksum::Sum;
 use packet::icmp::{ECHO_REPLY, ECHO_REPLY_V6, Echo};
@@ -155,11 +157,6 @@ fn ip_header_len(packet: &[u8]) -> Option<usize> {
 
 /// linux/icmp.h and linux/icmpv6.h; the level of the first is `SOL_RAW`.
 const ICMP_FILTER: Opt = Opt(255, 1, "ICMP_FILTER");
-const IP_RECVERR: Opt = Opt(libc::SOL_IP, libc::IP_RECVERR, "IP_RECVERR");
-const IPV6_RECVERR: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVERR, "IPV6_RECVERR");
-/// linux/in.h and linux/in6.h.
-const IP_RECVFRAGSIZE: Opt = Opt(libc::SOL_IP, 25, "IP_RECVFRAGSIZE");
-const IPV6_RECVFRAGSIZE: Opt = Opt(libc::SOL_IPV6, 77, "IPV6_RECVFRAGSIZE");
 const ICMP6_FILTER: Opt = Opt(libc::IPPROTO_ICMPV6, 1, "ICMP6_FILTER");
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //!
 //! Through libc, as all messages with control messages of kinds that rustix does not have.
 
-use crate::cmsg::{self, ControlMessage, ControlMessages, empty_header};
+use crate::cmsg::{self, Control, ControlMessage, ControlMessages, empty_header};
 use crate::error::{Result, check_len};
 use crate::options::{Opt, is_v6, set_int, set_v4_int};
 use crate::sockaddr::{RawAddress, array};
@@ -194,13 +194,9 @@ fn write_note(level: i32, kind: i32, content: &[u8], control: &mut [u8]) -> usiz
     len.next_multiple_of(size_of::<usize>())
 }
 
-/// Aligned for the headers in it.
-#[repr(C, align(8))]
-struct Control([u8; 256]);
-
 /// The control messages of `IP_RECVFRAGSIZE` and `IPV6_RECVFRAGSIZE` (linux/in.h, linux/in6.h).
-const IP_FRAGMENT: i32 = 25;
-const IPV6_FRAGMENT: i32 = 77;
+pub(crate) const IP_FRAGMENT: i32 = 25;
+pub(crate) const IPV6_FRAGMENT: i32 = 77;
 const IP_PKTINFO: Opt = Opt(libc::SOL_IP, libc::IP_PKTINFO, "IP_PKTINFO");
 const IP_RECVTTL: Opt = Opt(libc::SOL_IP, libc::IP_RECVTTL, "IP_RECVTTL");
 const IP_RECVTOS: Opt = Opt(libc::SOL_IP, libc::IP_RECVTOS, "IP_RECVTOS");

@@ -15,12 +15,14 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use units::{BitRate, Bytes, Nanos};
 
+pub(crate) use ip::{
+    IP_RECVERR, IP_RECVFRAGSIZE, IPV6_RECVERR, IPV6_RECVFRAGSIZE, is_v6, set_family_mtu_discovery,
+};
 pub use ip::{
     MtuDiscovery, lease_flow_label, path_mtu, set_fragment_mtu, set_hops, set_mtu_discovery,
     set_multicast_interface, set_receive_errors, set_receive_extensions, set_receive_fragment_size, set_tos,
     set_v6_only, tos,
 };
-pub(crate) use ip::{is_v6, set_family_mtu_discovery};
 pub use tcp::{
     available_congestion_controls, congestion, default_congestion, is_multipath, mss, saved_syn,
     set_congestion, set_keepalive, set_linear_timeouts, set_longest_retransmission, set_mss, set_nodelay,

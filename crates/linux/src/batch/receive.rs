@@ -2,14 +2,14 @@
 
 use crate::buffer::PageBuffer;
 use crate::clock::mono_now;
-use crate::cmsg::{ControlMessages, control_len, empty_header};
+use crate::cmsg::{Control, ControlMessages, control_len, empty_header};
 use crate::error::check;
+use crate::message::{IP_FRAGMENT, IPV6_FRAGMENT};
 use crate::poll::{self, Interest};
 use crate::timestamp::{NicTime, packet_times};
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
-use std::slice::Chunks;
 use units::Nanos;
 use units::time::WallTime;
 
@@ -21,7 +21,7 @@ use units::time::WallTime;
 #[derive(Debug)]
 pub struct BatchReceiver {
     data: PageBuffer,
-    control: Box<[Control; BATCH]>,
+    control: Box<[Control<CONTROL>; BATCH]>,
     filled: [Filled; BATCH],
 }
 
@@ -53,15 +53,6 @@ pub struct Message<'a> {
     pub truncated: bool,
 }
 
-/// The datagrams of a message.
-#[derive(Debug, Clone)]
-pub enum Segments<'a> {
-    /// One empty datagram, or nothing any more.
-    Empty(Option<&'a [u8]>),
-    /// Those with payload.
-    Payload(Chunks<'a, u8>),
-}
-
 impl BatchReceiver {
     /// Allocates the buffers (512 KiB).
     #[must_use]
@@ -79,13 +70,19 @@ impl BatchReceiver {
     /// The errors of `recvmmsg(2)`: on a connected socket also the network's answer to an earlier send, such as
     /// `ConnectionRefused`, after which receiving may go on.
     pub fn recv(&mut self, socket: &UdpSocket, wait: Wait) -> io::Result<usize> {
-        match (self.take(socket), wait) {
-            (Err(error), Wait::Block(span)) if error.kind() == io::ErrorKind::WouldBlock => {
-                poll::wait(&mut [Interest::readable(socket)], Some(mono_now() + span))?;
-            }
-            (outcome, _) => return none_if_empty(outcome),
+        let mut outcome = self.take(socket);
+        if let (Err(error), Wait::Block(span)) = (&outcome, wait)
+            && error.kind() == io::ErrorKind::WouldBlock
+        {
+            poll::wait(&mut [Interest::readable(socket)], Some(mono_now() + span))?;
+            outcome = self.take(socket);
         }
-        none_if_empty(self.take(socket))
+        match outcome {
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                Ok(0)
+            }
+            other => other,
+        }
     }
 
     /// Message `index` of the last [`BatchReceiver::recv`].
@@ -109,7 +106,7 @@ impl BatchReceiver {
         ControlMessages::new(&self.control[index].0[..filled.control_len]).for_each(|note| {
             match (note.level, note.kind) {
                 (libc::SOL_UDP, libc::UDP_GRO) => message.segment_size = note.word().unwrap_or(0) as usize,
-                (libc::SOL_IP, IP_RECVFRAGSIZE) | (libc::SOL_IPV6, IPV6_RECVFRAGSIZE) => {
+                (libc::SOL_IP, IP_FRAGMENT) | (libc::SOL_IPV6, IPV6_FRAGMENT) => {
                     message.fragment_size = note.word().filter(|&size| size > 0);
                 }
                 // One byte of IPv4, a word of IPv6.
@@ -164,43 +161,15 @@ impl Default for BatchReceiver {
 impl<'a> Message<'a> {
     /// The datagrams in order of arrival; a message of no bytes is one empty datagram.
     #[must_use]
-    pub fn segments(&self) -> Segments<'a> {
-        if self.data.is_empty() {
-            Segments::Empty(Some(self.data))
-        } else {
-            Segments::Payload(self.data.chunks(self.segment_size.max(1)))
-        }
+    pub fn segments(&self) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
+        let empty = self.data.is_empty().then_some(self.data);
+        self.data.chunks(self.segment_size.max(1)).chain(empty)
     }
 
     /// How many datagrams it holds.
     #[must_use]
     pub fn segment_count(&self) -> usize {
         self.data.len().div_ceil(self.segment_size.max(1)).max(1)
-    }
-}
-
-impl<'a> Iterator for Segments<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        match self {
-            Segments::Empty(datagram) => datagram.take(),
-            Segments::Payload(chunks) => chunks.next(),
-        }
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        match self {
-            Segments::Empty(datagram) => (datagram.iter().len(), Some(datagram.iter().len())),
-            Segments::Payload(chunks) => chunks.size_hint(),
-        }
-    }
-}
-
-fn none_if_empty(outcome: io::Result<usize>) -> io::Result<usize> {
-    match outcome {
-        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
-        other => other,
     }
 }
 
@@ -212,16 +181,9 @@ struct Filled {
     truncated: bool,
 }
 
-/// A control buffer, aligned for the headers in it.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(8))]
-struct Control([u8; CONTROL]);
-
 /// Messages per call.
 const BATCH: usize = 8;
 /// No UDP payload, joined or not, is longer.
 const MESSAGE: usize = 65_536;
 /// Room for GRO size, time and fragment size, with as much to spare.
 const CONTROL: usize = 256;
-const IP_RECVFRAGSIZE: libc::c_int = 25;
-const IPV6_RECVFRAGSIZE: libc::c_int = 77;

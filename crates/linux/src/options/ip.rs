@@ -185,14 +185,14 @@ fn talks_v6(fd: &impl AsFd) -> bool {
         && !matches!(sockaddr::peer(fd.as_fd()), Ok(SocketAddr::V6(peer)) if peer.ip().to_ipv4_mapped().is_some())
 }
 
-const IP_RECVERR: Opt = Opt(libc::SOL_IP, libc::IP_RECVERR, "IP_RECVERR");
-const IP_RECVFRAGSIZE: Opt = Opt(libc::SOL_IP, 25, "IP_RECVFRAGSIZE");
+pub(crate) const IP_RECVERR: Opt = Opt(libc::SOL_IP, libc::IP_RECVERR, "IP_RECVERR");
+pub(crate) const IP_RECVFRAGSIZE: Opt = Opt(libc::SOL_IP, 25, "IP_RECVFRAGSIZE");
 const IP_RECVERR_RFC4884: Opt = Opt(libc::SOL_IP, 26, "IP_RECVERR_RFC4884");
 const IP_TTL: Opt = Opt(libc::SOL_IP, libc::IP_TTL, "IP_TTL");
 const IPV6_MTU: Opt = Opt(libc::SOL_IPV6, libc::IPV6_MTU, "IPV6_MTU");
-const IPV6_RECVERR: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVERR, "IPV6_RECVERR");
+pub(crate) const IPV6_RECVERR: Opt = Opt(libc::SOL_IPV6, libc::IPV6_RECVERR, "IPV6_RECVERR");
 const IPV6_RECVERR_RFC4884: Opt = Opt(libc::SOL_IPV6, 31, "IPV6_RECVERR_RFC4884");
-const IPV6_RECVFRAGSIZE: Opt = Opt(libc::SOL_IPV6, 77, "IPV6_RECVFRAGSIZE");
+pub(crate) const IPV6_RECVFRAGSIZE: Opt = Opt(libc::SOL_IPV6, 77, "IPV6_RECVFRAGSIZE");
 const IPV6_FLOWLABEL_MGR: Opt = Opt(libc::SOL_IPV6, 32, "IPV6_FLOWLABEL_MGR");
 const IPV6_FLOWINFO_SEND: Opt = Opt(libc::SOL_IPV6, 33, "IPV6_FLOWINFO_SEND");
 /// linux/in6.h: get a label, creating it, for any process to share.
