@@ -15,23 +15,20 @@ use linux::error::Result;
 use model::dut::SinkKind;
 use packet::frame::TIMED;
 use receive::Batches;
-use ring::Blocks;
 use std::os::fd::OwnedFd;
 use units::Nanos;
 use units::time::{MonoTime, WallTime};
 
 /// A sink with a ring that the kernel fills.
 pub(super) fn ring_sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) -> Result<Reader> {
-    let blocks = Blocks::open(socket(spec)?, snap(spec), interface)?;
-    let tally = Tally::new(spec, frames, watch, 1);
-    Reader::start(SinkKind::PacketRing, interface, Box::new(blocks), tally)
+    let captor = ring::open(socket(spec)?, snap(spec), interface)?;
+    Reader::start(SinkKind::PacketRing, interface, Box::new(captor), Tally::new(spec, frames, watch, 1))
 }
 
 /// A sink that reads frames from the kernel, many per call.
 pub(super) fn sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) -> Result<Reader> {
     let batches = Batches::open(socket(spec)?, snap(spec), interface)?;
-    let tally = Tally::new(spec, frames, watch, 1);
-    Reader::start(SinkKind::Packet, interface, Box::new(batches), tally)
+    Reader::start(SinkKind::Packet, interface, Box::new(batches), Tally::new(spec, frames, watch, 1))
 }
 
 /// A socket that receives the frames with the trial's tag, and no outgoing ones.

@@ -8,7 +8,6 @@ mod generator;
 mod map;
 mod program;
 mod sink;
-mod socket_map;
 mod syscall;
 
 pub use generator::Generator;
@@ -16,4 +15,3 @@ pub use map::Map;
 pub use program::{Attached, Mode, Program};
 pub use sink::XdpSink;
 pub(crate) use sink::recognise;
-pub(crate) use socket_map::SocketMap;

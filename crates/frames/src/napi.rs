@@ -71,11 +71,7 @@ impl Drop for NapiThreads {
 /// The threads of an interface's NAPI: from the kernel, or before Linux 6.8 by their names, without those that existed before as
 /// far as new ones appeared.
 fn find(namespace: &Namespace, interface: &str, before: &BTreeSet<libc::pid_t>) -> Result<Vec<libc::pid_t>> {
-    let reported = namespace.run(|| {
-        let index = Network::open()?.link(interface)?.index;
-        napi_threads(index)
-    })?;
-    match reported {
+    match namespace.run(|| napi_threads(Network::open()?.link(interface)?.index))? {
         Err(error) if error.is_unsupported() => {
             let named = kernel_threads(interface);
             let new: Vec<libc::pid_t> = named.difference(before).copied().collect();

@@ -4,7 +4,7 @@ use super::super::reader::Receive;
 use super::super::tally::{Taken, Tally};
 use super::Clocks;
 use linux::capture::{Statistics, bind};
-use linux::cmsg::{ControlMessage, ControlMessages, control_len, empty_header};
+use linux::cmsg::{Control, ControlMessage, ControlMessages, control_len, empty_header};
 use linux::error::{Named, Result, check};
 use linux::options::{Opt, set_int, set_recv_buffer};
 use linux::sockaddr::array;
@@ -21,7 +21,7 @@ pub(super) struct Batches {
     /// Bytes of each frame with the header before it.
     room: usize,
     data: Vec<u8>,
-    control: Box<[Control; BATCH]>,
+    control: Box<[Control<CONTROL>; BATCH]>,
 }
 
 impl Batches {
@@ -131,11 +131,6 @@ impl Notes {
         }
     }
 }
-
-/// Aligned for the headers in it.
-#[derive(Clone, Copy)]
-#[repr(C, align(8))]
-struct Control([u8; CONTROL]);
 
 const BATCH: usize = 64;
 const MOST_BATCHES: usize = 64;

@@ -9,27 +9,19 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use units::Bytes;
 
-/// The blocks of a capture.
-pub(super) struct Blocks {
-    captor: Captor,
+/// Begins to receive.
+pub(super) fn open(socket: OwnedFd, snap: u32, interface: u32) -> Result<Captor> {
+    Captor::start(socket, (interface, &format!("interface {interface}")), snap, MEMORY)
 }
 
-impl Blocks {
-    /// Begins to receive.
-    pub(super) fn open(socket: OwnedFd, snap: u32, interface: u32) -> Result<Blocks> {
-        let name = format!("interface {interface}");
-        Ok(Blocks { captor: Captor::start(socket, (interface, &name), snap, MEMORY)? })
-    }
-}
-
-impl Receive for Blocks {
+impl Receive for Captor {
     fn sockets(&self) -> Vec<BorrowedFd<'_>> {
-        vec![self.captor.as_fd()]
+        vec![self.as_fd()]
     }
 
     fn take(&mut self, tally: &mut Tally) -> io::Result<u64> {
         let clocks = Clocks::now();
-        let taken = self.captor.take(&mut |frame| {
+        let taken = Captor::take(self, &mut |frame| {
             if frame.kind == PacketKind::Outgoing {
                 return;
             }
@@ -46,7 +38,7 @@ impl Receive for Blocks {
     }
 
     fn statistics(&mut self) -> Result<Statistics> {
-        self.captor.statistics()
+        Captor::statistics(self)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sending through a packet socket: the frames that are due, many per call, past the interface's queueing discipline.
 
 use super::super::{Burst, FrameSpec, Sent, Source, Stop, fit, pace};
-use linux::capture::bind_to;
+use linux::capture::{bind_to, packet_socket};
 use linux::clock::mono_now;
 use linux::cmsg::empty_header;
 use linux::error::{Named, Result, check};
@@ -10,7 +10,7 @@ use linux::options::{Opt, set_int};
 use packet::frame::Writer;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Sends through a packet socket.
 #[derive(Debug)]
@@ -32,11 +32,7 @@ impl PacketSource {
         let writer = fit::writer(spec)?;
         let mut network = Network::open()?;
         fit::fits(spec, &network.link_by_index(interface)?)?;
-        // SAFETY: takes integers alone.
-        let socket = check(unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })
-            .named("open", || "a packet socket".into())?;
-        // SAFETY: `socket` was just opened and belongs to no one else.
-        let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+        let socket = packet_socket()?;
         set_int(&socket, QDISC_BYPASS, 1)?;
         bind_to(&socket, interface, 0).named("send on", || format!("interface {interface}"))?;
         let frames = writer.blank().repeat(BATCH);

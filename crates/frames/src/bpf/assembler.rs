@@ -145,7 +145,7 @@ impl Assembler {
     }
 
     /// `to =` a map, as helpers take it.
-    pub fn set_map(&mut self, to: Reg, map: &impl AsRawFd) {
+    pub fn set_map(&mut self, to: Reg, map: &Map) {
         self.wide(to, PSEUDO_MAP, map.as_raw_fd() as u32, 0);
     }
 
@@ -201,6 +201,14 @@ impl Assembler {
         self.branch(JUMP | condition as u8, left, Reg::R0, value, to);
     }
 
+    /// `R0 =` address of the value in a map whose key is on the stack at this offset, or zero. Changes `R1` to `R5`.
+    pub fn look_up(&mut self, map: &Map, key: i16) {
+        self.set_map(Reg::R1, map);
+        self.op(Op::Mov, Reg::R2, Reg::R10);
+        self.op_value(Op::Add, Reg::R2, key.into());
+        self.call(Helper::MapLookup);
+    }
+
     /// Calls a function of the kernel.
     pub fn call(&mut self, helper: Helper) {
         self.push(CALL, Reg::R0, Reg::R0, 0, helper as i32);
@@ -249,6 +257,14 @@ impl Display for Instruction {
     }
 }
 
+/// Offset of a word of a map's value.
+pub(super) fn word(index: usize) -> i16 {
+    (index * 8) as i16
+}
+
+/// Verdicts of an XDP program.
+pub(crate) const XDP_DROP: i32 = 1;
+pub(crate) const XDP_PASS: i32 = 2;
 const LDX: u8 = 0x01;
 const ST: u8 = 0x02;
 const STX: u8 = 0x03;

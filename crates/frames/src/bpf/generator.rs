@@ -4,7 +4,7 @@
 //! smaller hop limit), so every header is written for every frame. A call costs some 30 ms besides its frames, so the pace is
 //! kept inside the program, and one call is made for a whole trial.
 
-use super::assembler::{Assembler, Helper, If, Label, Op, Reg, Size};
+use super::assembler::{Assembler, Helper, If, Label, Op, Reg, Size, XDP_DROP, word};
 use super::{Map, Program};
 use crate::stop::timer::Interrupts;
 use crate::{Burst, FrameSpec, Sent, Source, Stop, fit};
@@ -212,10 +212,7 @@ fn cut(code: &mut Assembler, lengths: &Map, longest: usize, drop: Label) {
     code.op(Op::Mov, Reg::R1, Reg::R9);
     code.op_value(Op::Mod, Reg::R1, lengths.entries() as i32);
     code.store(Size::Word, Reg::R10, KEY, Reg::R1);
-    code.set_map(Reg::R1, lengths);
-    code.op(Op::Mov, Reg::R2, Reg::R10);
-    code.op_value(Op::Add, Reg::R2, KEY.into());
-    code.call(Helper::MapLookup);
+    code.look_up(lengths, KEY);
     code.jump_if_value(If::Equal, Reg::R0, 0, drop);
     code.load(Size::Double, Reg::R2, Reg::R0, 0);
     code.store(Size::Double, Reg::R10, LENGTH, Reg::R2);
@@ -377,10 +374,6 @@ fn write_summed(code: &mut Assembler, size: Size, at: usize) {
     code.op(Op::Add, Reg::R5, Reg::R2);
 }
 
-fn word(index: usize) -> i16 {
-    (index * 8) as i16
-}
-
 const START_TIME: usize = 0;
 const INTERVAL: usize = 1;
 const FRAMES: usize = 2;
@@ -405,7 +398,6 @@ const CONTEXT: i16 = -8;
 const LENGTH: i16 = -16;
 const UDP_SUM: i16 = -24;
 const KEY: i16 = -32;
-const XDP_DROP: i32 = 1;
 /// Runs of the program in one call: some five minutes, and where runs wait twenty.
 const CALL_FRAMES: u32 = u32::MAX;
 /// Readings of the clock in a run that waits.

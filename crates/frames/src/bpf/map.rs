@@ -2,7 +2,7 @@
 
 use super::syscall::{Command, MapCreate, MapElement, bpf, bpf_fd};
 use linux::error::{Named, Result};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 /// An array of values of several 64-bit words; with one set of values for each CPU, or one for all.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Map {
     /// # Errors
     /// `EPERM` without `CAP_BPF`; `E2BIG` or `ENOMEM` when it is too large.
     pub fn array(name: &'static str, words: usize, entries: u32) -> Result<Map> {
-        Map::create(ARRAY, name, words, entries, 1)
+        Map::create(ARRAY, name, words * size_of::<u64>(), entries, 1)
     }
 
     /// An array with values for each CPU; zero at first.
@@ -29,16 +29,21 @@ impl Map {
     /// # Errors
     /// The same as [`Map::array`], and when the number of CPUs cannot be read.
     pub fn per_cpu_array(name: &'static str, words: usize, entries: u32) -> Result<Map> {
-        Map::create(PER_CPU_ARRAY, name, words, entries, possible_cpus()?)
+        Map::create(PER_CPU_ARRAY, name, words * size_of::<u64>(), entries, possible_cpus()?)
     }
 
-    fn create(kind: u32, name: &'static str, words: usize, entries: u32, copies: usize) -> Result<Map> {
-        let value_size = (words * size_of::<u64>()) as u32;
-        let mut argument = MapCreate { kind, key_size: 4, value_size, entries, flags: 0 };
+    /// A map of `AF_XDP` sockets, one for each queue of an interface, for
+    /// [`Helper::RedirectMap`](super::assembler::Helper::RedirectMap); empty at first.
+    pub(crate) fn of_sockets(entries: u32) -> Result<Map> {
+        Map::create(XSK_MAP, "of AF_XDP sockets", size_of::<RawFd>(), entries, 1)
+    }
+
+    fn create(kind: u32, name: &'static str, size: usize, entries: u32, copies: usize) -> Result<Map> {
+        let mut argument = MapCreate { kind, key_size: 4, value_size: size as u32, entries, flags: 0 };
         // SAFETY: the structure of BPF_MAP_CREATE, without addresses.
         let fd =
             unsafe { bpf_fd(Command::MapCreate, &mut argument) }.named("create BPF map", || name.into())?;
-        Ok(Map { fd, name, words, entries, copies })
+        Ok(Map { fd, name, words: size.div_ceil(size_of::<u64>()), entries, copies })
     }
 
     /// The value with this index: its words, for a per-CPU array one set after the other.
@@ -66,6 +71,15 @@ impl Map {
         let mut copies = value.repeat(self.copies);
         let mut argument = self.element(&index, copies.as_mut_ptr().expose_provenance());
         // SAFETY: the kernel reads the key and one value for each possible CPU, all of which `copies` has.
+        let done = unsafe { bpf(Command::MapUpdate, &mut argument) };
+        done.map(drop).named("write BPF map", || self.name.into())
+    }
+
+    /// Stores the socket that is bound to a queue where a program finds it, in a map of sockets.
+    pub(crate) fn put(&self, queue: u32, socket: BorrowedFd<'_>) -> Result<()> {
+        let socket = socket.as_raw_fd();
+        let mut argument = self.element(&queue, (&raw const socket).expose_provenance());
+        // SAFETY: the kernel reads the key, and a descriptor as the value.
         let done = unsafe { bpf(Command::MapUpdate, &mut argument) };
         done.map(drop).named("write BPF map", || self.name.into())
     }
@@ -104,3 +118,4 @@ fn possible_cpus() -> Result<usize> {
 const POSSIBLE: &str = "/sys/devices/system/cpu/possible";
 const ARRAY: u32 = 2;
 const PER_CPU_ARRAY: u32 = 6;
+const XSK_MAP: u32 = 17;

@@ -1,6 +1,6 @@
 //! Programs: loading, attaching to an interface, running with test frames.
 
-use super::assembler::{AssembleError, Assembler, Instruction};
+use super::assembler::{Assembler, Instruction};
 use super::syscall::{Command, LinkCreate, ProgramLoad, TestRun, bpf, bpf_fd};
 use linux::error::{Named, OsError, Result};
 use std::io;
@@ -34,20 +34,15 @@ impl Program {
     /// # Errors
     /// `EPERM` without `CAP_BPF` and `CAP_NET_ADMIN`; otherwise the kernel's error, with the message of its verifier.
     pub fn load_xdp(name: &'static str, code: Assembler) -> Result<Program> {
-        let code = code.finish().map_err(|error| not_assembled(name, error))?;
-        let silent = load(name, &code, None);
-        let fd = match silent {
-            Ok(fd) => fd,
+        let code = code.finish().map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error));
+        let code = code.named("load BPF program", || name.into())?;
+        let fd = load(name, &code, None).map_err(|refused| {
             // The program is loaded again with a log, which has the verifier's reason.
-            Err(refused) => {
-                let mut log = vec![0; LOG_SIZE];
-                let message = match load(name, &code, Some(&mut log)) {
-                    Ok(_) => String::new(),
-                    Err(_) => tail(&log),
-                };
-                return Err(OsError::new("load BPF program", format!("{name}{message}"), refused));
-            }
-        };
+            let mut log = vec![0; LOG_SIZE];
+            let again = load(name, &code, Some(&mut log));
+            let message = if again.is_ok() { String::new() } else { tail(&log) };
+            OsError::new("load BPF program", format!("{name}{message}"), refused)
+        })?;
         Ok(Program { fd, name })
     }
 
@@ -110,10 +105,6 @@ fn load(name: &str, code: &[Instruction], log: Option<&mut Vec<u8>>) -> io::Resu
     }
     // SAFETY: instructions, licence and log live until the call returns and have the stated lengths; the licence ends in a zero.
     unsafe { bpf_fd(Command::ProgramLoad, &mut argument) }
-}
-
-fn not_assembled(name: &str, error: AssembleError) -> OsError {
-    OsError::new("load BPF program", name, io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
 /// The last lines of the verifier's log, which hold its reason.

@@ -4,7 +4,7 @@
 mod program;
 mod times;
 
-use super::assembler::{Assembler, Helper, If, Label, Op, Reg, Size};
+use super::assembler::{Assembler, If, Label, Op, Reg, Size, word};
 use super::{Attached, Map, Mode, Program};
 use crate::{Arrived, FrameSpec, Sink, Watch};
 use crate::{absent, words_for};
@@ -139,23 +139,11 @@ pub(crate) fn recognise(code: &mut Assembler, spec: &FrameSpec, other: Label) {
     code.jump_if(If::NotEqual, Reg::R1, Reg::R2, other);
 }
 
-/// R0 = the value in `map` at the key on the stack. Changes R1 to R5.
-fn look_up(code: &mut Assembler, map: &Map) {
-    code.set_map(Reg::R1, map);
-    code.op(Op::Mov, Reg::R2, Reg::R10);
-    code.op_value(Op::Add, Reg::R2, KEY.into());
-    code.call(Helper::MapLookup);
-}
-
 /// Adds a register to a counter; changes R3.
 fn add(code: &mut Assembler, counter: usize, value: Reg) {
     code.load(Size::Double, Reg::R3, Reg::R7, word(counter));
     code.op(Op::Add, Reg::R3, value);
     code.store(Size::Double, Reg::R7, word(counter), Reg::R3);
-}
-
-fn word(index: usize) -> i16 {
-    (index * 8) as i16
 }
 
 /// Counters of times begin here.

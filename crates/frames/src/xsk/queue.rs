@@ -3,7 +3,7 @@
 
 use super::memory::Mapping;
 use linux::error::Result;
-use linux::options::{Opt, set_int};
+use linux::options::Opt;
 use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A ring of a socket: the option that creates it, its offset for mmap, and the option for the offsets of its parts.
 #[derive(Clone, Copy)]
 pub(super) struct Kind {
+    /// Its value is the number of entries, a power of two (`EINVAL` for another number).
     pub(super) option: Opt,
     pub(super) page: libc::off_t,
     /// The position of the ring's offsets in `struct xdp_mmap_offsets`.
@@ -28,14 +29,14 @@ pub(super) struct Parts {
 
 /// A ring into which this process writes.
 #[derive(Debug)]
-pub(super) struct Producer<T>(Queue<T>);
+pub(super) struct Producer<T>(pub(super) Queue<T>);
 
 /// A ring from which this process reads.
 #[derive(Debug)]
-pub(super) struct Consumer<T>(Queue<T>);
+pub(super) struct Consumer<T>(pub(super) Queue<T>);
 
 #[derive(Debug)]
-struct Queue<T> {
+pub(super) struct Queue<T> {
     mapping: Mapping,
     parts: Parts,
     size: u32,
@@ -45,7 +46,8 @@ struct Queue<T> {
 }
 
 impl<T: Copy> Queue<T> {
-    fn map(socket: BorrowedFd<'_>, kind: Kind, parts: Parts, size: u32) -> Result<Queue<T>> {
+    /// Maps a ring that was created with this size.
+    pub(super) fn map(socket: BorrowedFd<'_>, kind: Kind, parts: Parts, size: u32) -> Result<Queue<T>> {
         let length = parts.entries + size as usize * size_of::<T>();
         let mapping = Mapping::shared(length, socket, kind.page)?;
         Ok(Queue { mapping, parts, size, own: 0, entries: PhantomData })
@@ -64,20 +66,7 @@ impl<T: Copy> Queue<T> {
     }
 }
 
-/// Has a socket create a ring of this many entries, a power of two.
-///
-/// # Errors
-/// `EINVAL` for another number, `ENOMEM`.
-pub(super) fn make(socket: BorrowedFd<'_>, kind: Kind, size: u32) -> Result<()> {
-    set_int(&socket, kind.option, size)
-}
-
 impl<T: Copy> Producer<T> {
-    /// Maps a ring that was created with this size.
-    pub(super) fn map(socket: BorrowedFd<'_>, kind: Kind, parts: Parts, size: u32) -> Result<Producer<T>> {
-        Queue::map(socket, kind, parts, size).map(Producer)
-    }
-
     /// Writes an entry, which the other side receives after [`Producer::submit`]; returns whether there was room.
     pub(super) fn put(&mut self, entry: T) -> bool {
         if self.waiting() >= self.0.size {
@@ -107,11 +96,6 @@ impl<T: Copy> Producer<T> {
 }
 
 impl<T: Copy> Consumer<T> {
-    /// Maps a ring that was created with this size.
-    pub(super) fn map(socket: BorrowedFd<'_>, kind: Kind, parts: Parts, size: u32) -> Result<Consumer<T>> {
-        Queue::map(socket, kind, parts, size).map(Consumer)
-    }
-
     /// Number of entries that the other side has written and this one has not read, never more than the size.
     pub(super) fn available(&self) -> u32 {
         let produced = self.0.word(self.0.parts.producer).load(Ordering::Acquire);

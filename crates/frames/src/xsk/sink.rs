@@ -6,8 +6,8 @@ use super::super::{FrameSpec, Watch, fit};
 use super::memory::CHUNK;
 use super::queue::{Consumer, Producer};
 use super::socket::Socket;
-use crate::bpf::assembler::{Assembler, Helper, Op, Reg, Size};
-use crate::bpf::{Attached, Mode, Program, SocketMap, recognise};
+use crate::bpf::assembler::{Assembler, Helper, Op, Reg, Size, XDP_PASS};
+use crate::bpf::{Attached, Map, Mode, Program, recognise};
 use linux::capture::Statistics;
 use linux::error::Result;
 use linux::netlink::Network;
@@ -23,7 +23,7 @@ use units::time::MonoTime;
 pub(crate) fn sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) -> Result<Reader> {
     fit::fits_chunk(fit::template(spec)?.bytes.len(), CHUNK - HEADROOM)?;
     let queues = open_queues(interface)?;
-    let map = SocketMap::new(queues.len() as u32)?;
+    let map = Map::of_sockets(queues.len() as u32)?;
     for (number, queue) in (0..).zip(&queues) {
         map.put(number, queue.socket.as_fd())?;
     }
@@ -104,7 +104,7 @@ impl Receive for Queues {
 
 /// Overwrites the addresses of each frame of the trial, which are no longer needed, with its time of arrival, and hands it to the
 /// socket at its queue. Registers: R6 the frame, R8 its end, R9 the context.
-fn program(spec: &FrameSpec, map: &SocketMap) -> Assembler {
+fn program(spec: &FrameSpec, map: &Map) -> Assembler {
     let mut code = Assembler::default();
     let other = code.label();
     code.op(Op::Mov, Reg::R9, Reg::R1);
@@ -126,7 +126,6 @@ fn program(spec: &FrameSpec, map: &SocketMap) -> Assembler {
 
 /// The place of `rx_queue_index` in `struct xdp_md`.
 const RECEIVE_QUEUE: i16 = 16;
-const XDP_PASS: i32 = 2;
 /// Bytes that the kernel reserves before each frame in its chunk.
 const HEADROOM: usize = 256;
 const MOST_QUEUES: u32 = 256;

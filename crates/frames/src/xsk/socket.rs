@@ -1,10 +1,10 @@
 //! One `AF_XDP` socket: its memory, its rings, its binding to a queue of an interface.
 
 use super::memory::{CHUNK, Umem};
-use super::queue::{Consumer, Kind, Parts, Producer, make};
+use super::queue::{Consumer, Kind, Parts, Producer, Queue};
 use linux::clock::{mono_now, sleep_until};
 use linux::error::{Named, Result, check, check_len};
-use linux::options::{Opt, get_int, get_raw, set_raw};
+use linux::options::{Opt, get_int, get_raw, set_int, set_raw};
 use linux::sockaddr::array;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -37,25 +37,22 @@ impl Socket {
         // The kernel keeps the pages for as long as the socket needs them, even when they are unmapped before.
         set_raw(&fd, Opt(libc::SOL_XDP, libc::XDP_UMEM_REG, "XDP_UMEM_REG"), &registration)?;
         // A socket cannot be bound without these two.
-        make(fd.as_fd(), FILL, chunks)?;
-        make(fd.as_fd(), COMPLETION, chunks)?;
+        set_int(&fd, FILL.option, chunks)?;
+        set_int(&fd, COMPLETION.option, chunks)?;
         Ok(Socket { fd, umem, chunks })
     }
 
     /// The ring for frames to send, and the ring by which their chunks return.
     pub(super) fn sending(&self) -> Result<(Producer<libc::xdp_desc>, Consumer<u64>)> {
-        make(self.fd.as_fd(), TX, self.chunks)?;
-        let (fd, size) = (self.fd.as_fd(), self.chunks);
-        let tx = Producer::map(fd, TX, self.parts(TX)?, size)?;
-        Ok((tx, Consumer::map(fd, COMPLETION, self.parts(COMPLETION)?, size)?))
+        set_int(&self.fd, TX.option, self.chunks)?;
+        Ok((Producer(self.ring(TX)?), Consumer(self.ring(COMPLETION)?)))
     }
 
     /// The ring of received frames, and the ring that gives the kernel chunks for them: all of them at first.
     pub(super) fn receiving(&self) -> Result<(Consumer<libc::xdp_desc>, Producer<u64>)> {
-        make(self.fd.as_fd(), RX, self.chunks)?;
-        let (fd, size) = (self.fd.as_fd(), self.chunks);
-        let rx = Consumer::map(fd, RX, self.parts(RX)?, size)?;
-        let mut fill = Producer::map(fd, FILL, self.parts(FILL)?, size)?;
+        set_int(&self.fd, RX.option, self.chunks)?;
+        let rx = Consumer(self.ring(RX)?);
+        let mut fill = Producer(self.ring(FILL)?);
         for chunk in self.umem.chunks() {
             fill.put(chunk);
         }
@@ -126,6 +123,11 @@ impl Socket {
         Ok(counter(0) + counter(3) + starved)
     }
 
+    /// Maps a ring that was created with as many entries as there are chunks.
+    fn ring<T: Copy>(&self, kind: Kind) -> Result<Queue<T>> {
+        Queue::map(self.fd.as_fd(), kind, self.parts(kind)?, self.chunks)
+    }
+
     fn parts(&self, kind: Kind) -> Result<Parts> {
         let mut raw = [0; 128];
         let offsets = Opt(libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, "XDP_MMAP_OFFSETS");
@@ -149,12 +151,10 @@ impl AsFd for Socket {
 }
 
 fn allow_for_now(returned: isize) -> io::Result<()> {
+    const FOR_NOW: [libc::c_int; 4] = [libc::EAGAIN, libc::EBUSY, libc::ENOBUFS, libc::EINTR];
     match check_len(returned) {
-        Err(error) => match error.raw_os_error() {
-            Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR) => Ok(()),
-            _ => Err(error),
-        },
-        Ok(_) => Ok(()),
+        Err(error) if error.raw_os_error().is_some_and(|errno| FOR_NOW.contains(&errno)) => Ok(()),
+        outcome => outcome.map(drop),
     }
 }
 

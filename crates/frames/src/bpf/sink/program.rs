@@ -1,9 +1,9 @@
 //! The program that counts: it recognises the trial's frames, and updates the counters of each.
 
-use super::{KEY, add, look_up, recognise, times, word};
+use super::{KEY, add, recognise, times};
 use crate::FrameSpec;
 use crate::bpf::Map;
-use crate::bpf::assembler::{Assembler, If, Op, Reg, Size};
+use crate::bpf::assembler::{Assembler, If, Op, Reg, Size, XDP_DROP, XDP_PASS, word};
 
 /// The maps that a program shares with its sink.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) fn program(spec: &FrameSpec, maps: &Maps) -> Assembler {
     code.load(Size::Word, Reg::R6, Reg::R1, 0);
     code.load(Size::Word, Reg::R8, Reg::R1, 4);
     code.store_value(Size::Word, Reg::R10, KEY, 0);
-    look_up(&mut code, &maps.counters);
+    code.look_up(&maps.counters, KEY);
     code.jump_if_value(If::Equal, Reg::R0, 0, pass);
     code.op(Op::Mov, Reg::R7, Reg::R0);
     recognise(&mut code, spec, other);
@@ -71,7 +71,7 @@ fn judge_duplicate(code: &mut Assembler, observed: &Map) {
     code.set(Reg::R2, observed.entries().into());
     code.jump_if(If::GreaterOrEqual, Reg::R1, Reg::R2, beyond);
     code.store(Size::Word, Reg::R10, KEY, Reg::R1);
-    look_up(code, observed);
+    code.look_up(observed, KEY);
     code.jump_if_value(If::Equal, Reg::R0, 0, beyond);
     code.op(Op::Mov, Reg::R2, Reg::R8);
     code.op_value(Op::And, Reg::R2, 63);
@@ -102,5 +102,3 @@ pub(super) const DUPLICATES: usize = 3;
 const NEXT: usize = 4;
 pub(super) const UNCHECKED: usize = 5;
 pub(super) const OTHERS: usize = 6;
-const XDP_DROP: i32 = 1;
-const XDP_PASS: i32 = 2;

@@ -1,9 +1,9 @@
 //! Times of arrival: one-way delays and their variation, as histograms, and the longest silence.
 
-use super::{KEY, TIMES, add, look_up, word};
+use super::{KEY, TIMES, add};
 use crate::Silence;
 use crate::bpf::Map;
-use crate::bpf::assembler::{Assembler, Helper, If, Label, Op, Reg, Size};
+use crate::bpf::assembler::{Assembler, Helper, If, Label, Op, Reg, Size, word};
 use linux::error::Result;
 use stats::histogram::{Exact, Histogram};
 use units::time::MonoTime;
@@ -155,7 +155,7 @@ fn note(code: &mut Assembler, maps: &Maps, which: Which) {
     }
     find_bucket(code);
     code.store_value(Size::Word, Reg::R10, KEY, which.key as i32);
-    look_up(code, &maps.histograms);
+    code.look_up(&maps.histograms, KEY);
     code.jump_if_value(If::Equal, Reg::R0, 0, missing);
     code.op(Op::Add, Reg::R0, Reg::R8);
     code.load(Size::Double, Reg::R1, Reg::R0, 0);
