@@ -340,13 +340,12 @@ impl<'a> Coordinator<'a> {
     /// The broker does not permit it.
     pub fn resign(self) -> Result<()> {
         match self.leadership {
-            // Each of its calls would wait for an answer, one after the other.
-            Leadership::Leading(..) if self.is_out_of_reach => Ok(()),
-            Leadership::Leading(lease, _) => match lease.release(self.broker) {
+            // Out of reach, each of its calls would wait for an answer, one after the other.
+            Leadership::Leading(lease, _) if !self.is_out_of_reach => match lease.release(self.broker) {
                 Err(error) if !error.may_pass() => Err(error),
                 _ => Ok(()),
             },
-            Leadership::Standby(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 

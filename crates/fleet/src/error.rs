@@ -1,7 +1,7 @@
 //! Errors of the fleet, each with its object and advice.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Result of the calls of this crate.
 pub type Result<T> = std::result::Result<T, FleetError>;
@@ -277,6 +277,16 @@ impl FleetError {
 
     pub(crate) fn malformed(what: &'static str, why: impl ToString) -> FleetError {
         FleetError::Malformed { what, why: why.to_string() }
+    }
+
+    /// Names the operation on a file, of an error of the system.
+    pub(crate) fn file(operation: &'static str, file: &Path) -> impl Fn(io::Error) -> FleetError {
+        move |source| FleetError::File { operation, file: file.to_owned(), source }
+    }
+
+    #[cfg(feature = "nats")]
+    pub(crate) fn unusable(what: &'static str, file: &Path, why: impl ToString) -> FleetError {
+        FleetError::Unusable { what, file: file.to_owned(), why: why.to_string() }
     }
 }
 

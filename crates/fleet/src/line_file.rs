@@ -103,12 +103,8 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Lines<T>> {
 
 /// Whether these bytes are the begin of a line.
 fn is_part<T: LineKind>(bytes: &[u8]) -> bool {
-    let begins = T::WORDS.iter().map(|word| format!("{{\"{word}\":").into_bytes());
-    let mut fits = begins.map(|begin| {
-        let length = begin.len().min(bytes.len());
-        begin[..length] == bytes[..length]
-    });
-    fits.any(|fits| fits)
+    let mut begins = T::WORDS.iter().map(|word| format!("{{\"{word}\":").into_bytes());
+    begins.any(|begin| begin.iter().zip(bytes).all(|(known, found)| known == found))
 }
 
 fn whole(bytes: &[u8]) -> &[u8] {

@@ -79,9 +79,8 @@ impl ResultFile {
     /// # Errors
     /// The file cannot be opened, or another program has it open.
     pub fn open(path: &Path) -> Result<ResultFile> {
-        let fault =
-            |source| FleetError::File { operation: "open the results", file: path.to_owned(), source };
-        let (file, lines) = LineFile::open(path, "another coordinator writes it").map_err(fault)?;
+        let fault = FleetError::file("open the results", path);
+        let (file, lines) = LineFile::open(path, "another coordinator writes it").map_err(&fault)?;
         let is_new = lines.lines.is_empty();
         let results = Results::from_lines(path, lines);
         let known = results.outcomes.keys().chain(results.unmeasured.keys());
@@ -217,11 +216,9 @@ impl Results {
     /// The file cannot be read.
     pub fn read(path: &Path) -> Result<Results> {
         let lines = line_file::read(path);
-        lines.map(|lines| Results::from_lines(path, lines)).map_err(|source| FleetError::File {
-            operation: "read the results",
-            file: path.to_owned(),
-            source,
-        })
+        lines
+            .map(|lines| Results::from_lines(path, lines))
+            .map_err(FleetError::file("read the results", path))
     }
 
     /// The runs of one mesh alone: of that of this name, or of the one that was measured last.

@@ -10,6 +10,7 @@ use croner::Cron;
 use croner::parser::{CronParser, Seconds};
 use model::time::WallTime;
 use model::units::Nanos;
+use std::iter::successors;
 use std::str::FromStr;
 use uuid::Uuid;
 
@@ -88,15 +89,11 @@ impl Schedule {
         if let Repeat::Every(span) = &self.repeat {
             return Some(*span).filter(|span| *span > Nanos::ZERO);
         }
-        let mut last = self.nominal(WallTime(SOME_TIME))?;
-        let mut period = None;
-        for _ in 0..8 {
-            let Some(next) = self.nominal(last) else { break };
-            period = Some(period.map_or(next - last, |least: Nanos| least.min(next - last)));
-            last = next;
-        }
+        let first = self.nominal(WallTime(SOME_TIME))?;
+        let times: Vec<WallTime> = successors(Some(first), |last| self.nominal(*last)).take(9).collect();
+        let periods = times.windows(2).map(|pair| pair[1] - pair[0]);
         // A schedule that comes only once more has no period.
-        Some(period.unwrap_or(Nanos::from_secs(86_400)))
+        Some(periods.min().unwrap_or(Nanos::from_secs(86_400)))
     }
 }
 

@@ -11,7 +11,6 @@ pub use join::JoinFile;
 use crate::error::{FleetError, Result, check_name};
 use folder::State;
 use nkeys::KeyPair;
-use std::collections::BTreeMap;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -70,8 +69,7 @@ impl MeshSetup {
             listen: self.listen.clone(),
             websocket: self.websocket.clone(),
             names: self.names.clone(),
-            coordinator: String::new(),
-            agents: BTreeMap::new(),
+            ..State::default()
         };
         let mut made = MeshFolder::new(folder, state);
         let mut agents = Vec::new();
@@ -153,7 +151,7 @@ fn new_key() -> Result<(String, String)> {
 
 fn make_folder(folder: &Path) -> Result<()> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|source| FleetError::File { operation: "make the folder", file: folder.to_owned(), source })
+    made.map_err(FleetError::file("make the folder", folder))
 }
 
 /// Writes a file that must not exist: a key is never overwritten.
@@ -161,13 +159,13 @@ fn write_new(file: &Path, text: &str, mode: u32) -> Result<()> {
     let opened = OpenOptions::new().write(true).create_new(true).mode(mode).open(file);
     let written =
         opened.and_then(|mut opened| opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all()));
-    written.map_err(|source| FleetError::File { operation: "write", file: file.to_owned(), source })
+    written.map_err(FleetError::file("write", file))
 }
 
 /// Writes a file in the place of one that may be there, at once.
 fn make_new(file: &Path, text: &str, mode: u32) -> Result<()> {
     let beside = file.with_extension("new");
-    let fault = |source| FleetError::File { operation: "write", file: file.to_owned(), source };
+    let fault = FleetError::file("write", file);
     match std::fs::remove_file(&beside) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fault(error)),
         _ => {}
@@ -182,11 +180,7 @@ fn make_new(file: &Path, text: &str, mode: u32) -> Result<()> {
 /// They are no seed of a user.
 pub fn seed(file: &Path, bytes: &[u8]) -> Result<String> {
     let seed = String::from_utf8_lossy(bytes).trim().to_owned();
-    KeyPair::from_seed(&seed).map_err(|error| FleetError::Unusable {
-        what: "key",
-        file: file.to_owned(),
-        why: error.to_string(),
-    })?;
+    KeyPair::from_seed(&seed).map_err(|error| FleetError::unusable("key", file, error))?;
     Ok(seed)
 }
 

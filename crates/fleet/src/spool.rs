@@ -58,9 +58,9 @@ impl Spool {
     /// # Errors
     /// The file cannot be opened, or another program has it open.
     pub fn open(path: &Path) -> Result<Spool> {
-        let fault = |source| FleetError::File { operation: "open the spool", file: path.to_owned(), source };
         let in_use = "another agent uses it; give each agent a folder of its own";
-        let (file, lines) = LineFile::open(path, in_use).map_err(fault)?;
+        let opened = LineFile::open(path, in_use);
+        let (file, lines) = opened.map_err(FleetError::file("open the spool", path))?;
         let mut spool = Spool {
             file,
             path: path.to_owned(),
@@ -82,7 +82,7 @@ impl Spool {
     /// The disk is full or fails; the run must not begin then.
     pub fn begin(&mut self, job: &AgentJob) -> Result<()> {
         let line = Line::Begun(attempt_id(&job.run, job.number));
-        let written = self.write_unwritten().and_then(|()| self.append(&line));
+        let written = self.write_unwritten().and_then(|()| self.file.append(&line));
         if let Err(error) = written {
             let again = self.fault(&error);
             self.failure = Some(self.fault(&error));
@@ -158,11 +158,10 @@ impl Spool {
         }
         let path = self.path.with_extension("lapsed.jsonl");
         let in_use = "another program has it open";
-        let fault =
-            |source| FleetError::File { operation: "put outcomes aside in", file: path.clone(), source };
-        let (mut aside, _) = LineFile::open::<serde_json::Value>(&path, in_use).map_err(fault)?;
+        let fault = FleetError::file("put outcomes aside in", &path);
+        let (mut aside, _) = LineFile::open::<serde_json::Value>(&path, in_use).map_err(&fault)?;
         for outcome in old {
-            aside.append(&serde_json::json!({ "outcome": outcome })).map_err(fault)?;
+            aside.append(&serde_json::json!({ "outcome": outcome })).map_err(&fault)?;
             self.write(Line::Lapsed(outcome.id()));
         }
         Ok(())
@@ -239,14 +238,10 @@ impl Spool {
 
     fn write_unwritten(&mut self) -> io::Result<()> {
         while let Some(line) = self.unwritten.front().cloned() {
-            self.append(&line)?;
+            self.file.append(&line)?;
             self.unwritten.pop_front();
         }
         Ok(())
-    }
-
-    fn append(&mut self, line: &Line) -> io::Result<()> {
-        self.file.append(line)
     }
 
     fn note(&mut self, written: io::Result<()>) {

@@ -17,7 +17,7 @@ pub struct Instance {
 }
 
 /// A name that is held, or tried for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Name {
     key: String,
     instance: Instance,
@@ -43,16 +43,7 @@ enum Found {
 
 impl Name {
     pub(super) fn new(name: &str, instance: Instance) -> Name {
-        let zero = MonoTime::ZERO;
-        Name {
-            key: key(name),
-            instance,
-            revision: None,
-            until: zero,
-            again_at: zero,
-            taken: None,
-            is_lost: false,
-        }
+        Name { key: key(name), instance, ..Name::default() }
     }
 
     pub(super) fn is_held(&self, now: MonoTime) -> bool {

@@ -1,6 +1,6 @@
 //! A job of a group: it holds its leases and waits for the start.
 
-use super::work::{Context, NOT_GRANTED, Running, UNGRANTED, claim_of, in_use};
+use super::work::{Context, NOT_GRANTED, Running, UNGRANTED, claim_of, in_use, outcome};
 use crate::job::{AgentJob, Outcome};
 use crate::lease::{Acquired, Lease, Renewal};
 use model::time::{MonoTime, WallTime};
@@ -79,14 +79,8 @@ impl Prepared {
                 is_on
             }
             State::Running(running) => {
-                let Ok(Some((end, (started, finished, token)))) = running.bring_on(context) else {
-                    return true;
-                };
-                let (run, title, agent) =
-                    (self.job.run.clone(), self.job.title.clone(), context.name.to_owned());
-                let (attempt, number, unmeasured) = (1, self.job.number, false);
-                let outcome =
-                    Outcome { run, title, agent, end, started, finished, token, attempt, number, unmeasured };
+                let Ok(Some((end, times))) = running.bring_on(context) else { return true };
+                let outcome = outcome(&self.job, context, 1, end, times);
                 ended.extend((!self.is_stopped).then_some(outcome));
                 false
             }

@@ -113,7 +113,7 @@ impl Active {
         match &mut self.state {
             State::Running(running) => {
                 let ended = running.bring_on(context)?;
-                Ok(ended.map(|(end, task)| self.outcome(context, end, task.0, task.1, task.2)))
+                Ok(ended.map(|(end, times)| outcome(&self.job, context, self.delivery.attempt, end, times)))
             }
             State::Waiting { .. } if self.is_stopped => {
                 Ok(Some(self.unmeasured(context, "it was stopped".to_owned())))
@@ -205,22 +205,22 @@ impl Active {
     /// The outcome of a job that was not carried out, for a reason of the fleet.
     fn unmeasured(&self, context: &Context, reason: String) -> Outcome {
         let wall = context.clock.wall();
-        let outcome = self.outcome(context, End::Failed { reason }, wall, wall, 0);
-        Outcome { unmeasured: true, ..outcome }
+        let (attempt, end) = (self.delivery.attempt, End::Failed { reason });
+        Outcome { unmeasured: true, ..outcome(&self.job, context, attempt, end, (wall, wall, 0)) }
     }
+}
 
-    fn outcome(
-        &self,
-        context: &Context,
-        end: End,
-        started: WallTime,
-        finished: WallTime,
-        token: u64,
-    ) -> Outcome {
-        let (run, title, agent) = (self.job.run.clone(), self.job.title.clone(), context.name.to_owned());
-        let (attempt, number) = (self.delivery.attempt, self.job.number);
-        Outcome { run, title, agent, end, started, finished, token, attempt, number, unmeasured: false }
-    }
+/// The outcome of a job that was delivered so often.
+pub(super) fn outcome(
+    job: &AgentJob,
+    context: &Context,
+    attempt: u64,
+    end: End,
+    (started, finished, token): Times,
+) -> Outcome {
+    let (run, title, agent) = (job.run.clone(), job.title.clone(), context.name.to_owned());
+    let number = job.number;
+    Outcome { run, title, agent, end, started, finished, token, attempt, number, unmeasured: false }
 }
 
 /// When a run began and ended, and the fencing token of its lease.

@@ -186,7 +186,7 @@ impl Nats {
         let attempt = self.attempt("read", key, vec![format!("$JS.API.STREAM.MSG.GET.{stream}")]);
         self.wait(&attempt, async {
             let stream =
-                self.context.get_stream_no_info(stream).await.map_err(|error| attempt.server(&error))?;
+                self.context.get_stream_no_info(&stream).await.map_err(|error| attempt.server(&error))?;
             match stream.get_last_raw_message_by_subject(&subject).await {
                 Ok(found) => Ok(Some(Last::parse(&found))),
                 Err(error) => match error.kind() {
@@ -299,7 +299,7 @@ impl Broker for Nats {
         let attempt = self.attempt("remove", key, vec![format!("$JS.API.STREAM.MSG.DELETE.{stream}")]);
         self.wait(&attempt, async {
             let stream =
-                self.context.get_stream_no_info(stream).await.map_err(|error| attempt.server(&error))?;
+                self.context.get_stream_no_info(&stream).await.map_err(|error| attempt.server(&error))?;
             stream.delete_message(revision).await.map(|_| ()).map_err(|error| match error.kind() {
                 // The message is not there: written since, or gone.
                 DeleteMessageErrorKind::JetStream(why) if why.code() != 503 => {
@@ -317,7 +317,7 @@ impl Broker for Nats {
         let attempt = self.attempt("list", bucket.word(), vec![format!("$JS.API.STREAM.INFO.{name}")]);
         let subjects: Vec<(String, usize)> = self.wait(&attempt, async {
             let stream =
-                self.context.get_stream_no_info(name).await.map_err(|error| attempt.server(&error))?;
+                self.context.get_stream_no_info(&name).await.map_err(|error| attempt.server(&error))?;
             let subjects = stream.info_builder().subjects(format!("{prefix}>")).fetch().await;
             let subjects = subjects.map_err(|error| attempt.server(&error))?;
             subjects.try_collect().await.map_err(|error| attempt.server(&error))
@@ -345,7 +345,7 @@ impl Broker for Nats {
             let after = listing.last + 1;
             let found = self.wait(&attempt, async {
                 let stream =
-                    self.context.get_stream_no_info(stream).await.map_err(|error| attempt.server(&error))?;
+                    self.context.get_stream_no_info(&stream).await.map_err(|error| attempt.server(&error))?;
                 match stream.get_first_raw_message_by_subject(&subject, after).await {
                     Ok(found) => Ok(Some(found)),
                     Err(error) => match error.kind() {
@@ -406,7 +406,7 @@ impl Broker for Nats {
         let attempt = self.attempt("consume", &filter, vec![create]);
         let config = streams::consumer(name, &filter, Duration::from_nanos(redeliver_after.0));
         let consumer = self.wait(&attempt, async {
-            let made = self.context.create_consumer_on_stream(config, stream).await;
+            let made = self.context.create_consumer_on_stream(config, &*stream).await;
             made.map_err(|error| attempt.consumer(&error))
         })?;
         let next = format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{name}");

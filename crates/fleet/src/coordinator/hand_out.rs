@@ -196,19 +196,12 @@ impl Coordinator<'_> {
             .collect();
         let mut reports: BTreeMap<String, Option<AtWork>> = BTreeMap::new();
         for (agent, run) in awaited {
-            let at_work = match reports.get(&agent) {
-                Some(known) => known,
-                None => {
-                    let report = match is_there(self.broker, &agent)? {
-                        true => {
-                            self.broker.get(Bucket::Agents, &agent)?.map(|entry| at_work_of(&entry.value))
-                        }
-                        false => None,
-                    };
-                    reports.entry(agent.clone()).or_insert(report)
-                }
-            };
-            match at_work {
+            if !reports.contains_key(&agent) {
+                let is_there = is_there(self.broker, &agent)?;
+                let report = if is_there { self.broker.get(Bucket::Agents, &agent)? } else { None };
+                reports.insert(agent.clone(), report.map(|entry| at_work_of(&entry.value)));
+            }
+            match &reports[&agent] {
                 None => self.ledger.note(&run, &format!("the agent {agent} has not been heard for 30 s")),
                 Some(AtWork { runs, .. }) if runs.contains(&run) => self.ledger.running(&run, &agent),
                 Some(AtWork { failure: Some(why), .. }) => {

@@ -134,8 +134,8 @@ impl Coordinator<'_> {
             Why::Another(_) => ("another coordinator is at work".to_owned(), false),
             Why::Begins => return Ok(()),
         };
-        let late: Vec<(String, LedgerRow)> =
-            self.unsure.iter().filter(|(_, row)| is_over || now > row.deadline).map(cloned).collect();
+        let late = self.unsure.iter().filter(|(_, row)| is_over || now > row.deadline);
+        let late: Vec<_> = late.map(|(run, row)| (run.clone(), row.clone())).collect();
         for (run, row) in late {
             self.unsure.remove(&run);
             self.miss(&run, row, &format!("nothing came by its deadline: {why}"))?;
@@ -187,18 +187,12 @@ impl Coordinator<'_> {
             return Ok(());
         }
         self.outcomes = None;
-        match error {
-            FleetError::NoStream { .. } => match self.broker.restore() {
-                Err(error) if !error.may_pass() => Err(error),
-                _ => Ok(()),
-            },
+        let FleetError::NoStream { .. } = error else { return Ok(()) };
+        match self.broker.restore() {
+            Err(error) if !error.may_pass() => Err(error),
             _ => Ok(()),
         }
     }
-}
-
-fn cloned((run, row): (&String, &LedgerRow)) -> (String, LedgerRow) {
-    (run.clone(), row.clone())
 }
 
 const TRY_TO_LEAD_EVERY: Nanos = Nanos::from_secs(2);

@@ -3,8 +3,8 @@
 use super::grant::grant_key;
 use super::release::Release;
 use super::{
-    Claim, Command, Holder, Lease, MOST_CONFLICTS, Reply, Step, has_room, heartbeat_key, holder_and_resource,
-    is_void, reliance, resource_key, resource_pattern,
+    Acquired, Claim, Command, Holder, Lease, MOST_CONFLICTS, Reply, Step, has_room, heartbeat_key,
+    holder_and_resource, is_void, reliance, resource_key, resource_pattern,
 };
 use crate::broker::{Entry, Expected, Listing};
 use model::time::MonoTime;
@@ -22,23 +22,8 @@ pub struct Acquire {
     conflicts: u32,
 }
 
-/// How a claim ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// All of it is held.
-    Held(Lease),
-    /// Others hold a resource, and nothing is held.
-    Blocked {
-        /// The resource.
-        resource: String,
-        /// The claims that hold it.
-        by: Vec<Holder>,
-    },
-    /// No coordinator granted it.
-    NotGranted,
-    /// The store did not answer; what was written vanishes by itself.
-    Unanswered,
-}
+/// How a claim ended; absent: the store did not answer, and what was written vanishes by itself.
+type Outcome = Option<Acquired>;
 
 #[derive(Clone, Debug)]
 enum Phase {
@@ -94,31 +79,40 @@ impl Acquire {
                 Some(Reply::Entry(grant)) if self.is_granted(grant.as_ref()) => {
                     self.beat(Expected::Absent, Phase::Heart)
                 }
-                Some(Reply::Entry(_)) => Step::End(Outcome::NotGranted),
-                _ => Step::End(Outcome::Unanswered),
+                Some(Reply::Entry(_)) => Step::End(Some(Acquired::NotGranted)),
+                _ => Step::End(None),
             },
             Phase::Heart => match reply {
                 Some(Reply::Written(revision)) => {
                     self.heartbeat = revision;
                     self.read()
                 }
-                _ => Step::End(Outcome::Unanswered),
+                _ => Step::End(None),
             },
             Phase::Read => match reply {
                 Some(Reply::Listing(listing)) => self.consider(list_of(listing)),
-                _ => self.undo(Outcome::Unanswered),
+                _ => self.undo(None),
             },
             Phase::Suspect(list, holder) => self.suspect(list, holder, reply),
             Phase::Grant(list, holder) => self.judge(list, holder, reply),
             Phase::Prove(list) => match reply {
                 Some(Reply::Written(_)) => self.consider(list),
                 Some(Reply::Conflict) => self.again(),
-                _ => self.undo(Outcome::Unanswered),
+                _ => self.undo(None),
             },
-            Phase::Enter => self.entered(reply),
+            Phase::Enter => match reply {
+                Some(Reply::Written(revision)) => {
+                    self.tokens.push((self.resource().name.clone(), revision));
+                    self.read()
+                }
+                Some(Reply::Conflict) => self.again(),
+                _ => self.undo(None),
+            },
             Phase::Confirm => match reply {
-                Some(Reply::Written(revision)) => Step::End(Outcome::Held(self.lease(revision, sent_before))),
-                _ => self.undo(Outcome::Unanswered),
+                Some(Reply::Written(revision)) => {
+                    Step::End(Some(Acquired::Held(self.lease(revision, sent_before))))
+                }
+                _ => self.undo(None),
             },
             Phase::Undo(release, outcome) => self.undoing(release, outcome, reply),
         }
@@ -182,7 +176,7 @@ impl Acquire {
 
     fn blocked(&mut self, by: Vec<Holder>) -> Step<Outcome> {
         let resource = self.resource().name.clone();
-        self.undo(Outcome::Blocked { resource, by })
+        self.undo(Some(Acquired::Blocked { resource, by }))
     }
 
     fn resource(&self) -> &super::Resource {
@@ -216,17 +210,6 @@ impl Acquire {
         Step::Do(Command::Put { key, value, expected, lifetime: None })
     }
 
-    fn entered(&mut self, reply: Option<Reply>) -> Step<Outcome> {
-        match reply {
-            Some(Reply::Written(revision)) => {
-                self.tokens.push((self.resource().name.clone(), revision));
-                self.read()
-            }
-            Some(Reply::Conflict) => self.again(),
-            _ => self.undo(Outcome::Unanswered),
-        }
-    }
-
     /// By its heartbeat.
     fn suspect(&mut self, mut list: List, holder: Holder, reply: Option<Reply>) -> Step<Outcome> {
         match reply {
@@ -241,13 +224,13 @@ impl Acquire {
                 self.consider(list)
             }
             Some(Reply::Entry(None)) => self.prove(list, Expected::Without(heartbeat_key(&holder.id))),
-            _ => self.undo(Outcome::Unanswered),
+            _ => self.undo(None),
         }
     }
 
     /// By its grant.
     fn judge(&mut self, mut list: List, holder: Holder, reply: Option<Reply>) -> Step<Outcome> {
-        let Some(Reply::Entry(grant)) = reply else { return self.undo(Outcome::Unanswered) };
+        let Some(Reply::Entry(grant)) = reply else { return self.undo(None) };
         let pattern = grant_key(&holder.grant);
         match holder.granted(&self.resource().name, grant.as_ref()) {
             Some(holder) => {

@@ -1,6 +1,5 @@
 //! The machines at work over a broker.
 
-use super::acquire::Outcome;
 use super::{
     Acquire, Claim, Command, FREED, Holder, Lease, Release, Renewal, Renewed, Reply, Step, heartbeat_key,
 };
@@ -33,10 +32,8 @@ impl Lease {
         let mut machine = Acquire::new(claim);
         let mut failure = None;
         match run(broker, &mut failure, |reply| machine.next(reply, clock())) {
-            Outcome::Held(lease) => Ok(Acquired::Held(lease)),
-            Outcome::Blocked { resource, by } => Ok(Acquired::Blocked { resource, by }),
-            Outcome::NotGranted => Ok(Acquired::NotGranted),
-            Outcome::Unanswered => Err(failure
+            Some(acquired) => Ok(acquired),
+            None => Err(failure
                 .unwrap_or(FleetError::TimedOut { operation: "acquire", object: "a lease".to_owned() })),
         }
     }

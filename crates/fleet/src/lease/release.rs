@@ -34,10 +34,9 @@ impl Release {
         match (self.phase, reply) {
             (Phase::Begin, _) => self.leave(),
             (Phase::Read, Some(Reply::Entry(Some(entry)))) => {
-                self.resources
-                    .last_mut()
-                    .into_iter()
-                    .for_each(|(_, revision)| *revision = Some(entry.revision));
+                if let Some((_, revision)) = self.resources.last_mut() {
+                    *revision = Some(entry.revision);
+                }
                 self.leave()
             }
             (Phase::Leave, Some(Reply::Removed)) => {

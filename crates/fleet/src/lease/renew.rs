@@ -5,15 +5,16 @@ use crate::broker::Expected;
 use model::time::MonoTime;
 
 /// A heartbeat that is being sent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Renewal {
     phase: Phase,
     /// When the heartbeat was sent, of which it is not known whether it arrived; the first of several.
     unsure: Option<MonoTime>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Phase {
+    #[default]
     Begin,
     Sent(MonoTime),
     Looked,
@@ -28,12 +29,6 @@ pub enum Renewed {
     Lost,
     /// The store did not answer: it is held until the time that stands in the lease, and can be tried again.
     Unanswered,
-}
-
-impl Default for Renewal {
-    fn default() -> Renewal {
-        Renewal { phase: Phase::Begin, unsure: None }
-    }
 }
 
 impl Renewal {

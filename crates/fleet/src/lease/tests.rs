@@ -1,6 +1,5 @@
 //! Leases under every interleaving: commands that are late, lost or done without an answer, old answers, holders that die.
 
-use super::acquire::Outcome;
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -149,7 +148,7 @@ impl Contender {
             State::Idle => State::Idle,
             State::Acquiring(mut machine, _) => match machine.next(Some(reply), now) {
                 Step::Do(command) => State::Acquiring(machine, command),
-                Step::End(Outcome::Held(lease)) => State::Holding(lease, Renewal::default(), None),
+                Step::End(Some(Acquired::Held(lease))) => State::Holding(lease, Renewal::default(), None),
                 Step::End(_) => State::Idle,
             },
             State::Holding(mut lease, mut renewal, _) => match renewal.next(&mut lease, Some(reply), now) {

@@ -58,16 +58,9 @@ pub(super) fn write(folder: &Path, names: &[String]) -> Result<PathBuf> {
 /// The folder has no authority whose key is kept; a file cannot be read or written.
 pub(super) fn renew(folder: &Path, names: &[String]) -> Result<Validity> {
     let file = folder.join(AUTHORITY_KEY);
-    let text = std::fs::read_to_string(&file).map_err(|source| FleetError::File {
-        operation: "read the authority's key",
-        file: file.clone(),
-        source,
-    })?;
-    let key = KeyPair::from_pem(&text).map_err(|error| FleetError::Unusable {
-        what: "key of an authority",
-        file: file.clone(),
-        why: error.to_string(),
-    })?;
+    let text = std::fs::read_to_string(&file).map_err(FleetError::file("read the authority's key", &file))?;
+    let unusable = |error| FleetError::unusable("key of an authority", &file, error);
+    let key = KeyPair::from_pem(&text).map_err(unusable)?;
     let known = if names.is_empty() { validity(folder)?.names } else { names.to_vec() };
     sign(folder, &known, &Issuer::new(authority()?, key))
 }
@@ -78,13 +71,9 @@ pub(super) fn renew(folder: &Path, names: &[String]) -> Result<Validity> {
 /// The folder has no such file.
 pub fn validity(folder: &Path) -> Result<Validity> {
     let file = folder.join(VALIDITY);
-    let fault = |source| FleetError::File { operation: "read", file: file.clone(), source };
-    let text = std::fs::read(&file).map_err(fault)?;
-    serde_json::from_slice(&text).map_err(|error| FleetError::Unusable {
-        what: "names and end of a certificate",
-        file: file.clone(),
-        why: error.to_string(),
-    })
+    let text = std::fs::read(&file).map_err(FleetError::file("read", &file))?;
+    let unusable = |error| FleetError::unusable("names and end of a certificate", &file, error);
+    serde_json::from_slice(&text).map_err(unusable)
 }
 
 fn sign(folder: &Path, names: &[String], issuer: &Issuer<'_, impl SigningKey>) -> Result<Validity> {

@@ -49,17 +49,9 @@ impl MeshFolder {
     /// The folder has no such file, or one that cannot be read.
     pub fn open(path: &Path) -> Result<MeshFolder> {
         let file = path.join(STATE);
-        let text = std::fs::read(&file).map_err(|source| FleetError::File {
-            operation: "read the mesh",
-            file: file.clone(),
-            source,
-        })?;
-        let state = serde_json::from_slice(&text).map_err(|error| FleetError::Unusable {
-            what: "description of a mesh",
-            file,
-            why: error.to_string(),
-        })?;
-        Ok(MeshFolder { path: path.to_owned(), state })
+        let text = std::fs::read(&file).map_err(FleetError::file("read the mesh", &file))?;
+        let unusable = |error| FleetError::unusable("description of a mesh", &file, error);
+        Ok(MeshFolder::new(path, serde_json::from_slice(&text).map_err(unusable)?))
     }
 
     /// The agents that have a key.
@@ -217,12 +209,8 @@ impl MeshFolder {
         else {
             return Ok(Reloaded::NotHere);
         };
-        let sent = kill_process(process, Signal::HUP);
-        sent.map_err(|error| FleetError::File {
-            operation: "reload the server of",
-            file,
-            source: error.into(),
-        })?;
+        let sent = kill_process(process, Signal::HUP).map_err(std::io::Error::from);
+        sent.map_err(FleetError::file("reload the server of", &file))?;
         Ok(Reloaded::Asked(number))
     }
 
@@ -246,8 +234,8 @@ impl MeshFolder {
             quoted(PROCESS),
             quoted("jetstream"),
         );
+        let (certificate, key) = (quoted("server.pem"), quoted("server.key"));
         if has_tls {
-            let (certificate, key) = (quoted("server.pem"), quoted("server.key"));
             let _ = write!(
                 text,
                 "tls {{\n    cert_file: {certificate}\n    key_file: {key}\n    timeout: 5\n}}\n"
@@ -255,13 +243,7 @@ impl MeshFolder {
         }
         if let Some(listen) = &self.state.websocket {
             let tls = match has_tls {
-                true => {
-                    format!(
-                        "tls {{ cert_file: {}, key_file: {} }}",
-                        quoted("server.pem"),
-                        quoted("server.key")
-                    )
-                }
+                true => format!("tls {{ cert_file: {certificate}, key_file: {key} }}"),
                 false => "no_tls: true".to_owned(),
             };
             let _ = write!(text, "websocket {{\n    listen: \"{listen}\"\n    {tls}\n}}\n");

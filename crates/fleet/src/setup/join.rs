@@ -36,8 +36,7 @@ impl JoinFile {
     /// # Errors
     /// They are no such file, or its key is none.
     pub fn parse(file: &Path, bytes: &[u8]) -> Result<JoinFile> {
-        let unusable =
-            |why: String| FleetError::Unusable { what: "part in a mesh", file: file.to_owned(), why };
+        let unusable = |why: String| FleetError::unusable("part in a mesh", file, why);
         let join: JoinFile = serde_json::from_slice(bytes).map_err(|error| unusable(error.to_string()))?;
         if join.schema != SCHEMA {
             return Err(unusable(format!("its schema is {}, and {SCHEMA} is known", join.schema)));

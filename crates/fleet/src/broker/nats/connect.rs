@@ -1,7 +1,7 @@
 //! A connection: who we are, whom we trust, and what the server must be.
 
 use super::Nats;
-use super::failure::{Attempt, chain};
+use super::failure::chain;
 use crate::error::{FleetError, Result};
 use async_nats::rustls::pki_types::CertificateDer;
 use async_nats::rustls::pki_types::pem::PemObject;
@@ -66,11 +66,7 @@ impl Authority {
     /// # Errors
     /// The file cannot be read, or holds none.
     pub fn read(file: &Path) -> Result<Authority> {
-        let text = std::fs::read(file).map_err(|source| FleetError::File {
-            operation: "read the certificates",
-            file: file.to_owned(),
-            source,
-        })?;
+        let text = std::fs::read(file).map_err(FleetError::file("read the certificates", file))?;
         Authority::parse(file, &text)
     }
 
@@ -79,11 +75,7 @@ impl Authority {
     /// # Errors
     /// They hold none.
     pub fn parse(file: &Path, text: &[u8]) -> Result<Authority> {
-        let unusable = |why: String| FleetError::Unusable {
-            what: "certificate of an authority",
-            file: file.to_owned(),
-            why,
-        };
+        let unusable = |why: String| FleetError::unusable("certificate of an authority", file, why);
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(text) {
             let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
@@ -233,12 +225,6 @@ impl Refused {
                 Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
             }
         }
-    }
-}
-
-impl Attempt {
-    pub(super) fn timed_out(&self) -> FleetError {
-        FleetError::TimedOut { operation: self.operation, object: self.object.clone() }
     }
 }
 

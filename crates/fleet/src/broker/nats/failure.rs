@@ -23,9 +23,13 @@ impl Attempt {
         }
         let why = chain(error);
         if why.contains("timed out") || why.contains("deadline has elapsed") {
-            return FleetError::TimedOut { operation: self.operation, object: self.object.clone() };
+            return self.timed_out();
         }
         self.because(why)
+    }
+
+    pub(super) fn timed_out(&self) -> FleetError {
+        FleetError::TimedOut { operation: self.operation, object: self.object.clone() }
     }
 
     /// Converts an error of JetStream.

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// All of them.
 pub(super) fn configurations(replicas: usize) -> Vec<Config> {
     let buckets = Bucket::ALL.into_iter().map(|bucket| Config {
-        name: stream_of(bucket).to_owned(),
+        name: stream_of(bucket),
         subjects: vec![key_subject(bucket, ">")],
         max_messages_per_subject: 1,
         discard: DiscardPolicy::New,
@@ -17,7 +17,7 @@ pub(super) fn configurations(replicas: usize) -> Vec<Config> {
         ..Config::default()
     });
     let logs = Log::ALL.into_iter().map(|log| Config {
-        name: log_stream(log).to_owned(),
+        name: log_stream(log),
         subjects: vec![log_subject(log, ">")],
         retention: RetentionPolicy::WorkQueue,
         discard: DiscardPolicy::New,
@@ -29,19 +29,17 @@ pub(super) fn configurations(replicas: usize) -> Vec<Config> {
     buckets.chain(logs).collect()
 }
 
-pub(super) fn stream_of(bucket: Bucket) -> &'static str {
-    match bucket {
-        Bucket::Leases => "PM_LEASE",
-        Bucket::Agents => "PM_AGENT",
-        Bucket::Plans => "PM_PLAN",
-    }
+pub(super) fn stream_of(bucket: Bucket) -> String {
+    stream(bucket.word())
 }
 
-pub(super) fn log_stream(log: Log) -> &'static str {
-    match log {
-        Log::Jobs => "PM_JOB",
-        Log::Outcomes => "PM_OUTCOME",
-    }
+pub(super) fn log_stream(log: Log) -> String {
+    stream(log.word())
+}
+
+/// `PM_LEASE`, `PM_JOB`.
+fn stream(word: &str) -> String {
+    format!("PM_{}", word.to_ascii_uppercase())
 }
 
 pub(super) fn key_subject(bucket: Bucket, key: &str) -> String {
