@@ -92,7 +92,7 @@ impl Lab {
         if let Some(node) = self.nodes.iter().find(|node| node.name == name) {
             return Ok(node);
         }
-        match self.topology.nodes.iter().find(|node| node.name == name).map(|node| &node.place) {
+        match self.topology.node(name).map(|node| &node.place) {
             Some(NodePlace::External { .. }) => Err(not_here(name, "external", "set it up by hand")),
             Some(NodePlace::Remote { .. }) => {
                 Err(not_here(name, "a remote host", "log in there, or talk to its `pathmeter serve`"))
@@ -120,14 +120,6 @@ impl Lab {
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
-    }
-}
-
-impl Topology {
-    /// The ends of links that a node has.
-    #[must_use]
-    pub fn sides_of(&self, node: &str) -> Vec<&Side> {
-        self.links.iter().flat_map(|link| &link.sides).filter(|side| side.end.node == node).collect()
     }
 }
 

@@ -143,10 +143,9 @@ impl Running {
 
     fn collect(&mut self, timed_out: bool) -> Result<Output, LabError> {
         match &mut self.started {
-            Started::Here(here) => here.collect(timed_out).map_err(|source| {
-                let program = "the command".to_owned();
-                LabError::Start { node: self.node.clone(), program, source }
-            }),
+            Started::Here(here) => {
+                here.collect(timed_out).map_err(LabError::start(&self.node, "the command"))
+            }
             Started::InMachine(process) => match process.take() {
                 Some(process) => collect_from_machine(process, timed_out, &self.node),
                 None => Err(gone(&self.node)),
@@ -203,12 +202,7 @@ fn collect_from_machine(process: VmProcess, timed_out: bool, node: &str) -> Resu
     let output = process.collect();
     let ended = output.ended.unwrap_or_default();
     if let Some(reason) = ended.error {
-        let program = "a command".to_owned();
-        return Err(LabError::Start {
-            node: node.to_owned(),
-            program,
-            source: std::io::Error::other(reason),
-        });
+        return Err(LabError::start(node, "a command")(std::io::Error::other(reason)));
     }
     let end = match (timed_out, ended.code, ended.signal) {
         (true, ..) => Ended::TimedOut,

@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::keys::Keys;
-use crate::topology::{Device, DeviceKind, End, Filter, Node, Route, Side};
+use crate::topology::{Device, DeviceKind, Filter, Node, Route, Side};
 use crate::{filter, shape, tunnel};
 use linux::namespace::Namespace;
 use linux::netlink::{Network, RouteSpec, VxlanSpec, WireguardPeer, WireguardSpec, configure_wireguard};
@@ -158,7 +158,7 @@ impl<'a> Step<'a> {
                 other => other,
             },
             DeviceKind::Wireguard { port, peer, endpoint } => {
-                let own = End { node: self.node.name.clone(), device: name.clone() };
+                let own = self.node.end(name);
                 let peer = WireguardPeer { public_key: self.keys.public(peer)?, endpoint: *endpoint };
                 let private_key = self.keys.private(&own);
                 let spec = WireguardSpec { private_key, port: *port, peer: Some(peer) };

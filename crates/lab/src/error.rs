@@ -3,6 +3,7 @@
 use crate::vm_error::VmError;
 use linux::OsError;
 use std::io;
+use std::path::Path;
 
 /// An error that names the node and the object.
 #[derive(Debug, thiserror::Error)]
@@ -114,5 +115,15 @@ impl LabError {
             }
             Self::Node { node, source }
         }
+    }
+
+    /// Names the node in which a command could not be started.
+    pub(crate) fn start(node: &str, program: &str) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Start { node: node.to_owned(), program: program.to_owned(), source }
+    }
+
+    /// Names the file of the lab's state.
+    pub(crate) fn state(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::State { path: path.display().to_string(), source }
     }
 }

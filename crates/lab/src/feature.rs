@@ -63,7 +63,7 @@ pub fn needs(topology: &Topology) -> Vec<Feature> {
     let mut needs = vec![Feature::Namespaces];
     for node in &topology.nodes {
         needs.extend(node.cpus.iter().map(|cpu| Feature::Cpu(*cpu)));
-        if matches!(node.place, NodePlace::Machine(_)) {
+        if node.place.is_machine() {
             needs.push(Feature::Machine);
         }
         if node.place == NodePlace::Namespace {
@@ -74,10 +74,9 @@ pub fn needs(topology: &Topology) -> Vec<Feature> {
             }));
         }
     }
-    for side in topology.links.iter().flat_map(|link| &link.sides) {
+    for side in topology.sides() {
         needs.extend(side.real.clone().map(Feature::Interface));
-        let node = topology.nodes.iter().find(|node| node.name == side.end.node);
-        if node.is_some_and(|node| node.place == NodePlace::Namespace) {
+        if topology.node(&side.end.node).is_some_and(|node| node.place == NodePlace::Namespace) {
             needs.extend(shape::disciplines(&side.shape, side.mtu).iter().filter_map(of_discipline));
         }
     }

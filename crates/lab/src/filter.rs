@@ -21,7 +21,7 @@ pub(crate) fn rules(node: &str, rules: &str, namespace: &Namespace) -> Result<()
         io::ErrorKind::NotFound => {
             LabError::ProgramMissing { program: "nft".into(), package: "nftables".into() }
         }
-        _ => LabError::Start { node: node.into(), program: "nft".into(), source },
+        _ => LabError::start(node, "nft")(source),
     };
     let mut child = command.spawn().map_err(start)?;
     if let Some(mut input) = child.stdin.take() {

@@ -42,11 +42,10 @@ impl Held {
         let pid = own_pid()?;
         let started = started_at(pid)
             .ok_or_else(|| LabError::NotUp("this process has no beginning in /proc".into()))?;
-        let (topology_name, title) = (topology.name.clone(), topology.title.clone());
         let mut state = HeldLab {
             name: name.into(),
-            topology: topology_name,
-            title,
+            topology: topology.name.clone(),
+            title: topology.title.clone(),
             pid,
             started,
             ready: false,

@@ -39,7 +39,7 @@ impl Keys {
     /// # Errors
     /// When the cryptographic library refuses.
     pub fn public(&self, end: &End) -> Result<[u8; 32], LabError> {
-        let wrong = || refused("work out", &format!("the public key of {}:{}", end.node, end.device));
+        let wrong = || refused("work out", &format!("the public key of {end}"));
         let private = PrivateKey::from_private_key(&X25519, &self.private(end)).map_err(|_| wrong())?;
         let public = private.compute_public_key().map_err(|_| wrong())?;
         public.as_ref().try_into().map_err(|_| wrong())

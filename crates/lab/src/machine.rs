@@ -83,11 +83,8 @@ impl Plugs {
             sides.push((side.clone(), nic.mac));
             nics.push(nic);
         }
-        let executable = std::env::current_exe().map_err(|source| LabError::Start {
-            node: node.name.clone(),
-            program: "this program".into(),
-            source,
-        })?;
+        let executable = std::env::current_exe();
+        let executable = executable.map_err(LabError::start(&node.name, "this program"))?;
         let spec = VmSpec {
             name: node.name.clone(),
             machine: machine.clone(),
@@ -110,10 +107,7 @@ fn boot(spec: VmSpec, role: Role) -> Result<(String, Vm, Vec<String>), LabError>
 
 /// Links that end at a machine: the machine's end first.
 fn machine_links(topology: &Topology) -> impl Iterator<Item = (&Side, &Side)> {
-    let is_machine = |side: &Side| {
-        let node = topology.nodes.iter().find(|node| node.name == side.end.node);
-        node.is_some_and(|node| matches!(node.place, NodePlace::Machine(_)))
-    };
+    let is_machine = |side: &Side| topology.node(&side.end.node).is_some_and(|node| node.place.is_machine());
     let both = topology.links.iter().flat_map(|link| {
         let [one, other] = &link.sides;
         [(one, other), (other, one)]

@@ -81,20 +81,16 @@ impl RunningNode {
             // A machine's own CPUs are not those of the host, on which qemu runs.
             Inside::Machine(vm) => return Ok(Running::of_machine(vm.start(argv, &[])?, &self.name)),
         };
-        let start = |program: &str, source| LabError::Start {
-            node: self.name.clone(),
-            program: program.to_owned(),
-            source,
-        };
         let Some((program, rest)) = argv.split_first() else {
-            return Err(start("a command", std::io::Error::other("it has no words")));
+            let none = std::io::Error::other("it has no words");
+            return Err(LabError::start(&self.name, "a command")(none));
         };
         let mut command = Command::new(program);
         command.args(rest).env("PATH", search_path()).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         pin(&mut command, &self.cpus);
         namespace.spawn_inside(&mut command).map_err(LabError::in_node(&self.name))?;
-        let child = command.spawn().map_err(|source| start(program, source))?;
+        let child = command.spawn().map_err(LabError::start(&self.name, program))?;
         Ok(Running::new(child, &self.name, bytes))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::node::RunningNode;
-use crate::topology::Node;
+use crate::topology::{Node, contains};
 use linux::namespace::Namespace;
 use linux::netlink::{Network, OperState};
 use model::reach::NeighbourState;
@@ -27,13 +27,10 @@ pub(crate) fn wait(
         .collect();
     for (node, namespace, _) in &here {
         let in_node = LabError::in_node(&node.name);
-        let silent =
-            namespace.run(|| carry(&node.interfaces, until)).and_then(|result| result).map_err(in_node)?;
-        late.extend(
-            silent
-                .iter()
-                .map(|link| format!("node {}: {link} carries nothing: is its other end up?", node.name)),
-        );
+        let name = &node.name;
+        let silent = namespace.run(|| carry(&node.interfaces, until)).and_then(|result| result);
+        let silent = silent.map_err(in_node)?.into_iter();
+        late.extend(silent.map(|link| format!("node {name}: {link} carries nothing: is its other end up?")));
     }
     // All are triggered before the first is waited for.
     let until = until.min(Instant::now() + TO_ANSWER);
@@ -45,11 +42,10 @@ pub(crate) fn wait(
     }
     for ((node, namespace, _), neighbours) in here.iter().zip(triggered) {
         let in_node = LabError::in_node(&node.name);
-        let silent =
-            namespace.run(|| answer(&neighbours, until)).and_then(|result| result).map_err(in_node)?;
-        late.extend(
-            silent.iter().map(|address| format!("node {}: neighbour {address} does not answer", node.name)),
-        );
+        let name = &node.name;
+        let silent = namespace.run(|| answer(&neighbours, until)).and_then(|result| result);
+        let silent = silent.map_err(in_node)?.into_iter();
+        late.extend(silent.map(|address| format!("node {name}: neighbour {address} does not answer")));
     }
     Ok(late)
 }
@@ -75,21 +71,10 @@ fn carry(names: &[String], until: Instant) -> linux::Result<Vec<String>> {
 fn neighbours(node: &Node, nodes: &[Node]) -> Vec<IpAddr> {
     let others = nodes.iter().filter(|other| other.name != node.name).flat_map(|other| &other.addresses);
     let near = |address: IpAddr| {
-        node.addresses
-            .iter()
-            .any(|own| own.address != address && in_network(own.address, own.prefix, address))
+        let mut networks = node.addresses.iter().filter(|own| own.address != address);
+        networks.any(|own| contains(own.address, own.prefix, address))
     };
     others.map(|entry| entry.address).filter(|address| near(*address)).collect()
-}
-
-fn in_network(network: IpAddr, prefix: u8, address: IpAddr) -> bool {
-    let (one, other, bits) = match (network, address) {
-        (IpAddr::V4(one), IpAddr::V4(other)) => (one.to_bits().into(), other.to_bits().into(), 32),
-        (IpAddr::V6(one), IpAddr::V6(other)) => (one.to_bits(), other.to_bits(), 128),
-        _ => return false,
-    };
-    let unlike: u128 = one ^ other;
-    unlike.checked_shr(bits - u32::from(prefix).min(bits)).unwrap_or(0) == 0
 }
 
 /// A datagram to the discard port (RFC 863) makes the kernel resolve each neighbour. Where it cannot be sent, none is resolved.
@@ -134,7 +119,7 @@ mod tests {
     #[test]
     fn an_address_is_in_a_network() {
         let near = |network: &str, prefix, address: &str| {
-            in_network(network.parse().unwrap(), prefix, address.parse().unwrap())
+            contains(network.parse().unwrap(), prefix, address.parse().unwrap())
         };
         assert!(near("192.0.2.1", 24, "192.0.2.200") && !near("192.0.2.1", 24, "192.0.3.1"));
         assert!(near("192.0.2.1", 0, "8.8.8.8") && !near("192.0.2.1", 32, "192.0.2.2"));

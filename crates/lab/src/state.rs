@@ -56,7 +56,7 @@ impl Directory {
     /// When it cannot be made, or belongs to another user.
     pub fn open() -> Result<Self, LabError> {
         let path = place(linux::privilege::user_id());
-        let failed = |source| LabError::State { path: path.display().to_string(), source };
+        let failed = |source| LabError::state(&path)(source);
         DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(failed)?;
         let owner = fs::symlink_metadata(&path).map_err(failed)?.uid();
         if owner != linux::privilege::user_id() {
@@ -108,8 +108,7 @@ impl Directory {
         match read(&path) {
             Some(there) if (there.pid, there.started) == (lab.pid, lab.started) => {
                 self.remove_socket(&lab.name)?;
-                fs::remove_file(&path)
-                    .map_err(|source| LabError::State { path: path.display().to_string(), source })
+                fs::remove_file(&path).map_err(LabError::state(&path))
             }
             _ => Ok(()),
         }
@@ -149,8 +148,7 @@ impl Directory {
     /// The user's directory where it is there already.
     pub(crate) fn existing() -> Result<Self, LabError> {
         let path = place(linux::privilege::user_id());
-        let failed = |source| LabError::State { path: path.display().to_string(), source };
-        fs::read_dir(&path).map_err(failed)?;
+        fs::read_dir(&path).map_err(LabError::state(&path))?;
         Ok(Self(path))
     }
 
@@ -188,8 +186,8 @@ impl Directory {
     }
 
     fn files(&self) -> Result<Vec<PathBuf>, LabError> {
-        let failed = |source| LabError::State { path: self.0.display().to_string(), source };
-        let entries = fs::read_dir(&self.0).map_err(failed)?;
+        let failed = LabError::state(&self.0);
+        let entries = fs::read_dir(&self.0).map_err(&failed)?;
         let paths = entries.map(|entry| entry.map(|entry| entry.path()));
         let paths: Vec<PathBuf> = paths.collect::<io::Result<_>>().map_err(failed)?;
         let ours = |path: &PathBuf| {
@@ -203,7 +201,7 @@ impl Directory {
     fn lock(&self) -> Result<File, LabError> {
         let path = self.0.join("lock");
         let locked = File::create(&path).and_then(|file| file.lock().map(|()| file));
-        locked.map_err(|source| LabError::State { path: path.display().to_string(), source })
+        locked.map_err(LabError::state(&path))
     }
 }
 
@@ -243,7 +241,7 @@ fn write_whole(path: &Path, content: &impl Serialize) -> Result<(), LabError> {
         file.sync_all()?;
         fs::rename(&beside, path)
     });
-    written.map_err(|source| LabError::State { path: path.display().to_string(), source })
+    written.map_err(LabError::state(path))
 }
 
 /// One file, and what it stands for.

@@ -6,10 +6,12 @@ mod check;
 mod file;
 mod parse;
 
+pub(crate) use check::contains;
 pub use model::toml_file::{Fault, FileError as TopologyError};
 
 use model::units::{BitRate, Bytes, Nanos};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 /// A network on one host, and what is expected of it.
@@ -37,6 +39,30 @@ pub struct Topology {
     pub expect: Expect,
 }
 
+impl Topology {
+    /// The node of this name.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+
+    /// The ends of all links.
+    pub fn sides(&self) -> impl Iterator<Item = &Side> {
+        self.links.iter().flat_map(|link| &link.sides)
+    }
+
+    /// The ends of links that a node has.
+    #[must_use]
+    pub fn sides_of(&self, node: &str) -> Vec<&Side> {
+        self.sides().filter(|side| side.end.node == node).collect()
+    }
+
+    /// The devices that are made in nodes.
+    fn made(&self) -> impl Iterator<Item = (End, &Device)> {
+        self.nodes.iter().flat_map(Node::made)
+    }
+}
+
 /// A host, router or switch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
@@ -62,6 +88,18 @@ pub struct Node {
     pub filters: Vec<Filter>,
 }
 
+impl Node {
+    /// A device of it.
+    #[must_use]
+    pub fn end(&self, device: &str) -> End {
+        End { node: self.name.clone(), device: device.to_owned() }
+    }
+
+    fn made(&self) -> impl Iterator<Item = (End, &Device)> {
+        self.devices.iter().map(|device| (self.end(&device.name), device))
+    }
+}
+
 /// Where a node lives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum NodePlace {
@@ -79,6 +117,20 @@ pub enum NodePlace {
         /// Its address and port.
         address: SocketAddr,
     },
+}
+
+impl NodePlace {
+    /// A virtual machine.
+    #[must_use]
+    pub fn is_machine(&self) -> bool {
+        matches!(self, NodePlace::Machine(_))
+    }
+
+    /// Not made here.
+    #[must_use]
+    pub fn is_external(&self) -> bool {
+        matches!(self, NodePlace::External { .. })
+    }
 }
 
 /// A virtual machine.
@@ -157,6 +209,12 @@ pub struct End {
     pub node: String,
     /// The device in it.
     pub device: String,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}", self.node, self.device)
+    }
 }
 
 /// A cable between two nodes.

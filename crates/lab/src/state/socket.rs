@@ -18,15 +18,13 @@ impl Directory {
         let acted = File::open(&self.0).and_then(|directory| {
             act(Path::new(&format!("/proc/self/fd/{}/{lab}.{SOCKET}", directory.as_raw_fd())))
         });
-        acted.map_err(|source| LabError::State { path: self.socket(lab).display().to_string(), source })
+        acted.map_err(LabError::state(&self.socket(lab)))
     }
 
     pub(super) fn remove_socket(&self, lab: &str) -> Result<(), LabError> {
         let path = self.socket(lab);
         match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(LabError::State { path: path.display().to_string(), source })
-            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(LabError::state(&path)(error)),
             _ => Ok(()),
         }
     }

@@ -7,7 +7,9 @@ mod paths;
 mod segments;
 mod shapes;
 
-use super::{DeviceKind, End, Node, Topology};
+pub(crate) use addresses::contains;
+
+use super::{Device, DeviceKind, End, Node, Topology};
 use model::toml_file::{Faults, suggest};
 use std::ops::Range;
 use toml::Spanned;
@@ -54,42 +56,34 @@ impl Checker<'_> {
 
 fn locate(document: &DeTable<'_>, path: &[&str]) -> Range<usize> {
     let Some((first, rest)) = path.split_first() else { return 0..0 };
-    let Some((key, mut value)) = document.iter().find(|(key, _)| key.get_ref() == first) else { return 0..0 };
-    // A table is reported at its key: its own span may begin anywhere.
-    let mut place = if value.get_ref().is_table() { key.span() } else { value.span() };
+    let Some((mut place, mut value)) = entry(document, first) else { return 0..0 };
     for step in rest {
         let next = match value.get_ref() {
-            DeValue::Table(table) => {
-                table.iter().find(|(key, _)| key.get_ref() == step).map(|(key, value)| {
-                    (if value.get_ref().is_table() { key.span() } else { value.span() }, value)
-                })
+            DeValue::Table(table) => entry(table, step),
+            DeValue::Array(array) => {
+                let value = step.parse::<usize>().ok().and_then(|index| array.get(index));
+                value.map(|value| (value.span(), value))
             }
-            DeValue::Array(array) => step
-                .parse::<usize>()
-                .ok()
-                .and_then(|index| array.get(index))
-                .map(|value| (value.span(), value)),
             _ => None,
         };
-        let Some((span, found)) = next else { break };
-        (place, value) = (span, found);
+        let Some(next) = next else { break };
+        (place, value) = next;
     }
     place
 }
 
+/// The value of a key. A table is reported at its key: its own span may begin anywhere.
+fn entry<'t, 'd>(table: &'t DeTable<'d>, step: &str) -> Option<(Range<usize>, &'t Spanned<DeValue<'d>>)> {
+    let (key, value) = table.iter().find(|(key, _)| key.get_ref() == step)?;
+    Some((if value.get_ref().is_table() { key.span() } else { value.span() }, value))
+}
+
 fn fill_ports(topology: &mut Topology) {
-    let ports: Vec<(End, u16)> = topology
-        .nodes
-        .iter()
-        .flat_map(|node| {
-            node.devices.iter().filter_map(|device| match device.kind {
-                DeviceKind::Wireguard { port, .. } => {
-                    Some((End { node: node.name.clone(), device: device.name.clone() }, port))
-                }
-                _ => None,
-            })
-        })
-        .collect();
+    let port = |(end, device): (End, &Device)| match device.kind {
+        DeviceKind::Wireguard { port, .. } => Some((end, port)),
+        _ => None,
+    };
+    let ports: Vec<(End, u16)> = topology.made().filter_map(port).collect();
     for device in topology.nodes.iter_mut().flat_map(|node| &mut node.devices) {
         if let DeviceKind::Wireguard { peer, endpoint, .. } = &mut device.kind
             && let Some((_, port)) = ports.iter().find(|(end, _)| end == peer)
@@ -99,14 +93,9 @@ fn fill_ports(topology: &mut Topology) {
     }
 }
 
-fn node_named<'a>(topology: &'a Topology, name: &str) -> Option<&'a Node> {
-    topology.nodes.iter().find(|node| node.name == name)
-}
-
 /// Every device of a node: the ends of its links, then those made in it.
 fn devices_of<'a>(topology: &'a Topology, node: &'a Node) -> Vec<&'a str> {
-    let ends = topology.links.iter().flat_map(|link| &link.sides).map(|side| &side.end);
-    let ends = ends.filter(|end| end.node == node.name).map(|end| end.device.as_str());
+    let ends = topology.sides_of(&node.name).into_iter().map(|side| side.end.device.as_str());
     let own = node.devices.iter().map(|device| device.name.as_str());
     ends.filter(|end| own.clone().all(|own| own != *end)).chain(own.clone()).collect()
 }

@@ -32,8 +32,7 @@ pub(super) fn read(name: &str, document: &Spanned<DeTable<'_>>, faults: &RefCell
     }
     let links = file.need("links", "[[links]] with ends = [\"client:eth0\", \"server:eth0\"]");
     topology.links = links.iter().flat_map(Value::list).filter_map(|value| link::read(&value)).collect();
-    topology.tools =
-        file.get("tools").iter().flat_map(Value::list).filter_map(|value| tool(&value)).collect();
+    topology.tools = list(&mut file, "tools").filter_map(|value| tool(&value)).collect();
     let own = [&topology.from, &topology.to].map(|end| families(&topology.nodes, end));
     topology.expect.reachable = [own[0][0] && own[1][0], own[0][1] && own[1][1]];
     if let Some(expected) = file.get("expect").and_then(|value| value.table()) {
@@ -41,6 +40,11 @@ pub(super) fn read(name: &str, document: &Spanned<DeTable<'_>>, faults: &RefCell
     }
     file.finish();
     topology
+}
+
+/// The values in a list, or the one that stands in its place; none where the key is missing.
+fn list<'a>(table: &mut Table<'a>, key: &'static str) -> impl Iterator<Item = Value<'a>> + use<'a> {
+    table.get(key).into_iter().flat_map(|value| value.list())
 }
 
 /// Whether a node has addresses of IPv4 and of IPv6.

@@ -42,9 +42,8 @@ impl RemoteCommand {
         command: Vec<String>,
     ) -> Result<Self, LabError> {
         let socket = directory.at_socket(&lab.name, |path| UnixStream::connect(path))?;
-        Self::request(socket, CommandRequest { node: node.to_owned(), command }).map_err(|source| {
-            LabError::Start { node: node.to_owned(), program: "the command".into(), source }
-        })
+        let request = CommandRequest { node: node.to_owned(), command };
+        Self::request(socket, request).map_err(LabError::start(node, "the command"))
     }
 
     pub(super) fn request(mut socket: UnixStream, request: CommandRequest) -> io::Result<Self> {

@@ -1,6 +1,7 @@
 //! The host's end of the talk with a virtual machine: commands started in it, what they write, how they end.
 
 use super::frame::{Ended, Frame, Kind};
+use super::process::VmOutput;
 use std::collections::HashMap;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -26,17 +27,8 @@ struct State {
     ready: bool,
     lost: bool,
     last_stream: u32,
-    streams: HashMap<u32, Stream>,
-}
-
-/// One command in the machine.
-#[derive(Debug, Default)]
-pub(super) struct Stream {
-    pub(super) stdout: Vec<u8>,
-    pub(super) stderr: Vec<u8>,
-    /// More was written than is kept.
-    pub(super) cut: bool,
-    pub(super) ended: Option<Ended>,
+    /// Output and end of each command in the machine, as far as they were not taken.
+    streams: HashMap<u32, VmOutput>,
 }
 
 /// Why nothing came.
@@ -74,7 +66,7 @@ impl Control {
         let mut state = self.shared.lock();
         state.last_stream += 1;
         let number = state.last_stream;
-        state.streams.insert(number, Stream::default());
+        state.streams.insert(number, VmOutput::default());
         number
     }
 
@@ -93,7 +85,7 @@ impl Control {
     }
 
     /// Waits until a command has written something or ended, and takes that.
-    pub(super) fn next(&self, stream: u32, limit: Duration) -> Result<Stream, Silence> {
+    pub(super) fn next(&self, stream: u32, limit: Duration) -> Result<VmOutput, Silence> {
         self.shared.wait(limit, |state| {
             let stream = state.streams.get_mut(&stream)?;
             let silent = stream.stdout.is_empty() && stream.stderr.is_empty() && stream.ended.is_none();
@@ -113,12 +105,12 @@ impl Control {
     }
 
     /// A command's output, and its end if it has ended.
-    pub(super) fn take(&self, stream: u32) -> Option<Stream> {
+    pub(super) fn take(&self, stream: u32) -> Option<VmOutput> {
         self.shared.lock().streams.get_mut(&stream).map(std::mem::take)
     }
 
     /// A command's output so far, and its end if it has ended, without taking it.
-    pub(super) fn peek<T>(&self, stream: u32, look: impl FnOnce(&Stream) -> T) -> Option<T> {
+    pub(super) fn peek<T>(&self, stream: u32, look: impl FnOnce(&VmOutput) -> T) -> Option<T> {
         self.shared.lock().streams.get(&stream).map(look)
     }
 }

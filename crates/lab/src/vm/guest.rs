@@ -5,11 +5,11 @@ mod agent;
 mod modprobe;
 
 use super::image::{INDEX, NEEDED};
-use crate::keys::Keys;
 use crate::topology::{Node, Side};
 use linux::boot;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -25,12 +25,6 @@ pub struct Role {
     pub sides: Vec<(Side, [u8; 6])>,
     /// The secret from which the keys of tunnels are made.
     pub secret: [u8; 32],
-}
-
-impl Role {
-    fn keys(&self) -> Keys {
-        Keys(self.secret)
-    }
 }
 
 /// Does the work of a machine's own processes, if this process is one of them; to be called first thing in `main`.
@@ -61,15 +55,11 @@ pub fn run(args: &[OsString]) -> Option<ExitCode> {
 fn init() -> ExitCode {
     // First the one with the log.
     for (kind, target) in [("devtmpfs", "/dev"), ("proc", "/proc"), ("sysfs", "/sys")] {
-        report_failure(boot::mount(kind, target));
+        report_failure("", boot::mount(kind, target));
     }
-    if let Err(error) = std::fs::write("/proc/sys/kernel/hostname", "vm") {
-        say(&format!("name the machine: {error}"));
-    }
+    report_failure("name the machine: ", std::fs::write("/proc/sys/kernel/hostname", "vm"));
     for module in NEEDED {
-        if let Err(error) = modprobe::load(module) {
-            say(&format!("module {module}: {error}"));
-        }
+        report_failure(&format!("module {module}: "), modprobe::load(module));
     }
     let agent =
         Command::new("/proc/self/exe").env_clear().env("PATH", PATH).env("HOME", "/root").arg0(INIT).spawn();
@@ -77,13 +67,13 @@ fn init() -> ExitCode {
         Ok(agent) => while boot::reap().is_some_and(|child| child != agent.id()) {},
         Err(error) => say(&format!("start the agent: {error}")),
     }
-    report_failure(boot::power_off());
+    report_failure("", boot::power_off());
     ExitCode::FAILURE
 }
 
-fn report_failure(outcome: linux::Result<()>) {
+fn report_failure(what: &str, outcome: Result<(), impl Display>) {
     if let Err(error) = outcome {
-        say(&error.to_string());
+        say(&format!("{what}{error}"));
     }
 }
 

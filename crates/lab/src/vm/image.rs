@@ -46,19 +46,15 @@ pub(super) fn build(kernel: &Kernel, contents: &Contents<'_>) -> Result<File, Vm
         }
     }
     for (from, to) in contents.files {
-        let file = File::open(from).during("open", from.display())?;
-        let length = file.metadata().during("open", from.display())?.len();
-        archive.file(to, 0o644, length, file).during("copy", from.display())?;
+        add_file(&mut archive, from, to)?;
     }
     add_modules(&mut archive, kernel)?;
-    let mut memory = archive
-        .finish()
-        .during("write", IMAGE)?
-        .into_inner()
-        .map_err(|error| error.into_error())
-        .during("write", IMAGE)?;
-    memory.rewind().during("write", IMAGE)?;
-    Ok(memory)
+    let written = archive.finish().and_then(|buffer| {
+        let mut memory = buffer.into_inner().map_err(|error| error.into_error())?;
+        memory.rewind()?;
+        Ok(memory)
+    });
+    written.during("write", IMAGE)
 }
 
 fn base<W: Write>(archive: &mut Archive<W>) -> std::io::Result<()> {
@@ -72,6 +68,12 @@ fn base<W: Write>(archive: &mut Archive<W>) -> std::io::Result<()> {
     archive.bytes(Path::new("/etc/group"), 0o644, b"root:x:0:\n")
 }
 
+fn add_file<W: Write>(archive: &mut Archive<W>, from: &Path, to: &Path) -> Result<(), VmError> {
+    let file = File::open(from).during("open", from.display())?;
+    let length = file.metadata().during("open", from.display())?.len();
+    archive.file(to, 0o644, length, file).during("copy", from.display())
+}
+
 fn add_modules<W: Write>(archive: &mut Archive<W>, kernel: &Kernel) -> Result<(), VmError> {
     let mut index = String::new();
     if let Some(directory) = &kernel.modules {
@@ -80,12 +82,8 @@ fn add_modules<W: Write>(archive: &mut Archive<W>, kernel: &Kernel) -> Result<()
             return Err(VmError::NoModule { kernel: kernel.image.clone(), module: (*module).to_owned() });
         }
         for module in modules.select(is_of_use).during("read modules of", directory.display())? {
-            let file = File::open(&module.file).during("open", module.file.display())?;
-            let length = file.metadata().during("open", module.file.display())?.len();
             let name = module.file.file_name().unwrap_or_default();
-            archive
-                .file(&Path::new(MODULES).join(name), 0o644, length, file)
-                .during("copy", module.file.display())?;
+            add_file(archive, &module.file, &Path::new(MODULES).join(name))?;
             describe(&module, &name.to_string_lossy(), &mut index);
         }
     }

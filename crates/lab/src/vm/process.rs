@@ -1,6 +1,6 @@
 //! A command in a virtual machine, as the host sees it.
 
-use super::control::{Control, Silence, Stream};
+use super::control::{Control, Silence};
 use super::frame::{Ended, Frame, Kind};
 use serde::Serialize;
 use std::io;
@@ -15,7 +15,7 @@ pub struct VmProcess {
 }
 
 /// Output and end of a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VmOutput {
     /// Its standard output.
     pub stdout: Vec<u8>,
@@ -75,13 +75,13 @@ impl VmProcess {
 
     /// Waits until it has written something or ended, and takes that.
     pub(super) fn next(&self, limit: Duration) -> Result<VmOutput, Silence> {
-        self.control.next(self.stream, limit).map(VmOutput::from)
+        self.control.next(self.stream, limit)
     }
 
     /// Its output, and its end if it has ended.
     #[must_use]
     pub fn collect(self) -> VmOutput {
-        self.control.take(self.stream).unwrap_or_default().into()
+        self.control.take(self.stream).unwrap_or_default()
     }
 }
 
@@ -92,11 +92,5 @@ impl Drop for VmProcess {
             let _ = self.kill();
         }
         self.control.forget(self.stream);
-    }
-}
-
-impl From<Stream> for VmOutput {
-    fn from(stream: Stream) -> Self {
-        Self { stdout: stream.stdout, stderr: stream.stderr, ended: stream.ended, cut: stream.cut }
     }
 }

@@ -77,10 +77,8 @@ impl Qemu {
             }
         });
         let keeper = keeper.during("start", "a thread for qemu")?;
-        let pid = started
-            .recv()
-            .unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))
-            .during("start", "qemu")?;
+        let started = started.recv().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()));
+        let pid = started.during("start", "qemu")?;
         Ok(Self { pid, console, stop: Some(stop), keeper: Some(keeper) })
     }
 

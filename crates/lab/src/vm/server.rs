@@ -109,10 +109,8 @@ impl Seat {
 
     fn start(&self, mut client: &UnixStream) -> Result<VmProcess, String> {
         let unreadable = |error: io::Error| format!("the order cannot be read: {error}");
-        client
-            .set_read_timeout(Some(ORDER_LIMIT))
-            .and_then(|()| client.set_write_timeout(None))
-            .map_err(unreadable)?;
+        client.set_read_timeout(Some(ORDER_LIMIT)).map_err(unreadable)?;
+        client.set_write_timeout(None).map_err(unreadable)?;
         let frame = Frame::read(&mut client).map_err(unreadable)?;
         let frame = frame.filter(|frame| frame.kind == Kind::Start).ok_or("this is not an order")?;
         client.set_read_timeout(None).map_err(unreadable)?;
@@ -151,10 +149,8 @@ impl Seat {
                 // Without an end the client knows that the lab has gone.
                 Err(Silence::Lost) if self.shared.closing.load(Ordering::Relaxed) => return,
                 Err(Silence::Lost) => {
-                    return send_end(
-                        client,
-                        &Ended { signal: Some(KILLED), error: Some(GONE.into()), code: None },
-                    );
+                    let ended = Ended { signal: Some(KILLED), error: Some(GONE.into()), code: None };
+                    return send_end(client, &ended);
                 }
             };
             if hand_on(client, &output).is_err() {

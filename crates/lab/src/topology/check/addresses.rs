@@ -2,7 +2,7 @@
 
 use super::segments::Segments;
 use super::{Checker, suggest};
-use crate::topology::{Address, DeviceKind, End, Node, Route, Topology};
+use crate::topology::{Address, DeviceKind, Node, Route, Topology};
 use std::net::IpAddr;
 
 /// An address and where it is.
@@ -22,7 +22,7 @@ impl Placed<'_> {
     }
 
     fn text(&self) -> String {
-        format!("{}/{} of `{}:{}`", self.own.address, self.own.prefix, self.node.name, self.own.device)
+        format!("{}/{} of `{}`", self.own.address, self.own.prefix, self.node.end(&self.own.device))
     }
 
     fn is_of_a_host(&self) -> bool {
@@ -41,8 +41,8 @@ pub(super) fn check(topology: &Topology, segments: &Segments, checker: &mut Chec
         routes(node, &all, checker);
         for (index, neighbour) in node.neighbours.iter().enumerate() {
             if on_link(node, neighbour.address, Some(&neighbour.device)).is_none() {
-                let text =
-                    format!("{} is in no network of `{}:{}`", neighbour.address, node.name, neighbour.device);
+                let end = node.end(&neighbour.device);
+                let text = format!("{} is in no network of `{end}`", neighbour.address);
                 checker.wrong(&["nodes", &node.name, "neighbours", &index.to_string()], text);
             }
         }
@@ -55,8 +55,7 @@ pub(super) fn placed<'a>(topology: &'a Topology, segments: &Segments) -> Vec<Pla
     for node in &topology.nodes {
         for (place, own) in node.addresses.iter().enumerate() {
             let index = node.addresses[..place].iter().filter(|other| other.device == own.device).count();
-            let end = End { node: node.name.clone(), device: own.device.clone() };
-            let segment = segments.get(&end).copied().unwrap_or(usize::MAX);
+            let segment = segments.get(&node.end(&own.device)).copied().unwrap_or(usize::MAX);
             all.push(Placed { node, own, segment, index });
         }
     }
@@ -80,10 +79,8 @@ fn alone(one: &Placed<'_>, checker: &mut Checker<'_>) {
     } else if hosts > 1 && number(*address) == first {
         one.wrong(checker, format!("{address}/{prefix} is the network itself: a host's address has more than zeros behind its first {prefix} bits"));
     } else if hosts > 1 && address.is_ipv4() && number(*address) == last {
-        one.wrong(
-            checker,
-            format!("{address}/{prefix} is the network's broadcast address: take a lower one"),
-        );
+        let text = format!("{address}/{prefix} is the network's broadcast address: take a lower one");
+        one.wrong(checker, text);
     }
 }
 
@@ -91,11 +88,9 @@ fn alone(one: &Placed<'_>, checker: &mut Checker<'_>) {
 fn pairs(before: &[Placed<'_>], one: &Placed<'_>, checker: &mut Checker<'_>) {
     for other in before.iter().filter(|other| other.own.address.is_ipv4() == one.own.address.is_ipv4()) {
         if other.own.address == one.own.address {
-            let there = format!("{}:{}", other.node.name, other.own.device);
-            return one.wrong(
-                checker,
-                format!("{} is the address of `{there}` already: take another", one.own.address),
-            );
+            let (address, there) = (one.own.address, other.node.end(&other.own.device));
+            return one
+                .wrong(checker, format!("{address} is the address of `{there}` already: take another"));
         }
         if other.segment == one.segment
             || one.is_of_a_host()
@@ -104,17 +99,14 @@ fn pairs(before: &[Placed<'_>], one: &Placed<'_>, checker: &mut Checker<'_>) {
         {
             continue;
         }
+        let (own, there) = (one.text(), other.text());
         let text = if other.node.name == one.node.name {
             format!(
-                "{} and {} overlap and are on different links: a packet could leave by either; take another network for one",
-                one.text(),
-                other.text()
+                "{own} and {there} overlap and are on different links: a packet could leave by either; take another network for one"
             )
         } else {
             format!(
-                "{} is in the network of {}, which is on another link: take another network for one",
-                one.text(),
-                other.text()
+                "{own} is in the network of {there}, which is on another link: take another network for one"
             )
         };
         return one.wrong(checker, text);
@@ -132,28 +124,21 @@ fn company(all: &[Placed<'_>], one: &Placed<'_>, checker: &mut Checker<'_>) {
         .filter(|other| other.segment == one.segment && other.own.address != one.own.address)
         .filter(|other| other.own.address.is_ipv4() == one.own.address.is_ipv4())
         .collect();
+    let own = one.text();
+    let network = |placed: &Placed<'_>| range(placed.own.address, placed.own.prefix);
     if let Some(first) = others.first() {
-        let shares = |other: &&Placed<'_>| {
-            range(other.own.address, other.own.prefix) == range(one.own.address, one.own.prefix)
-        };
-        if !others.iter().any(shares) {
-            one.wrong(
-                checker,
-                format!(
-                    "{} is not in the network of its link, where there is {}: give both one network",
-                    one.text(),
-                    first.text()
-                ),
+        if others.iter().all(|other| network(other) != network(one)) {
+            let there = first.text();
+            let text = format!(
+                "{own} is not in the network of its link, where there is {there}: give both one network"
             );
+            one.wrong(checker, text);
         }
     } else {
-        one.wrong(
-            checker,
-            format!(
-                "{} is the only {family} address on its link: give the other end one in the same network",
-                one.text()
-            ),
+        let text = format!(
+            "{own} is the only {family} address on its link: give the other end one in the same network"
         );
+        one.wrong(checker, text);
     }
 }
 
@@ -186,8 +171,7 @@ fn destination(route: &Route) -> Option<String> {
     }
     match (route.to, route.via) {
         (None, None) => Some(
-            "of which family is this default? Name the gateway with via, or write 0.0.0.0/0 or ::/0"
-                .to_owned(),
+            "of which family is this default? Name the gateway with via, or write 0.0.0.0/0 or ::/0".into(),
         ),
         (Some((to, _)), Some(via)) if to.is_ipv4() != via.is_ipv4() => {
             Some(format!("{to} and {via} are of two families"))
@@ -213,13 +197,8 @@ fn gateway(node: &Node, route: &Route, all: &[Placed<'_>]) -> Option<String> {
     let others = all.iter().filter(|other| other.segment == segment && other.node.name != node.name);
     let neighbours: Vec<String> = others.map(|other| other.own.address.to_string()).collect();
     let known = neighbours.contains(&via.to_string());
-    (!known).then(|| {
-        format!(
-            "no neighbour of `{}` has the address {via}{}",
-            node.name,
-            suggest(&via.to_string(), neighbours.iter().map(String::as_str))
-        )
-    })
+    let meant = || suggest(&via.to_string(), neighbours.iter().map(String::as_str));
+    (!known).then(|| format!("no neighbour of `{}` has the address {via}{}", node.name, meant()))
 }
 
 fn family(route: &Route) -> Option<bool> {
@@ -235,7 +214,7 @@ pub(super) fn on_link<'a>(node: &'a Node, address: IpAddr, device: Option<&str>)
 }
 
 /// Whether an address is in a network.
-pub(super) fn contains(network: IpAddr, prefix: u8, address: IpAddr) -> bool {
+pub(crate) fn contains(network: IpAddr, prefix: u8, address: IpAddr) -> bool {
     let (first, last) = range(network, prefix);
     network.is_ipv4() == address.is_ipv4() && (first..=last).contains(&number(address))
 }

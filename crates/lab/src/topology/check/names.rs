@@ -1,6 +1,6 @@
 //! Every name is one that the kernel takes, stands for one thing, and everything named exists.
 
-use super::{Checker, devices_of, no_device, no_node, node_named};
+use super::{Checker, devices_of, no_device, no_node};
 use crate::topology::{Device, DeviceKind, End, Node, NodePlace, Topology};
 
 pub(super) fn check(topology: &Topology, checker: &mut Checker<'_>) {
@@ -15,20 +15,14 @@ pub(super) fn check(topology: &Topology, checker: &mut Checker<'_>) {
 }
 
 fn roles(topology: &Topology, checker: &mut Checker<'_>) {
-    for (role, name) in [("from", &topology.from), ("to", &topology.to)] {
-        if node_named(topology, name).is_none() {
+    for (role, name, does) in [("from", &topology.from, "measures"), ("to", &topology.to, "answers")] {
+        if topology.node(name).is_none() {
             let text = no_node(topology, name);
-            checker.wrong(
-                &[role],
-                format!(
-                    "`{role}`, the node that {}: {text}",
-                    if role == "from" { "measures" } else { "answers" }
-                ),
-            );
+            checker.wrong(&[role], format!("`{role}`, the node that {does}: {text}"));
         }
     }
     if let Some(name) = &topology.device_under_test
-        && node_named(topology, name).is_none()
+        && topology.node(name).is_none()
     {
         checker.wrong(&["device-under-test"], no_node(topology, name));
     }
@@ -45,10 +39,8 @@ fn spelling(checker: &mut Checker<'_>, path: &[&str], what: &str, name: &str) {
         let text = format!("`{name}` has {length} bytes: the name of a {what} has from 1 to {LONGEST}");
         checker.wrong(path, text);
     } else if name.contains(bad) || ["lo", "all", "default", ".", ".."].contains(&name) {
-        checker.wrong(
-            path,
-            format!("`{name}` cannot be the name of a {what}: take letters, digits, `-`, `_` and `.`"),
-        );
+        let text = format!("`{name}` cannot be the name of a {what}: take letters, digits, `-`, `_` and `.`");
+        checker.wrong(path, text);
     }
 }
 
@@ -59,18 +51,13 @@ fn links(topology: &Topology, checker: &mut Checker<'_>) {
         for (place, side) in link.sides.iter().enumerate() {
             let path = ["links", &number, "ends", &place.to_string()];
             spelling(checker, &path, "device", &side.end.device);
-            let Some(node) = node_named(topology, &side.end.node) else {
+            let Some(node) = topology.node(&side.end.node) else {
                 checker.wrong(&path, no_node(topology, &side.end.node));
                 continue;
             };
             if observed.contains(&&side.end) {
-                checker.wrong(
-                    &path,
-                    format!(
-                        "`{}:{}` is the end of another link: name a new interface",
-                        side.end.node, side.end.device
-                    ),
-                );
+                let text = format!("`{}` is the end of another link: name a new interface", side.end);
+                checker.wrong(&path, text);
             }
             observed.push(&side.end);
             let made = node.devices.iter().find(|device| device.name == side.end.device);
@@ -79,10 +66,8 @@ fn links(topology: &Topology, checker: &mut Checker<'_>) {
         }
         let [one, other] = &link.sides;
         if one.end.node == other.end.node {
-            checker.wrong(
-                &["links", &number, "ends"],
-                format!("both ends are in `{}`: a link joins two nodes", one.end.node),
-            );
+            let text = format!("both ends are in `{}`: a link joins two nodes", one.end.node);
+            checker.wrong(&["links", &number, "ends"], text);
         }
         real(topology, &number, [&one.real, &other.real], [&one.end.node, &other.end.node], checker);
     }
@@ -90,24 +75,16 @@ fn links(topology: &Topology, checker: &mut Checker<'_>) {
 
 /// A macvtap is plugged into a machine; nothing else can be made in a node and be the end of a link too.
 fn made_and_linked(topology: &Topology, made: &Device, peer: &str, path: &[&str], checker: &mut Checker<'_>) {
-    let to_machine =
-        node_named(topology, peer).is_some_and(|node| matches!(node.place, NodePlace::Machine(_)));
+    let name = &made.name;
     if !matches!(made.kind, DeviceKind::Macvtap { .. }) {
-        checker.wrong(
-            path,
-            format!(
-                "`{}` is among the node's devices already: give the end of the link another name",
-                made.name
-            ),
+        let text =
+            format!("`{name}` is among the node's devices already: give the end of the link another name");
+        checker.wrong(path, text);
+    } else if !topology.node(peer).is_some_and(|node| node.place.is_machine()) {
+        let text = format!(
+            "`{name}` is a macvtap, which only a machine can use, and `{peer}` is none: add vm = true to it"
         );
-    } else if !to_machine {
-        checker.wrong(
-            path,
-            format!(
-                "`{}` is a macvtap, which only a machine can use, and `{peer}` is none: add vm = true to it",
-                made.name
-            ),
-        );
+        checker.wrong(path, text);
     }
 }
 
@@ -119,9 +96,7 @@ fn real(
     nodes: [&String; 2],
     checker: &mut Checker<'_>,
 ) {
-    let external = nodes.map(|name| {
-        node_named(topology, name).is_some_and(|node| matches!(node.place, NodePlace::External { .. }))
-    });
+    let external = nodes.map(|name| topology.node(name).is_some_and(|node| node.place.is_external()));
     let path = ["links", number, "real"];
     match (external, real[0].as_ref().or(real[1].as_ref())) {
         ([false, false], Some(_)) => checker
@@ -138,49 +113,32 @@ fn real(
 }
 
 fn place(topology: &Topology, node: &Node, checker: &mut Checker<'_>) {
-    let linked = topology.links.iter().flat_map(|link| &link.sides).any(|side| side.end.node == node.name);
-    let path = ["nodes", &node.name];
-    match &node.place {
-        NodePlace::Remote { .. } => {
-            if linked {
-                checker.wrong(
-                    &path,
-                    format!(
-                        "`{}` is a remote host: its links are not made here, so take it out of them",
-                        node.name
-                    ),
-                );
-            }
-        }
-        place => {
-            if !linked {
-                checker.wrong(
-                    &path,
-                    format!("no link leads to `{}`: add one to [[links]], or take the node out", node.name),
-                );
-            }
-            let is_external = matches!(place, NodePlace::External { .. });
-            if is_external
-                && !(node.devices.is_empty()
-                    && node.filters.is_empty()
-                    && node.settings.is_empty()
-                    && node.neighbours.is_empty())
-            {
-                checker.wrong(&path, format!("`{}` is external and not made here: devices, rules, settings and neighbours belong into its instructions", node.name));
-            }
-        }
+    let linked = topology.sides().any(|side| side.end.node == node.name);
+    let (path, name) = (["nodes", &node.name], &node.name);
+    match (matches!(node.place, NodePlace::Remote { .. }), linked) {
+        (true, true) => checker.wrong(
+            &path,
+            format!("`{name}` is a remote host: its links are not made here, so take it out of them"),
+        ),
+        (false, false) => checker
+            .wrong(&path, format!("no link leads to `{name}`: add one to [[links]], or take the node out")),
+        _ => {}
+    }
+    let is_bare = node.devices.is_empty()
+        && node.filters.is_empty()
+        && node.settings.is_empty()
+        && node.neighbours.is_empty();
+    if node.place.is_external() && !is_bare {
+        checker.wrong(&path, format!("`{name}` is external and not made here: devices, rules, settings and neighbours belong into its instructions"));
     }
     // A machine's NIC is on a tap, and what is at its other end must be a namespace or machine of this host.
-    let machine = matches!(node.place, NodePlace::Machine(_));
     for (number, link) in topology.links.iter().enumerate() {
         let nodes = link.sides.each_ref().map(|side| side.end.node.as_str());
         let Some(at) = nodes.iter().position(|name| *name == node.name) else { continue };
-        let peer = node_named(topology, nodes[1 - at]);
-        if machine && peer.is_some_and(|peer| matches!(peer.place, NodePlace::External { .. })) {
+        let peer = nodes[1 - at];
+        if node.place.is_machine() && topology.node(peer).is_some_and(|peer| peer.place.is_external()) {
             let text = format!(
-                "`{}` is a machine, and `{}` external: put a bridge with both into a node between them",
-                nodes[at],
-                nodes[1 - at]
+                "`{name}` is a machine, and `{peer}` external: put a bridge with both into a node between them"
             );
             checker.wrong(&["links", &number.to_string(), "ends"], text);
         }
@@ -205,16 +163,14 @@ fn devices(topology: &Topology, node: &Node, checker: &mut Checker<'_>) {
                     if !known.contains(&port.as_str()) {
                         checker.wrong(&path, no_device(topology, node, port));
                     } else if above(port) {
-                        checker.wrong(
-                            &path,
-                            format!("`{port}` is made after its bridge `{}`: put it before", device.name),
-                        );
+                        let text =
+                            format!("`{port}` is made after its bridge `{}`: put it before", device.name);
+                        checker.wrong(&path, text);
                     }
                     if ported.contains(&port.as_str()) {
-                        checker.wrong(
-                            &path,
-                            format!("`{port}` is a port of a bridge already: a device is in one bridge"),
-                        );
+                        let text =
+                            format!("`{port}` is a port of a bridge already: a device is in one bridge");
+                        checker.wrong(&path, text);
                     }
                     ported.push(port);
                 }
@@ -224,46 +180,36 @@ fn devices(topology: &Topology, node: &Node, checker: &mut Checker<'_>) {
                 if !known.contains(&on.as_str()) {
                     checker.wrong(&within(kind, "on"), no_device(topology, node, on));
                 } else if above(on) {
-                    checker.wrong(
-                        &within(kind, "on"),
-                        format!("`{}` is made before `{on}`, on which it is: put it after", device.name),
-                    );
+                    let text =
+                        format!("`{}` is made before `{on}`, on which it is: put it after", device.name);
+                    checker.wrong(&within(kind, "on"), text);
                 }
             }
             DeviceKind::Wireguard { peer, .. } => wireguard(topology, node, device, peer, checker),
-            DeviceKind::Vxlan { local, remote, .. } => {
-                if local.is_ipv4() != remote.is_ipv4() {
-                    checker.wrong(
-                        &within("vxlan", "remote"),
-                        format!("{local} and {remote} are of two families: outer packets have one"),
-                    );
-                }
+            DeviceKind::Vxlan { local, remote, .. } if local.is_ipv4() != remote.is_ipv4() => {
+                let text = format!("{local} and {remote} are of two families: outer packets have one");
+                checker.wrong(&within("vxlan", "remote"), text);
             }
-            DeviceKind::Ipip6 { .. } => {}
+            DeviceKind::Vxlan { .. } | DeviceKind::Ipip6 { .. } => {}
         }
     }
 }
 
 fn wireguard(topology: &Topology, node: &Node, device: &Device, peer: &End, checker: &mut Checker<'_>) {
     let path = ["nodes", &node.name, "devices", &device.name, "wireguard", "peer"];
-    let Some(other) = node_named(topology, &peer.node) else {
+    let Some(other) = topology.node(&peer.node) else {
         return checker.wrong(&path, no_node(topology, &peer.node));
     };
     let Some(far) = other.devices.iter().find(|other| other.name == peer.device) else {
         return checker.wrong(&path, no_device(topology, other, &peer.device));
     };
     match &far.kind {
-        DeviceKind::Wireguard { peer: back, .. } if back.node == node.name && back.device == device.name => {}
+        DeviceKind::Wireguard { peer: back, .. } if *back == node.end(&device.name) => {}
         DeviceKind::Wireguard { peer: back, .. } => {
-            checker.wrong(
-                &path,
-                format!(
-                    "the peer of `{}:{}` is `{}:{}`: each of two must name the other",
-                    peer.node, peer.device, back.node, back.device
-                ),
-            );
+            let text = format!("the peer of `{peer}` is `{back}`: each of two must name the other");
+            checker.wrong(&path, text);
         }
-        _ => checker.wrong(&path, format!("`{}:{}` is not a WireGuard device", peer.node, peer.device)),
+        _ => checker.wrong(&path, format!("`{peer}` is not a WireGuard device")),
     }
 }
 
@@ -271,27 +217,19 @@ fn wireguard(topology: &Topology, node: &Node, device: &Device, peer: &End, chec
 fn users(topology: &Topology, node: &Node, checker: &mut Checker<'_>) {
     let known = devices_of(topology, node);
     let missing = |name: &str| name != "lo" && !known.contains(&name);
-    for address in node.addresses.iter().filter(|address| missing(&address.device)) {
-        checker.wrong(
-            &["nodes", &node.name, "addresses", &address.device],
-            no_device(topology, node, &address.device),
-        );
+    let mut user = |table: &str, key: &str, device: &str| {
+        if missing(device) {
+            checker.wrong(&["nodes", &node.name, table, key], no_device(topology, node, device));
+        }
+    };
+    for address in &node.addresses {
+        user("addresses", &address.device, &address.device);
     }
     for (index, route) in node.routes.iter().enumerate() {
-        if let Some(device) = route.device.as_ref().filter(|device| missing(device)) {
-            checker.wrong(
-                &["nodes", &node.name, "routes", &index.to_string()],
-                no_device(topology, node, device),
-            );
-        }
+        route.device.iter().for_each(|device| user("routes", &index.to_string(), device));
     }
-    for (index, neighbour) in
-        node.neighbours.iter().enumerate().filter(|(_, neighbour)| missing(&neighbour.device))
-    {
-        checker.wrong(
-            &["nodes", &node.name, "neighbours", &index.to_string()],
-            no_device(topology, node, &neighbour.device),
-        );
+    for (index, neighbour) in node.neighbours.iter().enumerate() {
+        user("neighbours", &index.to_string(), &neighbour.device);
     }
 }
 

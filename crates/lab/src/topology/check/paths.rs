@@ -1,13 +1,13 @@
 //! The measuring node reaches the answering one: by links, and by routes in each family that is expected to work.
 
+use super::Checker;
 use super::addresses::{Placed, contains, on_link, placed};
 use super::segments::Segments;
-use super::{Checker, node_named};
 use crate::topology::{Filter, Node, NodePlace, Topology};
 use std::net::IpAddr;
 
 pub(super) fn check(topology: &Topology, segments: &Segments, checker: &mut Checker<'_>) {
-    let ends = [&topology.from, &topology.to].map(|name| node_named(topology, name));
+    let ends = [&topology.from, &topology.to].map(|name| topology.node(name));
     let [Some(from), Some(to)] = ends else { return };
     if [from, to].iter().any(|node| matches!(node.place, NodePlace::Remote { .. })) {
         return;
@@ -27,16 +27,8 @@ pub(super) fn check(topology: &Topology, segments: &Segments, checker: &mut Chec
             let Some(goal) = address_of(to, family) else { continue };
             if let Err((at, why)) = follow(topology, &all, from, goal) {
                 let text = format!("`{}` cannot reach {goal} of `{}` over {name}: {why}", from.name, to.name);
-                let path = [
-                    "nodes",
-                    at,
-                    if node_named(topology, at).is_some_and(|at| at.routes.is_empty()) {
-                        ""
-                    } else {
-                        "routes"
-                    },
-                ];
-                checker.wrong(&path, text);
+                let has_none = topology.node(at).is_some_and(|at| at.routes.is_empty());
+                checker.wrong(&["nodes", at, if has_none { "" } else { "routes" }], text);
             }
         }
     }
@@ -54,10 +46,8 @@ fn families(
     let declared = topology.expect.reachable[family];
     if declared && has != [true, true] {
         let lacks = if has[0] { to } else { from };
-        checker.wrong(
-            &["expect", "reachable"],
-            format!("{name} cannot be reachable: `{}` has no address of it", lacks.name),
-        );
+        let text = format!("{name} cannot be reachable: `{}` has no address of it", lacks.name);
+        checker.wrong(&["expect", "reachable"], text);
     } else if has[0] != has[1] && !checker.has(["expect", "reachable"]) {
         let (has, lacks) = if has[0] { (from, to) } else { (to, from) };
         let text = format!(
@@ -104,17 +94,12 @@ fn follow<'a>(
 ) -> Result<(), (&'a str, String)> {
     let mut at = from;
     for _ in 0..=topology.nodes.len() {
-        if at.addresses.iter().any(|own| own.address == goal) {
-            return Ok(());
-        }
-        if matches!(at.place, NodePlace::External { .. }) {
+        if at.place.is_external() || at.addresses.iter().any(|own| own.address == goal) {
             return Ok(());
         }
         if at.name != from.name && !at.forwards {
-            return Err((
-                &at.name,
-                format!("`{}` is on the path and does not forward: add forwards = true to it", at.name),
-            ));
+            let why = format!("`{}` is on the path and does not forward: add forwards = true to it", at.name);
+            return Err((&at.name, why));
         }
         at = next(all, at, goal)?;
     }

@@ -1,7 +1,7 @@
 //! Which devices reach one another without a router, and whether frames could circle among them.
 
 use super::Checker;
-use crate::topology::{Device, DeviceKind, End, Node, Topology};
+use crate::topology::{Device, DeviceKind, End, Topology};
 use std::collections::BTreeMap;
 
 /// For every device the number of the network it is on: two on one network have the same.
@@ -9,22 +9,14 @@ pub(super) type Segments = BTreeMap<End, usize>;
 
 /// Joins what cables, bridges and tunnels join. Notes links that close a loop of bridges.
 pub(super) fn find(topology: &Topology, checker: &mut Checker<'_>) -> Segments {
-    let mut segments = Segments::new();
-    for (number, end) in every_device(topology).into_iter().enumerate() {
-        segments.insert(end, number);
-    }
+    let mut segments = apart(topology);
     for node in &topology.nodes {
-        for device in &node.devices {
-            let own = end(node, device);
+        for (own, device) in node.made() {
             match &device.kind {
                 DeviceKind::Bridge { ports } => {
-                    for port in ports {
-                        join(&mut segments, &own, &End { node: node.name.clone(), device: port.clone() });
-                    }
+                    ports.iter().for_each(|port| join(&mut segments, &own, &node.end(port)));
                 }
-                DeviceKind::Macvtap { on } => {
-                    join(&mut segments, &own, &End { node: node.name.clone(), device: on.clone() })
-                }
+                DeviceKind::Macvtap { on } => join(&mut segments, &own, &node.end(on)),
                 DeviceKind::Vlan { .. }
                 | DeviceKind::Vxlan { .. }
                 | DeviceKind::Ipip6 { .. }
@@ -43,16 +35,12 @@ pub(super) fn find(topology: &Topology, checker: &mut Checker<'_>) -> Segments {
     segments
 }
 
-fn every_device(topology: &Topology) -> Vec<End> {
-    let ends = topology.links.iter().flat_map(|link| &link.sides).map(|side| side.end.clone());
-    let made = topology.nodes.iter().flat_map(|node| node.devices.iter().map(|device| end(node, device)));
-    let loopbacks =
-        topology.nodes.iter().map(|node| End { node: node.name.clone(), device: "lo".to_owned() });
-    ends.chain(made).chain(loopbacks).collect()
-}
-
-fn end(node: &Node, device: &Device) -> End {
-    End { node: node.name.clone(), device: device.name.clone() }
+/// Every device, on a network of its own.
+fn apart(topology: &Topology) -> Segments {
+    let ends = topology.sides().map(|side| side.end.clone());
+    let made = topology.made().map(|(end, _)| end);
+    let loopbacks = topology.nodes.iter().map(|node| node.end("lo"));
+    ends.chain(made).chain(loopbacks).zip(0..).collect()
 }
 
 fn join(segments: &mut Segments, one: &End, other: &End) {
@@ -63,11 +51,7 @@ fn join(segments: &mut Segments, one: &End, other: &End) {
 
 /// Devices of tunnels that are each other's far end.
 fn tunnels(topology: &Topology) -> Vec<(End, End)> {
-    let all: Vec<(End, &DeviceKind)> = topology
-        .nodes
-        .iter()
-        .flat_map(|node| node.devices.iter().map(|device| (end(node, device), &device.kind)))
-        .collect();
+    let all: Vec<(End, &DeviceKind)> = topology.made().map(|(end, device)| (end, &device.kind)).collect();
     let mut pairs = Vec::new();
     for (place, (one, kind)) in all.iter().enumerate() {
         for (other, far) in &all[place + 1..] {
@@ -93,18 +77,14 @@ fn tunnels(topology: &Topology) -> Vec<(End, End)> {
 
 /// VLAN devices of one id on one network are on one network of their own. That may put further ones on one network.
 fn vlans(topology: &Topology, segments: &mut Segments) {
-    let all: Vec<(End, End, u16)> = topology
-        .nodes
-        .iter()
-        .flat_map(|node| {
-            node.devices.iter().filter_map(|device| match &device.kind {
-                DeviceKind::Vlan { on, id } => {
-                    Some((end(node, device), End { node: node.name.clone(), device: on.clone() }, *id))
-                }
-                _ => None,
-            })
-        })
-        .collect();
+    let vlan = |(end, device): (End, &Device)| match &device.kind {
+        DeviceKind::Vlan { on, id } => {
+            let below = End { node: end.node.clone(), device: on.clone() };
+            Some((end, below, *id))
+        }
+        _ => None,
+    };
+    let all: Vec<(End, End, u16)> = topology.made().filter_map(vlan).collect();
     for _ in &all {
         for (place, (one, below, id)) in all.iter().enumerate() {
             for (other, far_below, far_id) in &all[place + 1..] {
@@ -118,10 +98,7 @@ fn vlans(topology: &Topology, segments: &mut Segments) {
 
 /// A link between two bridges that are joined already closes a loop: there is no spanning tree in a lab.
 fn loops(topology: &Topology, checker: &mut Checker<'_>) {
-    let mut joined: BTreeMap<End, usize> = BTreeMap::new();
-    for (number, end) in every_device(topology).into_iter().enumerate() {
-        joined.insert(end, number);
-    }
+    let mut joined = apart(topology);
     for (number, link) in topology.links.iter().enumerate() {
         let bridges = link.sides.each_ref().map(|side| bridge_of(topology, &side.end));
         if let [Some(one), Some(other)] = bridges {
@@ -130,14 +107,8 @@ fn loops(topology: &Topology, checker: &mut Checker<'_>) {
     }
     for (one, other) in tunnels(topology) {
         if let (Some(left), Some(right)) = (bridge_of(topology, &one), bridge_of(topology, &other)) {
-            closes(
-                &mut joined,
-                &left,
-                &right,
-                &["nodes", &other.node, "devices", &other.device],
-                "tunnel",
-                checker,
-            );
+            let path = ["nodes", &other.node, "devices", &other.device];
+            closes(&mut joined, &left, &right, &path, "tunnel", checker);
         }
     }
 }
@@ -152,9 +123,8 @@ fn closes(
 ) {
     if joined.get(one) == joined.get(other) {
         let text = format!(
-            "this {what} closes a loop: bridges `{}:{}` and `{}:{}` are joined already, and frames would circle for ever; \
-             take one {what} out, or one of its ends out of its bridge",
-            one.node, one.device, other.node, other.device
+            "this {what} closes a loop: bridges `{one}` and `{other}` are joined already, and frames would circle for ever; \
+             take one {what} out, or one of its ends out of its bridge"
         );
         checker.wrong(path, text);
     }
@@ -162,9 +132,8 @@ fn closes(
 }
 
 fn bridge_of(topology: &Topology, port: &End) -> Option<End> {
-    let node = super::node_named(topology, &port.node)?;
-    let bridge = node.devices.iter().find(
-        |device| matches!(&device.kind, DeviceKind::Bridge { ports } if ports.contains(&port.device)),
-    )?;
-    Some(end(node, bridge))
+    let mut made = topology.node(&port.node)?.made();
+    let has =
+        |kind: &DeviceKind| matches!(kind, DeviceKind::Bridge { ports } if ports.contains(&port.device));
+    made.find(|(_, device)| has(&device.kind)).map(|(end, _)| end)
 }

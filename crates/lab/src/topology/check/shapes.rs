@@ -1,7 +1,7 @@
 //! Rates, delays, queues and MTUs that the kernel can hold.
 
 use super::Checker;
-use crate::topology::{Device, DeviceKind, Link, Queue, Shape, Side, Topology};
+use crate::topology::{Device, DeviceKind, End, Link, Node, Queue, Shape, Side, Topology};
 use model::units::{BitRate, Bytes, Nanos};
 
 pub(super) fn check(topology: &Topology, checker: &mut Checker<'_>) {
@@ -21,9 +21,9 @@ pub(super) fn check(topology: &Topology, checker: &mut Checker<'_>) {
     }
     for node in &topology.nodes {
         for device in &node.devices {
-            vlan(topology, &node.name, device, checker);
+            vlan(topology, node, device, checker);
         }
-        ipv6(topology, &node.name, checker);
+        ipv6(topology, node, checker);
     }
 }
 
@@ -32,11 +32,11 @@ fn rate(side: &Side, wrong: &mut impl FnMut(&str, String)) {
     let frame = frame(side);
     let least = frame.0 * 8;
     if rate.0 < least {
+        let mtu = side.mtu;
         wrong(
             "rate",
             format!(
-                "{rate} is too low for the shaper: a packet of {} bytes would take more than a second; give at least {} bit/s",
-                side.mtu, least
+                "{rate} is too low for the shaper: a packet of {mtu} bytes would take more than a second; give at least {least} bit/s"
             ),
         );
     } else if rate > MOST_RATE {
@@ -57,22 +57,18 @@ fn queue(side: &Side, wrong: &mut impl FnMut(&str, String)) {
         (Queue::Bytes(bytes), _) => bytes,
         (Queue::Time(time), Some(rate)) => rate.bytes_in(time),
         (Queue::Time(_), None) => {
-            return wrong(
-                "queue",
-                "room for some time needs a rate: give the link a `rate`, or the room in packets".to_owned(),
-            );
+            let text = "room for some time needs a rate: give the link a `rate`, or the room in packets";
+            return wrong("queue", text.to_owned());
         }
     };
     if side.shape.rate.is_none() && side.shape.delay.is_none() {
         wrong("queue", "nothing waits on this link: give it a `rate` or a `delay`, or no queue".to_owned());
     } else if held < frame {
-        wrong(
-            "queue",
-            format!(
-                "the queue has room for {} bytes and a frame of this link has {}: nothing would cross",
-                held.0, frame.0
-            ),
+        let (held, frame) = (held.0, frame.0);
+        let text = format!(
+            "the queue has room for {held} bytes and a frame of this link has {frame}: nothing would cross"
         );
+        wrong("queue", text);
     } else if held > MOST_QUEUE {
         wrong("queue", format!("the queue has room for {held}: give at most {MOST_QUEUE}"));
     }
@@ -84,10 +80,9 @@ fn delay(shape: &Shape, wrong: &mut impl FnMut(&str, String)) {
         wrong("delay", format!("{delay} is too long: give at most {MOST_DELAY}"));
     }
     if shape.jitter.is_some_and(|jitter| jitter > delay) {
-        wrong(
-            "jitter",
-            format!("the jitter is more than the delay ({delay}): a packet cannot arrive before it is sent"),
-        );
+        let text =
+            format!("the jitter is more than the delay ({delay}): a packet cannot arrive before it is sent");
+        wrong("jitter", text);
     }
     if shape.reorder > 0.0 && delay == Nanos::ZERO {
         wrong("reorder", "packets overtake those that are delayed: give the link a `delay`".to_owned());
@@ -97,58 +92,44 @@ fn delay(shape: &Shape, wrong: &mut impl FnMut(&str, String)) {
 fn mac(link: &Link, number: usize, checker: &mut Checker<'_>) {
     let [one, other] = &link.sides;
     if one.mac.is_some() && one.mac == other.mac {
-        checker.wrong(
-            &["links", &number.to_string(), "mac"],
-            "both ends have the same hardware address: give each its own",
-        );
+        let path = ["links", &number.to_string(), "mac"];
+        checker.wrong(&path, "both ends have the same hardware address: give each its own");
     }
 }
 
 /// A VLAN's packets must fit the device below, without its tag (802.1Q adds 4 bytes that no MTU counts).
-fn vlan(topology: &Topology, node: &str, device: &Device, checker: &mut Checker<'_>) {
+fn vlan(topology: &Topology, node: &Node, device: &Device, checker: &mut Checker<'_>) {
     let DeviceKind::Vlan { on, .. } = &device.kind else { return };
-    if let (Some(own), Some(below)) = (device.mtu, mtu_of(topology, node, on))
+    if let (Some(own), Some(below)) = (device.mtu, mtu_of(topology, &node.end(on)))
         && own > below
     {
-        let path = ["nodes", node, "devices", &device.name, "mtu"];
+        let path = ["nodes", &node.name, "devices", &device.name, "mtu"];
         checker.wrong(&path, format!("an MTU of {own} does not fit `{on}` below, whose MTU is {below}"));
     }
 }
 
 /// RFC 8200 section 5: IPv6 needs 1280 bytes, and the kernel takes it off an interface with less.
-fn ipv6(topology: &Topology, name: &str, checker: &mut Checker<'_>) {
-    let node = topology.nodes.iter().find(|node| node.name == name);
-    for address in
-        node.into_iter().flat_map(|node| &node.addresses).filter(|address| address.address.is_ipv6())
-    {
-        let Some(mtu) = mtu_of(topology, name, &address.device).filter(|mtu| *mtu < 1280) else { continue };
+fn ipv6(topology: &Topology, node: &Node, checker: &mut Checker<'_>) {
+    for address in node.addresses.iter().filter(|address| address.address.is_ipv6()) {
+        let end = node.end(&address.device);
+        let Some(mtu) = mtu_of(topology, &end).filter(|mtu| *mtu < 1280) else { continue };
         let text = format!(
-            "`{name}:{}` has an IPv6 address and an MTU of {mtu}: IPv6 needs 1280; raise the MTU or take the address away",
-            address.device
+            "`{end}` has an IPv6 address and an MTU of {mtu}: IPv6 needs 1280; raise the MTU or take the address away"
         );
-        let end = topology.links.iter().enumerate().find_map(|(number, link)| {
-            let place = link
-                .sides
-                .iter()
-                .position(|side| side.end.node == name && side.end.device == address.device)?;
+        let place = topology.links.iter().enumerate().find_map(|(number, link)| {
+            let place = link.sides.iter().position(|side| side.end == end)?;
             Some((number.to_string(), place.to_string()))
         });
-        match end {
+        match place {
             Some((number, place)) => checker.wrong(&["links", &number, "mtu", &place], text),
-            None => checker.wrong(&["nodes", name, "devices", &address.device, "mtu"], text),
+            None => checker.wrong(&["nodes", &end.node, "devices", &end.device, "mtu"], text),
         }
     }
 }
 
-fn mtu_of(topology: &Topology, node: &str, device: &str) -> Option<u32> {
-    let side = topology.links.iter().flat_map(|link| &link.sides);
-    let side =
-        side.filter(|side| side.end.node == node && side.end.device == device).map(|side| side.mtu).next();
-    let made = || {
-        let node = topology.nodes.iter().find(|own| own.name == node)?;
-        node.devices.iter().find(|own| own.name == device)?.mtu
-    };
-    side.or_else(made)
+fn mtu_of(topology: &Topology, device: &End) -> Option<u32> {
+    let side = topology.sides().find(|side| side.end == *device).map(|side| side.mtu);
+    side.or_else(|| topology.made().find(|(end, _)| end == device)?.1.mtu)
 }
 
 /// The largest frame of a link, as the kernel counts it: without FCS.

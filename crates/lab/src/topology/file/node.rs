@@ -3,6 +3,7 @@
 use super::super::{Address, Filter, Machine, Neighbour, Node, NodePlace, Route};
 use super::device;
 use super::link::mac;
+use super::list;
 use model::toml_file::{Table, Value};
 use model::units::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,22 +14,12 @@ pub(super) fn read(name: &str, value: Value<'_>) -> Option<Node> {
         name: name.to_owned(),
         place: place(&mut table),
         forwards: table.get("forwards").and_then(|value| value.boolean()).unwrap_or_default(),
-        cpus: table
-            .get("cpus")
-            .iter()
-            .flat_map(Value::list)
-            .filter_map(|cpu| cpu.number(0, 8191).map(|cpu| cpu as u32))
-            .collect(),
+        cpus: list(&mut table, "cpus").filter_map(|cpu| cpu.number(0, 8191).map(|cpu| cpu as u32)).collect(),
         settings: table.get("settings").map(settings).unwrap_or_default(),
         devices: table.get("devices").map(devices).unwrap_or_default(),
         addresses: table.get("addresses").map(addresses).unwrap_or_default(),
-        routes: table.get("routes").iter().flat_map(Value::list).filter_map(|value| route(&value)).collect(),
-        neighbours: table
-            .get("neighbours")
-            .iter()
-            .flat_map(Value::list)
-            .filter_map(|value| neighbour(&value))
-            .collect(),
+        routes: list(&mut table, "routes").filter_map(|value| route(&value)).collect(),
+        neighbours: list(&mut table, "neighbours").filter_map(|value| neighbour(&value)).collect(),
         filters: filters(&mut table),
     };
     table.finish();
@@ -176,8 +167,7 @@ fn neighbour(value: &Value<'_>) -> Option<Neighbour> {
 
 fn filters(table: &mut Table<'_>) -> Vec<Filter> {
     let fragments = table.get("drop-fragments").and_then(|value| value.boolean()) == Some(true);
-    let rules = table.get("rules");
-    let rules = rules.iter().flat_map(Value::list).filter_map(|rules| rules.text().map(str::to_owned));
+    let rules = list(table, "rules").filter_map(|rules| rules.text().map(str::to_owned));
     fragments.then_some(Filter::Fragments).into_iter().chain(rules.map(Filter::Rules)).collect()
 }
 

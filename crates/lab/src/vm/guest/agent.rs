@@ -3,6 +3,7 @@
 use super::super::counted::Counted;
 use super::super::frame::{Ended, Frame, Kind, PORT, Start};
 use super::{PATH, Role};
+use crate::keys::Keys;
 use crate::{configure, interfaces};
 use linux::namespace::Namespace;
 use linux::netlink::Network;
@@ -69,7 +70,7 @@ impl Agent {
         name_interfaces(&role).map_err(|error| error.to_string())?;
         let namespace = Namespace::current().map_err(|error| error.to_string())?;
         let sides: Vec<_> = role.sides.iter().map(|(side, _)| side).collect();
-        let done = configure::configure(&role.node, &sides, &namespace, &role.keys())
+        let done = configure::configure(&role.node, &sides, &namespace, &Keys(role.secret))
             .map_err(|error| error.to_string())?;
         let notes = done.notes.clone();
         self.configured = Some(done);

@@ -56,10 +56,8 @@ impl Index {
         if !observed.insert(name) {
             return;
         }
-        let line = self
-            .0
-            .lines()
-            .find_map(|line| line.strip_prefix("module ")?.strip_prefix(name)?.strip_prefix(' '));
+        let mut lines = self.0.lines();
+        let line = lines.find_map(|line| line.strip_prefix("module ")?.strip_prefix(name)?.strip_prefix(' '));
         let mut args = line.unwrap_or_default().split_whitespace();
         let Some(file) = args.next() else { return };
         args.for_each(|needed| self.gather(needed, files, observed));
