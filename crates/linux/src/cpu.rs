@@ -250,10 +250,11 @@ impl CpuTimes {
         }
     }
 
-    /// The share of the time with nothing to do, from 0 to 1; zero when no tick passed.
-    fn idle_share(&self) -> f64 {
+    /// The share that a part has of the whole, from 0 to 1; zero when no tick passed.
+    #[must_use]
+    pub fn share(&self, part: Nanos) -> f64 {
         let whole = self.total();
-        if whole == Nanos::ZERO { 0.0 } else { self.idle.0 as f64 / whole.0 as f64 }
+        if whole == Nanos::ZERO { 0.0 } else { part.0 as f64 / whole.0 as f64 }
     }
 }
 
@@ -293,7 +294,7 @@ impl CpuSnapshot {
 /// How many CPUs' worth of time was idle: 1.5 of 2 CPUs, say.
 #[must_use]
 pub fn idle_cpus(times: &[CpuTimes]) -> f64 {
-    times.iter().map(CpuTimes::idle_share).sum()
+    times.iter().map(|cpu| cpu.share(cpu.idle)).sum()
 }
 
 pub(crate) fn parse_model_name(cpuinfo: &str) -> Option<String> {
@@ -438,10 +439,12 @@ mod tests {
     }
 
     #[test]
-    fn the_idle_share_is_of_the_whole_or_zero() {
+    fn shares_are_of_the_whole_or_zero() {
         let times =
             CpuTimes { softirq: Nanos::from_nanos(30), idle: Nanos::from_nanos(70), ..CpuTimes::default() };
-        assert!((times.idle_share() - 0.7).abs() < 1e-12);
+        assert!(
+            (times.share(times.softirq) - 0.3).abs() < 1e-12 && (times.share(times.idle) - 0.7).abs() < 1e-12
+        );
         assert!((idle_cpus(&[times, times]) - 1.4).abs() < 1e-12);
         assert_eq!(idle_cpus(&[CpuTimes::default()]).to_bits(), 0.0f64.to_bits());
     }

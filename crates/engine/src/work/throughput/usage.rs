@@ -87,11 +87,12 @@ impl HostUsage {
         if counted < SHORTEST {
             return;
         }
-        let shares: Vec<_> = now.since(before).iter().map(CpuTimes::shares).collect();
-        cpu.softirq = shares.iter().map(|s| s.softirq + s.irq).sum();
-        cpu.busiest_softirq = shares.iter().map(|s| s.softirq + s.irq).fold(0.0, f64::max);
-        cpu.busiest_cpu = shares.iter().map(|s| 1.0 - s.idle).fold(0.0, f64::max);
-        cpu.steal = shares.iter().map(|s| s.steal).sum();
+        let cpus = now.since(before);
+        let softirq = |one: &CpuTimes| one.share(one.softirq) + one.share(one.irq);
+        cpu.softirq = cpus.iter().map(softirq).sum();
+        cpu.busiest_softirq = cpus.iter().map(softirq).fold(0.0, f64::max);
+        cpu.busiest_cpu = cpus.iter().map(|one| 1.0 - one.share(one.idle)).fold(0.0, f64::max);
+        cpu.steal = cpus.iter().map(|one| one.share(one.steal)).sum();
     }
 }
 
