@@ -2,17 +2,17 @@
 
 use super::nodes::{self, NodesBefore};
 use super::observed::Observation;
-use super::outcome::{Outcome, of_output, packet, repetition, series_of};
+use super::outcome::{Outcome, of_output, repetition, series_of};
 use super::plan::{Plan, Step, Work};
 use super::real_frames::RealFrames;
 use super::testbed::Testbed;
-use super::tools;
+use super::tools::{self, Started};
 use engine::host::interrupt::Interrupt;
 use lab::build::Lab;
 use lab::command::Running;
 use lab::counters::{Snapshot, Traffic};
 use model::framing::Network;
-use model::lab::{Drops, FrameSweep, LabCpu, Repetition};
+use model::lab::{Drops, FrameSweep, LabCpu};
 use model::run::Run;
 use model::units::{BitRate, Bytes, Nanos};
 use std::time::{Duration, Instant};
@@ -28,76 +28,60 @@ pub(super) fn step(
 ) {
     let Some(lab) = &testbed.lab else { return };
     let watch = Watch { lab, testbed, step, time: plan.time, interrupt };
-    if let Work::Tool(tool) = &step.work {
-        let (result, observed) = match tools::start(lab, tool, step) {
-            Ok(started) => watch.tool(started, tool),
-            Err(why) => (Outcome::Failed(why), Observation::default()),
-        };
-        if !interrupt.is_raised() {
-            tools::take(testbed, step, tool, round, result, &observed);
-        }
-        return;
-    }
     let real = matches!(step.work, Work::Frames(_)).then(|| RealFrames::between_ends(lab));
-    let (outcome, observed) = watch.command(&step.args(program, plan.time));
+    let started = match &step.work {
+        Work::Tool(tool) => tools::start(lab, tool, step),
+        _ => start(lab, &step.args(program, plan.time)),
+    };
+    let (outcome, observed) = match started {
+        Ok(started) => watch.to_its_end(started),
+        Err(why) => (Err(why), Observation::default()),
+    };
     let note = real.as_ref().and_then(RealFrames::note);
     drop(real);
     if interrupt.is_raised() {
         return;
     }
+    if let Work::Tool(tool) = &step.work {
+        return tools::take(testbed, step, tool, round, outcome, &observed);
+    }
     if let Some(note) = note.filter(|note| !testbed.variant.notes.contains(note)) {
         testbed.variant.notes.push(note);
     }
     let family = usize::from(step.family == Network::V6);
-    let ran = matches!(outcome, Outcome::Run(_));
-    testbed.answered[family] = Some(testbed.answered[family] == Some(true) || ran);
+    testbed.answered[family] = Some(testbed.answered[family] == Some(true) || outcome.is_ok());
     match outcome {
-        Outcome::Run(run) if matches!(step.work, Work::Frames(_)) => {
-            let rows = run.summary.rows;
-            testbed.variant.sweeps.push(FrameSweep { family: step.family, rows, error: None });
+        outcome if matches!(step.work, Work::Frames(_)) => {
+            let (rows, error) = match outcome {
+                Ok(run) => (run.summary.rows, None),
+                Err(why) => (Vec::new(), Some(why)),
+            };
+            testbed.variant.sweeps.push(FrameSweep { family: step.family, rows, error });
         }
-        Outcome::Failed(why) if matches!(step.work, Work::Frames(_)) => {
-            testbed.variant.sweeps.push(FrameSweep {
-                family: step.family,
-                rows: Vec::new(),
-                error: Some(why),
-            });
-        }
-        Outcome::Run(run) => {
+        Ok(run) => {
             let run = nodes::explained(*run, &observed.nodes);
             take(testbed, step, round, &run, &observed);
         }
-        Outcome::Failed(_) if step.work == Work::Reach => {}
-        Outcome::Failed(why) => {
-            for series in series_of(step) {
-                let failed =
-                    Repetition { number: round, error: Some(why.clone()), ..observed.repetition(None) };
-                testbed.series(series).runs.push(failed);
-            }
-        }
+        Err(_) if step.work == Work::Reach => {}
+        Err(why) => series_of(step).into_iter().for_each(|series| {
+            testbed.add_failed(series, observed.repetition(round, None), &why);
+        }),
     }
+}
+
+/// Starts one of our own commands in the measuring node.
+fn start(lab: &Lab, words: &[String]) -> Result<Started, String> {
+    let from = lab.node(&lab.topology().from);
+    let running = from.and_then(|from| from.start(words)).map_err(|error| error.to_string())?;
+    Ok(Started { running, server: None })
 }
 
 /// Puts the figures of a run where they belong.
 fn take(testbed: &mut Testbed, step: &Step, round: u32, run: &Run, observed: &Observation) {
     testbed.take_findings(run, step.family);
     for like in series_of(step) {
-        let (test, one_way) = (like.test, like.direction);
-        let figures = repetition(run, test, one_way);
-        let on_the_wire =
-            one_way.and_then(|one_way| packet(run, one_way, step.family, testbed.encaps(step.family)));
-        let speed = one_way.and_then(|one_way| testbed.speed(one_way)).filter(|_| test.is_throughput());
-        let observed = observed.repetition(one_way);
-        let series = testbed.series(like);
-        series.packet = on_the_wire.or_else(|| series.packet.take());
-        series.speed = speed;
-        series.runs.push(Repetition {
-            number: round,
-            cpu: observed.cpu,
-            drops: observed.drops,
-            shaped: observed.shaped,
-            ..figures
-        });
+        let figures = repetition(run, like.test, like.direction, observed.repetition(round, like.direction));
+        testbed.add(like, run, figures);
     }
 }
 
@@ -111,27 +95,10 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn command(&self, words: &[String]) -> (Outcome, Observation) {
-        let from = self.lab.node(&self.lab.topology().from);
-        match from.and_then(|from| from.start(words)) {
-            Ok(running) => self.to_its_end(running, of_output),
-            Err(error) => (Outcome::Failed(error.to_string()), Observation::default()),
-        }
-    }
-
-    fn tool(&self, started: tools::Started, tool: &lab::topology::Tool) -> (Outcome, Observation) {
-        let tools::Started { running, server } = started;
-        let ended = self.to_its_end(running, |output| tools::of_output(output, &tool.name));
-        drop(server);
-        ended
-    }
-
-    /// Waits for the end, within a bound, and reads counters before, in the middle of the test, and after.
-    fn to_its_end(
-        &self,
-        mut running: Running,
-        read: impl Fn(&lab::command::Output) -> Outcome,
-    ) -> (Outcome, Observation) {
+    /// Waits for the end, within a bound, and reads counters before, in the middle of the test, and after. The answering end of a
+    /// tool runs until then.
+    fn to_its_end(&self, started: Started) -> (Outcome, Observation) {
+        let Started { mut running, server: _server } = started;
         let before = self.lab.counters().ok();
         let until = Instant::now() + self.step.duration(self.time).to_duration() * 4 + TIMEOUT;
         let (mut first, mut last) = (None, None);
@@ -150,10 +117,11 @@ impl Watch<'_> {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        let outcome = match running.finish(Duration::ZERO) {
-            Ok(output) => read(&output),
-            Err(error) => Outcome::Failed(error.to_string()),
-        };
+        let output = running.finish(Duration::ZERO).map_err(|error| error.to_string());
+        let outcome = output.and_then(|output| match &self.step.work {
+            Work::Tool(tool) => tools::of_output(&output, &tool.name),
+            _ => of_output(&output),
+        });
         if let (Some(before), Ok(after)) = (before, self.lab.counters()) {
             let traffic = after.since(&before);
             observed.cpu = cpu(&traffic);

@@ -83,11 +83,7 @@ fn check(plan: &Plan) -> Result<()> {
     for planned in &plan.variants {
         let topology = &planned.topology;
         if let Some(node) = topology.nodes.iter().find(|node| node.place != NodePlace::Namespace) {
-            let what = if matches!(node.place, NodePlace::Machine(_)) {
-                "a virtual machine itself"
-            } else {
-                "a real host"
-            };
+            let what = if node.place.is_machine() { "a virtual machine itself" } else { "a real host" };
             let message =
                 format!("{} cannot run in a virtual machine: {} is {what}", topology.name, node.name);
             return Err(Failure::usage(message, "run it without --in-vm").into());

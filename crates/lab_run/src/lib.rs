@@ -46,13 +46,10 @@ pub fn run(plan: &Plan, stop: &Interrupt, sink: &mut dyn FnMut(&Event)) -> Resul
     let mut schedule = plan.schedule();
     schedule.retain(|(_, variant, _)| sites[*variant].lab.is_some());
     let first = schedule.first().map(|(_, _, step)| step.target.ip());
-    let capture = plan
-        .tap
-        .as_ref()
-        .zip(first)
-        .map(|(tap, peer)| tap::start(tap, &sites[0], peer))
-        .transpose()?
-        .flatten();
+    let capture = match (&plan.tap, first) {
+        (Some(tap), Some(peer)) => tap::start(tap, &sites[0], peer)?,
+        _ => None,
+    };
     let progress = Progress::new(&schedule, plan.time);
     for (number, (round, variant, step)) in schedule.iter().enumerate() {
         if stop.is_raised() {

@@ -22,9 +22,8 @@ impl<'a> NodesBefore<'a> {
     /// `to`: the far end.
     pub(super) fn start(lab: &'a Lab, to: IpAddr) -> Self {
         let topology = lab.topology();
-        let from = topology.nodes.iter().find(|node| node.name == topology.from);
-        let own = from.into_iter().flat_map(|from| &from.addresses).map(|of| of.address);
-        let near = own.into_iter().find(|address| address.is_ipv4() == to.is_ipv4());
+        let own = topology.node(&topology.from).into_iter().flat_map(|from| &from.addresses);
+        let near = own.map(|of| of.address).find(|address| address.is_ipv4() == to.is_ipv4());
         let is_between = |node: &&Node| node.name != topology.from && node.name != topology.to;
         let nodes = topology.nodes.iter().filter(is_between).filter_map(|node| {
             let namespace = lab.node(&node.name).ok()?.namespace()?;
@@ -37,13 +36,11 @@ impl<'a> NodesBefore<'a> {
     /// The nodes with the facts that moved since.
     pub(super) fn since(self) -> Vec<ObservedHost> {
         let ends = self.ends;
-        let nodes = self.nodes.into_iter();
-        nodes
-            .filter_map(|(node, namespace, mut before)| {
-                let (facts, interfaces) = namespace.run(|| (before.since(), toward(ends))).ok()?;
-                Some(ObservedHost { interfaces, ..observed(node, facts) })
-            })
-            .collect()
+        let nodes = self.nodes.into_iter().filter_map(|(node, namespace, mut before)| {
+            let (facts, interfaces) = namespace.run(|| (before.since(), toward(ends))).ok()?;
+            Some(ObservedHost { interfaces, ..observed(node, facts) })
+        });
+        nodes.collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Remarks on figures from one machine.
 
 use super::plan::Plan;
-use lab::topology::{NodePlace, Topology};
+use lab::topology::Topology;
 use model::host::Host;
 
 /// The notes on a plan that is carried out on this host.
@@ -9,7 +9,7 @@ pub(super) fn notes(plan: &Plan, host: &Host) -> Vec<String> {
     let mut notes = Vec::new();
     let all = || plan.variants.iter().map(|one| &one.topology);
     let virtual_links =
-        all().any(|topology| sides(topology).any(|side| side.shape.rate.is_none() && side.real.is_none()));
+        all().flat_map(Topology::sides).any(|side| side.shape.rate.is_none() && side.real.is_none());
     if virtual_links {
         notes.push(
             "Links between namespaces (veth) have no speed of their own: the 10 Gbit/s they name is nominal. What is \
@@ -24,21 +24,19 @@ pub(super) fn notes(plan: &Plan, host: &Host) -> Vec<String> {
              goodput against what such packets would carry at its rate of frames."
         ));
     }
-    if sides(&plan.variants[0].topology).any(|side| side.offload != Some(false)) {
+    if plan.variants[0].topology.sides().any(|side| side.offload != Some(false)) {
         notes.push(
             "With segmentation offloads on, one packet of up to 64 KiB crosses a link as one: rates are higher, and \
              packets per second lower, than those of frames on a cable. kpps counts the frames a cable would carry."
                 .to_owned(),
         );
     }
-    let machine =
-        |topology: &Topology| topology.nodes.iter().any(|node| matches!(node.place, NodePlace::Machine(_)));
-    if all().any(machine) {
+    if all().flat_map(|topology| &topology.nodes).any(|node| node.place.is_machine()) {
         notes.push(
             "CPU and softirq are this host's: the work of its virtual machines is within them.".to_owned(),
         );
     }
-    if host.cpus <= FEW && all().all(|topology| topology.nodes.iter().all(|node| node.cpus.is_empty())) {
+    if host.cpus <= FEW && all().flat_map(|topology| &topology.nodes).all(|node| node.cpus.is_empty()) {
         notes.push(format!(
             "Sender, device under test and receiver share {} CPUs: each takes from the others, so that a device alone \
              would carry more.",
@@ -46,10 +44,6 @@ pub(super) fn notes(plan: &Plan, host: &Host) -> Vec<String> {
         ));
     }
     notes
-}
-
-fn sides(topology: &Topology) -> impl Iterator<Item = &lab::topology::Side> {
-    topology.links.iter().flat_map(|link| &link.sides)
 }
 
 /// With so few CPUs nothing runs by itself.

@@ -19,8 +19,9 @@ pub(super) struct Observation {
 
 impl Observation {
     /// The observations as part of a repetition in one direction.
-    pub(super) fn repetition(&self, direction: Option<Direction>) -> Repetition {
+    pub(super) fn repetition(&self, number: u32, direction: Option<Direction>) -> Repetition {
         Repetition {
+            number,
             cpu: self.cpu,
             drops: self.drops.clone(),
             shaped: direction.and_then(|direction| self.shaped[place(direction)]),

@@ -8,23 +8,16 @@ use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::summary::DirectionSummary;
 
-/// The outcome of a command.
-pub(super) enum Outcome {
-    /// Its result.
-    Run(Box<Run>),
-    /// The command failed, with the reason.
-    Failed(String),
-}
+/// The result of a command, or the reason why it failed.
+pub(super) type Outcome = Result<Box<Run>, String>;
 
 /// Reads the result document of one of our commands: the last line that is one, or all of it.
 pub(super) fn of_output(output: &Output) -> Outcome {
     let text = String::from_utf8_lossy(&output.stdout);
     let whole = || model::json::read::<Run>(text.as_bytes()).ok();
     let last = text.lines().rev().find(|line| line.contains("\"event\":\"run\""));
-    match last.and_then(|line| model::json::read(line.as_bytes()).ok()).or_else(whole) {
-        Some(run) => Outcome::Run(Box::new(run)),
-        None => Outcome::Failed(why(output)),
-    }
+    let run = last.and_then(|line| model::json::read(line.as_bytes()).ok()).or_else(whole);
+    run.map(Box::new).ok_or_else(|| why(output))
 }
 
 /// The reason why a command failed, from its own output.
@@ -41,9 +34,9 @@ pub(super) fn why(output: &Output) -> String {
     }
 }
 
-/// The series that a step fills: a direction each.
+/// The series that a step of our own fills: a direction each.
 pub(super) fn series_of(step: &Step) -> Vec<Series> {
-    let series = |direction| Series::new(tool(step), step.family, step.test(), direction);
+    let series = |direction| Series::new("pathmeter", step.family, step.test(), direction);
     match &step.work {
         Work::Throughput(_, directions, _) => {
             directions.each().map(|direction| series(Some(direction))).collect()
@@ -55,16 +48,14 @@ pub(super) fn series_of(step: &Step) -> Vec<Series> {
     }
 }
 
-fn tool(step: &Step) -> &str {
-    match &step.work {
-        Work::Tool(tool) => &tool.name,
-        _ => "pathmeter",
-    }
-}
-
-/// The figures of one direction, or of the round trips where there is none.
-pub(super) fn repetition(run: &Run, test: LabTest, egress: Option<Direction>) -> Repetition {
-    let mut figures = Repetition::default();
+/// The figures of one direction, or of the round trips where there is none, beside what was `observed`.
+pub(super) fn repetition(
+    run: &Run,
+    test: LabTest,
+    egress: Option<Direction>,
+    observed: Repetition,
+) -> Repetition {
+    let mut figures = observed;
     match (test, egress) {
         (LabTest::Mtu, Some(egress)) => {
             let path = run.summary.path.as_ref();

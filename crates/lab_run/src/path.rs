@@ -1,6 +1,6 @@
 //! The path in a topology's file: its encapsulation, and the places where it is shaped.
 
-use lab::topology::{DeviceKind, End, Node, Topology};
+use lab::topology::{DeviceKind, End, Node, Shape, Topology};
 use model::framing::{Encap, Encaps, Network};
 use model::plan::Direction;
 use model::units::{BitRate, Nanos};
@@ -15,18 +15,14 @@ pub(super) struct Shaped {
 /// The slowest shaped end of each direction, up and down.
 pub(super) fn shaped(topology: &Topology) -> [Option<Shaped>; 2] {
     let mut slowest = [None, None];
-    for (direction, end, rate) in topology.links.iter().flat_map(|link| {
+    for link in &topology.links {
         let [one, other] = &link.sides;
         let up = distance(topology, &one.end.node) <= distance(topology, &other.end.node);
-        let directions = if up { [0, 1] } else { [1, 0] };
-        directions
-            .into_iter()
-            .zip(&link.sides)
-            .filter_map(|(direction, side)| Some((direction, &side.end, side.shape.rate?)))
-    }) {
-        let slower = slowest[direction].as_ref().is_none_or(|known: &Shaped| rate < known.rate);
-        if slower {
-            slowest[direction] = Some(Shaped { end: end.clone(), rate });
+        for (direction, side) in if up { [0, 1] } else { [1, 0] }.into_iter().zip(&link.sides) {
+            let Some(rate) = side.shape.rate else { continue };
+            if slowest[direction].as_ref().is_none_or(|known: &Shaped| rate < known.rate) {
+                slowest[direction] = Some(Shaped { end: side.end.clone(), rate });
+            }
         }
     }
     slowest
@@ -39,8 +35,8 @@ pub(super) fn place(direction: Direction) -> usize {
 
 /// Whether a path of this topology has delays that scatter.
 pub(super) fn has_jitter(topology: &Topology) -> bool {
-    let mut sides = topology.links.iter().flat_map(|link| &link.sides);
-    sides.any(|side| side.shape.jitter.is_some_and(|jitter| jitter > Nanos::ZERO) || side.shape.reorder > 0.0)
+    let scatters = |shape: &Shape| shape.jitter > Some(Nanos::ZERO) || shape.reorder > 0.0;
+    topology.sides().any(|side| scatters(&side.shape))
 }
 
 /// Links between the measuring node and this one.
@@ -51,16 +47,11 @@ fn distance(topology: &Topology, node: &str) -> usize {
             return distance;
         }
         let ends = |of: &str, other: &str| reached.contains(&of) && !reached.contains(&other);
-        let next: Vec<&str> = topology
-            .links
-            .iter()
-            .flat_map(|link| {
-                let [one, other] = [&link.sides[0].end.node, &link.sides[1].end.node];
-                [ends(one, other).then_some(other.as_str()), ends(other, one).then_some(one.as_str())]
-            })
-            .flatten()
-            .collect();
-        reached.extend(next);
+        let next = topology.links.iter().flat_map(|link| {
+            let [one, other] = link.sides.each_ref().map(|side| side.end.node.as_str());
+            [ends(one, other).then_some(other), ends(other, one).then_some(one)]
+        });
+        reached.extend(next.flatten().collect::<Vec<_>>());
     }
     usize::MAX
 }

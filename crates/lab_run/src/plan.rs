@@ -4,6 +4,7 @@ mod tap;
 
 pub(super) use tap::Tap;
 
+use super::path::{self, Shaped};
 use engine::error::{Failure, Result};
 use lab::shipped;
 use lab::topology::{Node, NodePlace, Tool, Topology};
@@ -136,11 +137,8 @@ impl Plan {
         let names = if compared { &asked.compare } else { &asked.topologies };
         let time = asked.time.unwrap_or(Nanos::from_secs(if asked.quick { 1 } else { 3 }));
         if time < LEAST_TIME {
-            return Err(Failure::usage(
-                format!("-t {time} is too short to measure in"),
-                "ask for 200ms at least",
-            )
-            .into());
+            let message = format!("-t {time} is too short to measure in");
+            return Err(Failure::usage(message, "ask for 200ms at least").into());
         }
         let mut variants: Vec<Planned> = Vec::new();
         for name in names {
@@ -187,7 +185,7 @@ impl Plan {
     pub(super) fn duration(&self) -> Nanos {
         let tests = self.schedule().iter().map(|(_, _, step)| step.duration(self.time).0).sum();
         let machines = self.variants.iter().flat_map(|one| &one.topology.nodes);
-        let machines = machines.filter(|node| matches!(node.place, NodePlace::Machine(_))).count() as u64;
+        let machines = machines.filter(|node| node.place.is_machine()).count() as u64;
         Nanos(tests).saturating_add(BOOT.saturating_mul(machines))
     }
 
@@ -359,6 +357,8 @@ fn steps(topology: &Topology, asked: &Request, compared: bool) -> Vec<Step> {
 
 fn of_family(topology: &Topology, asked: &Request, compared: bool, family: Network) -> Vec<Step> {
     let Some(target) = target(topology, family) else { return Vec::new() };
+    let shaped = path::shaped(topology);
+    let rates = shaped.iter().flatten().map(|side| side.rate);
     let step = |work| Step { family, target, work };
     if !topology.expect.reachable[usize::from(family == Network::V6)] {
         return vec![step(Work::Reach)];
@@ -370,7 +370,7 @@ fn of_family(topology: &Topology, asked: &Request, compared: bool, family: Netwo
     for (test, transport) in [(Test::Tcp, Transport::Tcp), (Test::Udp, Transport::Udp)] {
         if wants(test) {
             let directions = [Directions::Up, Directions::Down, Directions::Both];
-            let filling = |direction| filling(topology, direction).filter(|_| transport == Transport::Udp);
+            let filling = |direction| filling(&shaped, direction).filter(|_| transport == Transport::Udp);
             works.extend(
                 directions.map(|direction| Work::Throughput(transport, direction, filling(direction))),
             );
@@ -383,8 +383,8 @@ fn of_family(topology: &Topology, asked: &Request, compared: bool, family: Netwo
         works.push(Work::Loaded);
     }
     if wants(Test::Udp) && topology.expect.loss.is_some() && !compared {
-        let rate = super::path::shaped(topology).into_iter().flatten().map(|side| side.rate.0 / 2).min();
-        let rate = BitRate(rate.unwrap_or(LOSS_RATE).min(LOSS_RATE));
+        let half = rates.clone().map(|rate| rate.0 / 2).min();
+        let rate = BitRate(half.unwrap_or(LOSS_RATE).min(LOSS_RATE));
         works.extend(Direction::BOTH.map(|direction| Work::Loss(direction, rate)));
     }
     if wants(Test::Mtu) {
@@ -394,8 +394,7 @@ fn of_family(topology: &Topology, asked: &Request, compared: bool, family: Netwo
         works.push(Work::Measure);
     }
     if asked.frames {
-        let shaped = super::path::shaped(topology).into_iter().flatten();
-        works.push(Work::Frames(shaped.map(|side| side.rate).min()));
+        works.push(Work::Frames(rates.min()));
     }
     let tools = topology.tools.iter().filter(|tool| is_of(tool, family));
     works.extend(tools.filter(|_| wants(Test::Tools)).cloned().map(Work::Tool));
@@ -404,27 +403,19 @@ fn of_family(topology: &Topology, asked: &Request, compared: bool, family: Netwo
 
 /// The rate of datagrams that overloads every direction of a shaped path. As much as goes would take the CPUs from the
 /// queues that shape: they let less through than they should.
-fn filling(topology: &Topology, directions: Directions) -> Option<BitRate> {
-    let shaped = super::path::shaped(topology);
-    let rates = directions
-        .each()
-        .map(|direction| shaped[super::path::place(direction)].as_ref().map(|side| side.rate.0));
+fn filling(shaped: &[Option<Shaped>; 2], directions: Directions) -> Option<BitRate> {
+    let rates = directions.each().map(|direction| Some(shaped[path::place(direction)].as_ref()?.rate.0));
     let rates: Option<Vec<u64>> = rates.collect();
     rates?.into_iter().max().map(|most| BitRate(most / 2 * 3))
 }
 
 /// Where the far end answers over a family.
 pub(super) fn target(topology: &Topology, family: Network) -> Option<SocketAddr> {
-    let node = node(topology, &topology.to)?;
+    let node = topology.node(&topology.to)?;
     if let NodePlace::Remote { address } = &node.place {
         return (address.is_ipv4() == (family == Network::V4)).then_some(*address);
     }
     address(node, family).map(|address| SocketAddr::new(address, engine::wire::native::PORT))
-}
-
-/// A node by its name.
-pub(super) fn node<'a>(topology: &'a Topology, name: &str) -> Option<&'a Node> {
-    topology.nodes.iter().find(|node| node.name == name)
 }
 
 /// The first address of a node in a family.
@@ -457,7 +448,8 @@ mod tests {
     use super::*;
 
     fn rate(topology: &str, directions: Directions) -> Option<u64> {
-        filling(&shipped::find(topology).expect("it is shipped"), directions).map(|rate| rate.0)
+        let shaped = path::shaped(&shipped::find(topology).expect("it is shipped"));
+        filling(&shaped, directions).map(|rate| rate.0)
     }
 
     #[test]

@@ -11,16 +11,14 @@ use engine::host::capture::{self, Capture, CaptureOptions};
 /// When the node is no namespace of this host, has no such interface, or the file cannot be made.
 pub(super) fn start(tap: &Tap, testbed: &Testbed, peer: std::net::IpAddr) -> Result<Option<Capture>> {
     let Some(lab) = &testbed.lab else { return Ok(None) };
-    let Some(namespace) = lab.node(&tap.node)?.namespace() else {
-        let message = format!("--capture {}:{}: it is inside a virtual machine", tap.node, tap.device);
+    let Some(namespace) = lab.node(&tap.end.node)?.namespace() else {
+        let message = format!("--capture {}: it is inside a virtual machine", tap.end);
         return Err(Failure::usage(message, "capture at the other end of its link").into());
     };
     let options = CaptureOptions {
-        count: false,
         pcap: Some(tap.file.clone()),
-        split: false,
-        interface: Some(tap.device.clone()),
-        snap: None,
+        interface: Some(tap.end.device.clone()),
+        ..CaptureOptions::default()
     };
     let captured = namespace.run(|| capture::start(&options, peer))??;
     match captured.as_ref().and_then(Capture::refusal) {

@@ -1,5 +1,6 @@
 //! A topology that is up and its answering end.
 
+use super::outcome::packet;
 use super::path::{Shaped, encaps, shaped};
 use super::plan::Planned;
 use lab::build::{BuildOptions, Lab};
@@ -8,7 +9,7 @@ use lab::feature;
 use lab::node::RunningNode;
 use lab::topology::{NodePlace, Topology};
 use model::framing::{Encaps, Network};
-use model::lab::{LinkSpeed, Series, SpeedBasis, Variant, VariantFinding};
+use model::lab::{LabTest, LinkSpeed, Repetition, Series, SpeedBasis, Variant, VariantFinding};
 use model::plan::Direction;
 use model::run::Run;
 use std::net::{SocketAddr, TcpStream};
@@ -24,6 +25,7 @@ pub(super) struct Testbed {
     pub(super) lab: Option<Lab>,
     /// Where each direction is shaped.
     pub(super) shaped: [Option<Shaped>; 2],
+    /// Encapsulation of the packets of IPv4 and of IPv6.
     encaps: [Encaps; 2],
     // Killed when the site goes.
     _server: Option<Running>,
@@ -70,8 +72,26 @@ impl Testbed {
         }
     }
 
+    /// Adds the figures of a run to the series like this one.
+    pub(super) fn add(&mut self, like: Series, run: &Run, figures: Repetition) {
+        let (test, one_way) = (like.test, like.direction);
+        let encaps = &self.encaps[usize::from(like.family == Network::V6)];
+        let packet = one_way.and_then(|one_way| packet(run, one_way, like.family, encaps));
+        let has_speed = test.is_throughput() || test == LabTest::Tool;
+        let speed = one_way.and_then(|one_way| self.speed(one_way)).filter(|_| has_speed);
+        let series = self.series(like);
+        series.packet = packet.or_else(|| series.packet.take());
+        series.speed = speed;
+        series.runs.push(figures);
+    }
+
+    /// Adds a repetition that failed to the series like this one.
+    pub(super) fn add_failed(&mut self, like: Series, observed: Repetition, why: &str) {
+        self.series(like).runs.push(Repetition { error: Some(why.to_owned()), ..observed });
+    }
+
     /// The series like this one, made where there was none.
-    pub(super) fn series(&mut self, like: Series) -> &mut Series {
+    fn series(&mut self, like: Series) -> &mut Series {
         let known = self.variant.series.iter().position(|one| one.is_like(&like));
         let place = known.unwrap_or(self.variant.series.len());
         if known.is_none() {
@@ -80,13 +100,8 @@ impl Testbed {
         &mut self.variant.series[place]
     }
 
-    /// Encapsulation of a family's packets.
-    pub(super) fn encaps(&self, family: Network) -> &Encaps {
-        &self.encaps[usize::from(family == Network::V6)]
-    }
-
     /// The rate at which the topology shapes a direction.
-    pub(super) fn speed(&self, direction: Direction) -> Option<LinkSpeed> {
+    fn speed(&self, direction: Direction) -> Option<LinkSpeed> {
         let shaped = self.shaped[super::path::place(direction)].as_ref()?;
         Some(LinkSpeed { rate: shaped.rate, basis: SpeedBasis::Shaped })
     }
@@ -110,8 +125,7 @@ fn build(planned: &Planned, program: &str) -> Result<(Lab, Option<Running>), Str
     let topology = &planned.topology;
     let lab = Lab::build(topology, &BuildOptions::default()).map_err(|error| error.to_string())?;
     let from = lab.node(&topology.from).map_err(|error| format!("cannot be measured from here: {error}"))?;
-    let place = super::plan::node(topology, &topology.to).map(|node| &node.place);
-    let server = match place {
+    let server = match topology.node(&topology.to).map(|node| &node.place) {
         Some(NodePlace::Remote { .. } | NodePlace::External { .. }) => None,
         _ => {
             let to = lab.node(&topology.to).map_err(|error| error.to_string())?;

@@ -1,19 +1,19 @@
 //! Foreign tools in a topology: run as ours are, and read by the importer.
 
 use super::observed::Observation;
-use super::outcome::{Outcome, packet, why};
-use super::plan::{Step, address, node};
+use super::outcome::{Outcome, repetition, why};
+use super::plan::{Step, address};
 use super::testbed::Testbed;
 use lab::build::Lab;
 use lab::command::{Output, Running};
 use lab::topology::{Tool, Topology};
 use model::framing::Network;
-use model::lab::{LabTest, Repetition, Series};
+use model::lab::{LabTest, Series};
 use model::plan::Direction;
 use report::import::{Known, read};
 use std::time::Duration;
 
-/// A tool and the end it talks to.
+/// A command, and the end that a tool talks to.
 pub(super) struct Started {
     pub(super) running: Running,
     pub(super) server: Option<Running>,
@@ -40,10 +40,8 @@ pub(super) fn start(lab: &Lab, tool: &Tool, step: &Step) -> Result<Started, Stri
 /// The args with their addresses.
 fn expanded(topology: &Topology, args: &[String], family: Network) -> Vec<String> {
     let address_of = |name: &str, family| {
-        node(topology, name)
-            .and_then(|node| address(node, family))
-            .map(|ip| ip.to_string())
-            .unwrap_or_default()
+        let address = topology.node(name).and_then(|node| address(node, family));
+        address.map(|address| address.to_string()).unwrap_or_default()
     };
     let places = [("to", &topology.to), ("from", &topology.from)];
     let replaced = |word: &String| {
@@ -60,13 +58,11 @@ fn expanded(topology: &Topology, args: &[String], family: Network) -> Vec<String
 pub(super) fn of_output(output: &Output, name: &str) -> Outcome {
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.succeeded() {
-        return Outcome::Failed(why(output));
+        return Err(why(output));
     }
-    match read(name, &text, Known::default()) {
-        Ok(mut read) if !read.is_empty() => Outcome::Run(Box::new(read.remove(0).run)),
-        Ok(_) => Outcome::Failed("it printed nothing".into()),
-        Err(error) => Outcome::Failed(error.to_string()),
-    }
+    let read = read(name, &text, Known::default()).map_err(|error| error.to_string())?;
+    let first = read.into_iter().next().ok_or("it printed nothing")?;
+    Ok(Box::new(first.run))
 }
 
 /// Puts its figures beside ours.
@@ -78,29 +74,16 @@ pub(super) fn take(
     outcome: Outcome,
     observed: &Observation,
 ) {
+    let series = |direction| Series::new(&tool.name, step.family, LabTest::Tool, direction);
     let run = match outcome {
-        Outcome::Run(run) => run,
-        Outcome::Failed(why) => {
-            let failed = Repetition { number: round, error: Some(why), ..observed.repetition(None) };
-            let series = Series::new(&tool.name, step.family, LabTest::Tool, None);
-            testbed.series(series).runs.push(failed);
-            return;
-        }
+        Ok(run) => run,
+        Err(why) => return testbed.add_failed(series(None), observed.repetition(round, None), &why),
     };
-    let directions = Direction::BOTH.map(Some).into_iter().chain([None]);
-    for direction in directions {
-        let figures = super::outcome::repetition(&run, LabTest::Tool, direction);
-        if figures.goodput.is_none() && figures.rtt_p50.is_none() {
-            continue;
+    for direction in [Some(Direction::Up), Some(Direction::Down), None] {
+        let figures = repetition(&run, LabTest::Tool, direction, observed.repetition(round, direction));
+        if figures.goodput.is_some() || figures.rtt_p50.is_some() {
+            testbed.add(series(direction), &run, figures);
         }
-        let packet =
-            direction.and_then(|direction| packet(&run, direction, step.family, testbed.encaps(step.family)));
-        let speed = direction.and_then(|direction| testbed.speed(direction));
-        let observed = observed.repetition(direction);
-        let series = testbed.series(Series::new(&tool.name, step.family, LabTest::Tool, direction));
-        series.packet = packet.or_else(|| series.packet.take());
-        series.speed = speed;
-        series.runs.push(Repetition { number: round, cpu: observed.cpu, drops: observed.drops, ..figures });
     }
 }
 

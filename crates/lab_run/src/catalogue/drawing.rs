@@ -19,11 +19,9 @@ pub(super) fn draw(topology: &Topology) -> String {
         let before = place.checked_sub(1).and_then(|before| between(topology, nodes[before], nodes[place]));
         let after = nodes.get(place + 1).and_then(|after| between(topology, nodes[place], after));
         let edge = |corner: char, end: char, joint: char, link: Option<&Link>| {
-            let rule: String = std::iter::repeat_n('─', width + 2).collect();
-            let rule = if link.is_some() {
-                format!("──{joint}{}", &rule[..'─'.len_utf8() * (width - 1)])
-            } else {
-                rule
+            let rule = match link {
+                Some(_) => format!("──{joint}{}", "─".repeat(width - 1)),
+                None => "─".repeat(width + 2),
             };
             format!("  {corner}{rule}{end}\n")
         };
@@ -41,8 +39,9 @@ pub(super) fn draw(topology: &Topology) -> String {
     }
     for link in topology.links.iter().filter(|link| joined.iter().all(|joined| !std::ptr::eq(*joined, *link)))
     {
-        let [one, other] = link.sides.each_ref().map(|side| format!("{}:{}", side.end.node, side.end.device));
-        drawn.push_str(&format!("  also {one} – {other}: {}\n", cable(link, false).join("; ")));
+        let [one, other] = &link.sides;
+        let cable = cable(link, false).join("; ");
+        drawn.push_str(&format!("  also {} – {}: {cable}\n", one.end, other.end));
     }
     drawn
 }
@@ -66,9 +65,8 @@ fn nodes_along_path(topology: &Topology) -> Vec<&Node> {
     let to = topology.to.as_str();
     let direction =
         directions.iter().find(|direction| direction.last() == Some(&to)).cloned().unwrap_or_default();
-    let named = |name: &&str| topology.nodes.iter().find(|node| node.name == *name);
     let beside = topology.nodes.iter().filter(|node| !direction.contains(&node.name.as_str()));
-    direction.iter().filter_map(named).chain(beside).collect()
+    direction.iter().filter_map(|name| topology.node(name)).chain(beside).collect()
 }
 
 fn between<'a>(topology: &'a Topology, one: &Node, other: &Node) -> Option<&'a Link> {
@@ -81,8 +79,7 @@ fn between<'a>(topology: &'a Topology, one: &Node, other: &Node) -> Option<&'a L
 /// Contents of the box of a node: a name and a text in each row.
 fn rows(topology: &Topology, node: &Node) -> Vec<(String, String)> {
     let mut rows = vec![(node.name.clone(), roles(topology, node))];
-    let ends = topology.links.iter().flat_map(|link| &link.sides).filter(|side| side.end.node == node.name);
-    let ends: Vec<&str> = ends.map(|side| side.end.device.as_str()).collect();
+    let ends: Vec<&str> = topology.sides_of(&node.name).iter().map(|side| side.end.device.as_str()).collect();
     for end in &ends {
         let made = node.devices.iter().find(|device| device.name == *end);
         rows.push(((*end).to_owned(), device(node, end, made)));

@@ -61,8 +61,7 @@ impl Document for Shown {
             (!lacks.is_empty()).then(|| lacking(lacks.iter().map(|lack| (lack.needs.as_str(), lack.in_vm))));
         let reasons = lacking.into_iter().chain(lacks.iter().map(|lack| lack.reason.clone()));
         section("What this host lacks".into(), vec![Block::Sentences(reasons.collect())]);
-        let goal = topology.nodes.iter().find(|node| node.name == topology.to);
-        let goal = goal.and_then(|node| node.addresses.first()).map(|own| own.address.to_string());
+        let goal = topology.node(&topology.to).and_then(|node| node.addresses.first()).map(|own| own.address);
         let mut commands = vec![format!("pathmeter lab run {asked}"), format!("pathmeter lab up {asked}")];
         commands.extend(goal.map(|goal| format!("pathmeter lab exec {} -- ping -c 3 {goal}", topology.from)));
         section("How to run it".into(), vec![as_typed(commands.iter().map(String::as_str))]);
@@ -101,19 +100,16 @@ fn paragraphs(about: &str) -> Vec<Block> {
 fn expectations(topology: &Topology) -> Vec<(&'static str, String)> {
     let Expect { path_mtu, rate, delay, loss, reachable, findings, absent } = &topology.expect;
     let mut rows = Vec::new();
-    let mut mtus: Vec<String> = Vec::new();
-    for (mtu, family) in path_mtu.iter().zip(["IPv4", "IPv6"]) {
-        mtus.extend(
-            mtu.map(|mtu| format!("{} over {family}", both_directions(mtu.map(|mtu| mtu.to_string())))),
-        );
+    let over = |mtu: &Option<[u32; 2]>, family| Some(format!("{} over {family}", both_directions((*mtu)?)));
+    match path_mtu {
+        [Some(one), Some(other)] if one == other => rows.push(("path MTU", both_directions(*one))),
+        [None, None] => {}
+        [v4, v6] => {
+            let mtus: Vec<String> = [over(v4, "IPv4"), over(v6, "IPv6")].into_iter().flatten().collect();
+            rows.push(("path MTU", mtus.join(", ")));
+        }
     }
-    if path_mtu[0].is_some() && path_mtu[0] == path_mtu[1] {
-        mtus = path_mtu[0].iter().map(|mtu| both_directions(mtu.map(|mtu| mtu.to_string()))).collect();
-    }
-    if !mtus.is_empty() {
-        rows.push(("path MTU", mtus.join(", ")));
-    }
-    rows.extend(rate.iter().map(|rate| ("rate", both_directions(rate.map(|rate| rate.to_string())))));
+    rows.extend(rate.iter().map(|rate| ("rate", both_directions(*rate))));
     let added = |delay| format!("{delay} more than without the links' delays");
     rows.extend(delay.iter().map(|delay| ("round trip", added(delay))));
     rows.extend(loss.iter().map(|loss| ("loss", both_directions(loss.map(plain_percent)))));
@@ -132,6 +128,7 @@ fn expectations(topology: &Topology) -> Vec<(&'static str, String)> {
 }
 
 /// One figure where both directions have the same.
-fn both_directions([up, down]: [String; 2]) -> String {
+fn both_directions<T: ToString>(figures: [T; 2]) -> String {
+    let [up, down] = figures.map(|figure| figure.to_string());
     if up == down { up } else { format!("{up} up, {down} down") }
 }

@@ -2,13 +2,13 @@
 
 use super::{Planned, Request};
 use engine::error::{Failure, Result};
+use lab::topology::End;
 use std::path::PathBuf;
 
 /// The capture.
 #[derive(Clone, Debug)]
 pub(crate) struct Tap {
-    pub(crate) node: String,
-    pub(crate) device: String,
+    pub(crate) end: End,
     pub(crate) file: PathBuf,
 }
 
@@ -24,19 +24,15 @@ impl Tap {
             return Err(Failure::usage(message, "run them one after another").into());
         };
         let topology = &planned.topology;
-        let names = || topology.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");
-        match place.split_once(':') {
-            Some((node, device)) if topology.nodes.iter().any(|one| one.name == node) => {
-                Ok(Some(Tap { node: node.into(), device: device.into(), file: file.clone() }))
-            }
-            Some((node, _)) => {
-                let message = format!("--capture {place}: {} has no node {node}", topology.name);
-                Err(Failure::usage(message, format!("there is {}", names())).into())
-            }
-            None => {
-                let message = format!("--capture {place}: it names no interface");
-                Err(Failure::usage(message, "write NODE:DEVICE, such as router:far").into())
-            }
-        }
+        let Some((name, device)) = place.split_once(':') else {
+            let message = format!("--capture {place}: it names no interface");
+            return Err(Failure::usage(message, "write NODE:DEVICE, such as router:far").into());
+        };
+        let Some(node) = topology.node(name) else {
+            let names: Vec<&str> = topology.nodes.iter().map(|node| node.name.as_str()).collect();
+            let message = format!("--capture {place}: {} has no node {name}", topology.name);
+            return Err(Failure::usage(message, format!("there is {}", names.join(", "))).into());
+        };
+        Ok(Some(Tap { end: node.end(device), file: file.clone() }))
     }
 }
