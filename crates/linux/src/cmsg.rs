@@ -52,24 +52,14 @@ impl ControlMessage<'_> {
     }
 }
 
-/// One message taken by [`receive`].
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Received {
-    /// Bytes written to the data buffer.
-    pub(crate) len: usize,
-    /// Bytes written to the control buffer.
-    pub(crate) control_len: usize,
-    /// The sender, or for the error queue the destination of what failed.
-    pub(crate) address: Option<SocketAddr>,
-}
-
-/// `recvmsg(2)` with a control buffer.
-pub(crate) fn receive(
+/// `recvmsg(2)` with a control buffer: the bytes written to the data buffer, the control messages, and the sender, or for the
+/// error queue the destination of what failed.
+pub(crate) fn receive<'c, const N: usize>(
     fd: BorrowedFd<'_>,
     data: &mut [u8],
-    control: &mut [u8],
+    control: &'c mut Control<N>,
     flags: libc::c_int,
-) -> io::Result<Received> {
+) -> io::Result<(usize, ControlMessages<'c>, Option<SocketAddr>)> {
     let mut name = [0_u8; size_of::<libc::sockaddr_in6>()];
     let mut iov = libc::iovec { iov_base: data.as_mut_ptr().cast(), iov_len: data.len() };
     let mut header = empty_header();
@@ -77,15 +67,12 @@ pub(crate) fn receive(
     header.msg_namelen = libc::socklen_t::try_from(name.len()).map_err(io::Error::other)?;
     header.msg_iov = &mut iov;
     header.msg_iovlen = 1;
-    header.msg_control = control.as_mut_ptr().cast();
-    header.msg_controllen = control.len() as _;
+    header.msg_control = control.0.as_mut_ptr().cast();
+    header.msg_controllen = N as _;
     // SAFETY: `header` points at `name`, `iov` with `data`, and `control`, all writable, ours and of the stated length.
     let len = check_len(unsafe { libc::recvmsg(fd.as_raw_fd(), &mut header, flags) })?;
-    Ok(Received {
-        len: len.min(data.len()),
-        control_len: control_len(&header).min(control.len()),
-        address: sockaddr::parse(&name),
-    })
+    let notes = ControlMessages::new(&control.0[..control_len(&header).min(N)]);
+    Ok((len.min(data.len()), notes, sockaddr::parse(&name)))
 }
 
 /// A control buffer, aligned for the headers in it.

@@ -4,11 +4,13 @@
 //! Sources: `getrusage(2)`, `sched_setaffinity(2)`, `proc_stat(5)`.
 
 use crate::error::{Named, OsError, Result, check};
+use crate::privilege::setting;
 use rustix::param::clock_ticks_per_second;
 use rustix::process::setpriority_process;
 use std::fs;
 use std::io;
 use std::mem;
+use std::path::Path;
 use units::{Bytes, Nanos};
 
 /// The CPUs the calling thread may run on, ascending.
@@ -52,10 +54,15 @@ pub fn pin_thread(thread: libc::pid_t, cpus: &[usize]) -> Result<()> {
     };
     let mut mask = CpuMask([0; MASK_WORDS]);
     cpus.iter().try_for_each(|cpu| mask.insert(*cpu)).named(&operation, object)?;
+    set_affinity(thread, &mask).named(&operation, object)
+}
+
+/// Lets a thread run on those of these CPUs that the process may use.
+fn set_affinity(thread: libc::pid_t, mask: &CpuMask) -> io::Result<()> {
     // SAFETY: the kernel reads the given size from `mask`, which lives through the call.
     let returned =
         unsafe { libc::sched_setaffinity(thread, mem::size_of_val(&mask.0), mask.0.as_ptr().cast()) };
-    check(returned).named(&operation, object).map(drop)
+    check(returned).map(drop)
 }
 
 fn thread_name(thread: libc::pid_t) -> String {
@@ -67,11 +74,7 @@ fn thread_name(thread: libc::pid_t) -> String {
 /// # Errors
 /// When the kernel refuses `sched_setaffinity`.
 pub fn unpin_current_thread() -> Result<()> {
-    let mask = CpuMask([u64::MAX; MASK_WORDS]);
-    // SAFETY: the kernel reads the given size from `mask`, which lives through the call, and takes of it the CPUs that
-    // the process may use.
-    let returned = unsafe { libc::sched_setaffinity(0, mem::size_of_val(&mask.0), mask.0.as_ptr().cast()) };
-    check(returned).named("unpin", || "this thread".into()).map(drop)
+    set_affinity(0, &CpuMask([u64::MAX; MASK_WORDS])).named("unpin", || "this thread".into())
 }
 
 /// Sets the calling thread's nice value: from -20, the first to run, to 19.
@@ -98,17 +101,13 @@ pub fn model_name() -> Option<String> {
 /// The frequency governor of a CPU (`performance`, `schedutil`, …); `None` where the kernel does not scale it.
 #[must_use]
 pub fn governor(cpu: usize) -> Option<String> {
-    let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
-    fs::read_to_string(path).ok().map(|name| name.trim().to_owned())
+    setting(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"))
 }
 
 /// The frequency of a CPU now and at most, Hz (`scaling_cur_freq`, `cpuinfo_max_freq`); `None` where the kernel does not scale it.
 #[must_use]
 pub fn frequency(cpu: usize) -> Option<(u64, u64)> {
-    let read = |file: &str| {
-        let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}");
-        fs::read_to_string(path).ok()?.trim().parse::<u64>().ok()
-    };
+    let read = |file: &str| number(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}"));
     Some((read("scaling_cur_freq")?.saturating_mul(1000), read("cpuinfo_max_freq")?.saturating_mul(1000)))
 }
 
@@ -116,8 +115,7 @@ pub fn frequency(cpu: usize) -> Option<(u64, u64)> {
 #[must_use]
 pub fn throttle_count(cpus: &[usize]) -> Option<u64> {
     let read = |cpu: &usize| {
-        let path = format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/core_throttle_count");
-        fs::read_to_string(path).ok()?.trim().parse::<u64>().ok()
+        number(format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/core_throttle_count"))
     };
     cpus.iter().filter_map(read).reduce(u64::saturating_add)
 }
@@ -127,12 +125,16 @@ pub fn throttle_count(cpus: &[usize]) -> Option<u64> {
 #[must_use]
 pub fn deepest_sleep(cpu: usize) -> Option<Nanos> {
     let states = fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle")).ok()?;
-    let read = |path: std::path::PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let exit = |state: fs::DirEntry| {
-        let enabled = read(state.path().join("disable")) != Some(1);
-        read(state.path().join("latency")).filter(|_| enabled)
+        let enabled = number(state.path().join("disable")) != Some(1);
+        number(state.path().join("latency")).filter(|_| enabled)
     };
     states.flatten().filter_map(exit).max().map(|micros| Nanos(micros.saturating_mul(1000)))
+}
+
+/// The number in a file of one line.
+fn number(path: impl AsRef<Path>) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 /// Threads of the whole host that run or wait for a CPU: the average of the last minute, or the present count if that is

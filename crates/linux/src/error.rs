@@ -49,6 +49,14 @@ impl OsError {
             || matches!(self.errno(), Some(libc::EOPNOTSUPP | libc::EAFNOSUPPORT | libc::EPROTONOSUPPORT))
     }
 
+    /// The error for `ENOENT` where that means that the kernel lacks the function, in these words.
+    pub(crate) fn if_lacking(self, why: &str) -> Self {
+        match self.errno() {
+            Some(libc::ENOENT) => Self { source: io::Error::new(io::ErrorKind::Unsupported, why), ..self },
+            _ => self,
+        }
+    }
+
     /// The error number (`errno`), when the system gave one.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {

@@ -81,12 +81,10 @@ impl NetworkError {
 pub fn take(fd: &impl AsFd, quote: &mut [u8]) -> io::Result<Option<QueueEntry>> {
     let mut control = Control([0; 512]);
     let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
-    let received = match receive(fd.as_fd(), quote, &mut control.0, flags) {
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-        outcome => outcome?,
-    };
-    let notes = ControlMessages::new(&control.0[..received.control_len]);
-    Ok(Some(read(notes, received.len, received.address)))
+    match receive(fd.as_fd(), quote, &mut control, flags) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        outcome => outcome.map(|(length, notes, destination)| Some(read(notes, length, destination))),
+    }
 }
 
 /// Empties the queue and shows each entry; returns how many there were. Stops at 10,000, lest a flood hold it for ever.
@@ -103,65 +101,49 @@ pub fn clear(fd: &impl AsFd, mut look: impl FnMut(QueueEntry)) -> io::Result<usi
 
 pub(crate) fn read(notes: ControlMessages<'_>, quoted: usize, destination: Option<SocketAddr>) -> QueueEntry {
     let Received { times, ttl, .. } = Received::read(notes.clone(), quoted, destination);
-    let Some(error) = notes.filter(is_error).find_map(|note| ExtendedError::read(note.data)) else {
-        return QueueEntry::Other;
-    };
-    let origin = match error.origin {
-        SO_EE_ORIGIN_LOCAL => Origin::Local,
-        SO_EE_ORIGIN_ICMP => Origin::Icmp,
-        SO_EE_ORIGIN_ICMP6 => Origin::Icmp6,
-        SO_EE_ORIGIN_TIMESTAMPING => return QueueEntry::Sent { id: error.data, times },
-        SO_EE_ORIGIN_ZEROCOPY => return QueueEntry::Other,
-        other => Origin::Other(other),
-    };
-    QueueEntry::Error(NetworkError {
-        errno: error.errno,
-        origin,
-        icmp_type: error.kind,
-        icmp_code: error.code,
-        info: error.info,
-        offender: error.offender,
-        destination,
-        quoted,
-        extensions: error.extensions(),
-        ttl,
-    })
+    match notes.filter(is_error).find_map(|note| entry(note.data, times)) {
+        Some(QueueEntry::Error(error)) => {
+            QueueEntry::Error(NetworkError { destination, quoted, ttl, ..error })
+        }
+        other => other.unwrap_or(QueueEntry::Other),
+    }
 }
 
 fn is_error(note: &ControlMessage<'_>) -> bool {
     matches!((note.level, note.kind), (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR))
 }
 
-/// `struct sock_extended_err` of linux/errqueue.h, and the address that follows it.
-struct ExtendedError {
-    errno: i32,
-    origin: u8,
-    kind: u8,
-    code: u8,
-    info: u32,
-    data: u32,
-    offender: Option<IpAddr>,
+/// Reads `struct sock_extended_err` of linux/errqueue.h, and the address that follows it; `times`: those of the message.
+fn entry(bytes: &[u8], times: PacketTimes) -> Option<QueueEntry> {
+    let (errno, info) = (i32::from_ne_bytes(array(bytes, 0)?), u32::from_ne_bytes(array(bytes, 8)?));
+    let (icmp_type, icmp_code) = (*bytes.get(5)?, *bytes.get(6)?);
+    let data = array(bytes, 12)?;
+    let origin = match *bytes.get(4)? {
+        SO_EE_ORIGIN_LOCAL => Origin::Local,
+        SO_EE_ORIGIN_ICMP => Origin::Icmp,
+        SO_EE_ORIGIN_ICMP6 => Origin::Icmp6,
+        SO_EE_ORIGIN_TIMESTAMPING => return Some(QueueEntry::Sent { id: u32::from_ne_bytes(data), times }),
+        SO_EE_ORIGIN_ZEROCOPY => return Some(QueueEntry::Other),
+        other => Origin::Other(other),
+    };
+    Some(QueueEntry::Error(NetworkError {
+        errno,
+        origin,
+        icmp_type,
+        icmp_code,
+        info,
+        offender: bytes.get(16..).and_then(sockaddr::parse).map(|address| address.ip()),
+        destination: None,
+        quoted: 0,
+        extensions: extensions(data),
+        ttl: None,
+    }))
 }
 
-impl ExtendedError {
-    /// `struct sock_ee_data_rfc4884`: where they begin, and whether they are valid.
-    fn extensions(&self) -> Option<usize> {
-        let [low, high, flags, _] = self.data.to_ne_bytes();
-        let at = u16::from_ne_bytes([low, high]);
-        (at > 0 && flags & INVALID_EXTENSIONS == 0).then_some(at.into())
-    }
-
-    fn read(bytes: &[u8]) -> Option<Self> {
-        Some(Self {
-            errno: i32::from_ne_bytes(array(bytes, 0)?),
-            origin: *bytes.get(4)?,
-            kind: *bytes.get(5)?,
-            code: *bytes.get(6)?,
-            info: u32::from_ne_bytes(array(bytes, 8)?),
-            data: u32::from_ne_bytes(array(bytes, 12)?),
-            offender: bytes.get(16..).and_then(sockaddr::parse).map(|address| address.ip()),
-        })
-    }
+/// `struct sock_ee_data_rfc4884`: where they begin, and whether they are valid.
+fn extensions([low, high, flags, _]: [u8; 4]) -> Option<usize> {
+    let at = u16::from_ne_bytes([low, high]);
+    (at > 0 && flags & INVALID_EXTENSIONS == 0).then_some(at.into())
 }
 
 const SO_EE_ORIGIN_LOCAL: u8 = 1;
@@ -269,7 +251,7 @@ mod tests {
     #[test]
     fn entries_cut_short_are_no_errors() {
         for len in 0..16 {
-            assert!(ExtendedError::read(&vec![0; len]).is_none());
+            assert!(entry(&vec![0; len], PacketTimes::default()).is_none());
         }
         assert_eq!(read(ControlMessages::new(&[]), 0, None), QueueEntry::Other);
     }

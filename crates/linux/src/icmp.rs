@@ -66,7 +66,7 @@ impl EchoSocket {
         }
         let any: IpAddr = if ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
         let local = SocketAddr::new(local.unwrap_or(any), 0);
-        sockaddr::bind(fd.as_fd(), local).named("bind", || format!("icmp {}", local.ip()))?;
+        net::bind(&fd, &local).named("bind", || format!("icmp {}", local.ip()))?;
         let mut remote = remote;
         remote.set_port(0);
         sockaddr::connect(fd.as_fd(), remote).named("connect to", || format!("icmp {}", remote.ip()))?;

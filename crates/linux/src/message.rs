@@ -56,9 +56,8 @@ pub fn set_receive_notes(fd: &impl AsFd) -> Result<()> {
 /// The errors of `recvmsg(2)`: `WouldBlock` when nothing is there.
 pub fn receive(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<Received> {
     let mut control = Control([0; 256]);
-    let received = cmsg::receive(fd.as_fd(), buf, &mut control.0, libc::MSG_DONTWAIT)?;
-    let notes = ControlMessages::new(&control.0[..received.control_len]);
-    Ok(Received::read(notes, received.len, received.address))
+    let (length, notes, from) = cmsg::receive(fd.as_fd(), buf, &mut control, libc::MSG_DONTWAIT)?;
+    Ok(Received::read(notes, length, from))
 }
 
 /// Sends a datagram to an address from one of this host's own, where it is given, and with this traffic class (`sendmsg(2)`
@@ -76,7 +75,8 @@ pub fn send_from(
     let mut control = Control([0; 256]);
     let mut control_len = local.map_or(0, |local| pktinfo(local, to.is_ipv6(), &mut control.0));
     if class > 0 {
-        control_len += traffic_class(class, to.ip(), &mut control.0[control_len..]);
+        let kinds = [libc::IP_TOS, libc::IPV6_TCLASS];
+        control_len += write_byte(to.ip(), kinds, class, &mut control.0[control_len..]);
     }
     send(socket, bytes, Some(&RawAddress::new(to)), &mut control.0[..control_len])
 }
@@ -87,12 +87,9 @@ pub fn send_from(
 /// # Errors
 /// The errors of `sendmsg(2)`.
 pub fn send_whole(socket: &UdpSocket, bytes: &[u8], hops: u8) -> io::Result<usize> {
-    let (level, kind) = match socket.peer_addr()?.ip().to_canonical() {
-        IpAddr::V4(_) => (libc::SOL_IP, libc::IP_TTL),
-        IpAddr::V6(_) => (libc::SOL_IPV6, libc::IPV6_HOPLIMIT),
-    };
+    let kinds = [libc::IP_TTL, libc::IPV6_HOPLIMIT];
     let mut control = Control([0; 256]);
-    let mut control_len = write_note(level, kind, &i32::from(hops).to_ne_bytes(), &mut control.0);
+    let mut control_len = write_byte(socket.peer_addr()?.ip(), kinds, hops, &mut control.0);
     let rest = &mut control.0[control_len..];
     control_len += write_note(libc::SOL_UDP, libc::UDP_SEGMENT, &0_u16.to_ne_bytes(), rest);
     send(socket, bytes, None, &mut control.0[..control_len])
@@ -173,14 +170,15 @@ fn pktinfo(local: IpAddr, v6: bool, control: &mut [u8]) -> usize {
     write_note(level, kind, &content, control)
 }
 
-/// Writes a control message that names the traffic class; its length with padding.
-fn traffic_class(class: u8, to: IpAddr, control: &mut [u8]) -> usize {
+/// Writes a control message of one number for packets to this address, of the kind that IPv4 or IPv6 has for it; its length with
+/// padding.
+fn write_byte(to: IpAddr, [v4, v6]: [i32; 2], value: u8, control: &mut [u8]) -> usize {
     // IPv4 mapped into IPv6 is IPv4 to the kernel.
     let (level, kind) = match to.to_canonical() {
-        IpAddr::V4(_) => (libc::SOL_IP, libc::IP_TOS),
-        IpAddr::V6(_) => (libc::SOL_IPV6, libc::IPV6_TCLASS),
+        IpAddr::V4(_) => (libc::SOL_IP, v4),
+        IpAddr::V6(_) => (libc::SOL_IPV6, v6),
     };
-    write_note(level, kind, &i32::from(class).to_ne_bytes(), control)
+    write_note(level, kind, &i32::from(value).to_ne_bytes(), control)
 }
 
 /// Writes a control message; its length with padding (cmsg(3)).

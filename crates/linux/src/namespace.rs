@@ -237,7 +237,8 @@ fn write_file(path: &CStr, text: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn on_a_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+/// Runs `work` on a thread of its own, for what changes the thread for good, and waits for its value.
+pub(crate) fn on_a_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     thread::scope(|scope| match scope.spawn(work).join() {
         Ok(result) => result,
         Err(panic) => std::panic::resume_unwind(panic),

@@ -40,7 +40,7 @@ use crate::error::{Named, OsError, Result};
 use crate::options::{Opt, set_int, setsockopt};
 use crate::poll::{self, Interest};
 use message::{HEADER, Reply};
-pub(crate) use message::{u16_at, u32_at, u64_at};
+pub(crate) use message::{text, u16_at, u32_at, u64_at};
 use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -108,11 +108,9 @@ impl Netlink {
             datagram.extend(request.into_bytes(self.sequence));
         }
         let replies = self.send(&datagram).map_err(Refusal::from).and_then(|()| self.collect(first, answers));
-        replies.map_err(|refusal| match refusal.words {
-            Some(words) => {
-                OsError::new(operation, format!("{object} (the kernel reports: {words})"), refusal.source)
-            }
-            None => OsError::new(operation, object, refusal.source),
+        replies.map_err(|Refusal { source, words }| {
+            let reported = words.map(|words| format!(" (the kernel reports: {words})")).unwrap_or_default();
+            OsError::new(operation, format!("{object}{reported}"), source)
         })
     }
 
@@ -213,11 +211,8 @@ fn verdict(reply: &Reply) -> std::result::Result<(), Refusal> {
 
 /// The error for an answer that lacks a mandatory attribute.
 fn incomplete(operation: &str, object: &str) -> OsError {
-    OsError::new(
-        operation,
-        object,
-        io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer is incomplete"),
-    )
+    let why = io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer is incomplete");
+    OsError::new(operation, object, why)
 }
 
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -54,26 +54,22 @@ impl Capability {
     /// The name as `setcap(8)` takes it.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::NetAdmin => "cap_net_admin",
-            Self::NetRaw => "cap_net_raw",
-            Self::NetBindService => "cap_net_bind_service",
-            Self::SysNice => "cap_sys_nice",
-            Self::SysAdmin => "cap_sys_admin",
-            Self::Bpf => "cap_bpf",
-        }
+        self.name_and_number().0
     }
 
     const fn bit(self) -> u64 {
-        let number = match self {
-            Self::NetBindService => 10,
-            Self::NetAdmin => 12,
-            Self::NetRaw => 13,
-            Self::SysAdmin => 21,
-            Self::SysNice => 23,
-            Self::Bpf => 39,
-        };
-        1 << number
+        1 << self.name_and_number().1
+    }
+
+    const fn name_and_number(self) -> (&'static str, u32) {
+        match self {
+            Self::NetAdmin => ("cap_net_admin", 12),
+            Self::NetRaw => ("cap_net_raw", 13),
+            Self::NetBindService => ("cap_net_bind_service", 10),
+            Self::SysNice => ("cap_sys_nice", 23),
+            Self::SysAdmin => ("cap_sys_admin", 21),
+            Self::Bpf => ("cap_bpf", 39),
+        }
     }
 }
 
@@ -158,11 +154,6 @@ pub fn try_io_uring() -> Result<()> {
 #[must_use]
 pub fn setting(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
-}
-
-/// The capabilities that the calling thread may put in force.
-fn permitted() -> Result<u64> {
-    status("CapPrm:")
 }
 
 /// A set of capabilities of the calling thread.

@@ -67,11 +67,6 @@ pub(crate) fn connect(fd: BorrowedFd<'_>, mut address: SocketAddr) -> io::Result
     Ok(net::connect(fd, &address)?)
 }
 
-/// Binds a socket.
-pub(crate) fn bind(fd: BorrowedFd<'_>, address: SocketAddr) -> io::Result<()> {
-    Ok(net::bind(fd, &address)?)
-}
-
 /// The address a socket is bound to.
 pub(crate) fn local(fd: BorrowedFd<'_>) -> io::Result<SocketAddr> {
     SocketAddr::try_from(net::getsockname(fd)?).map_err(|_| not_ip())

@@ -2,7 +2,7 @@
 
 use crate::clock::mono_now;
 use crate::error::{Named, OsError, Rejection, Result};
-use crate::error_queue::{self, Origin, QueueEntry};
+use crate::error_queue::{self, NetworkError, Origin, QueueEntry};
 use crate::message;
 use crate::options::{self, MtuDiscovery, Opt, describe};
 use crate::poll::{Interest, Waker, wait};
@@ -147,7 +147,7 @@ pub fn tcp_listen(address: SocketAddr, options: &TcpOptions, backlog: u16) -> Re
         let fd = open_tcp(address, options)?;
         options::set_reuse_address(&fd, true)?;
         set_family(&fd, address, options.v6_only)?;
-        sockaddr::bind(fd.as_fd(), address).named("bind", || format!("tcp {address}"))?;
+        net::bind(&fd, &address).named("bind", || format!("tcp {address}"))?;
         net::listen(&fd, backlog.into()).named("listen on", || format!("tcp {address}"))?;
         let listener = TcpListener::from(fd);
         listener.set_nonblocking(false).named("make blocking", || describe(&listener))?;
@@ -173,7 +173,7 @@ pub fn udp_bind(address: SocketAddr, options: &UdpOptions) -> Result<UdpSocket> 
         options::set_reuse_address(&fd, options.reuse_address)?;
         set_family(&fd, address, options.v6_only)?;
         apply_udp(&fd, options)?;
-        sockaddr::bind(fd.as_fd(), address).named("bind", || format!("udp {address}"))?;
+        net::bind(&fd, &address).named("bind", || format!("udp {address}"))?;
         Ok(UdpSocket::from(fd))
     })
 }
@@ -261,7 +261,7 @@ fn bind_local(fd: &OwnedFd, remote: SocketAddr, options: &TcpOptions) -> Result<
     } else {
         options::set_reuse_address(fd, true)?;
     }
-    sockaddr::bind(fd.as_fd(), local).named("bind", || format!("tcp {local}"))
+    net::bind(fd, &local).named("bind", || format!("tcp {local}"))
 }
 
 fn connect_within(
@@ -292,14 +292,9 @@ fn connect_within(
 /// The ICMP message that ended an attempt to connect (Linux 5.8).
 fn rejection(fd: &OwnedFd) -> Option<Rejection> {
     let Ok(Some(QueueEntry::Error(error))) = error_queue::take(fd, &mut []) else { return None };
-    let is_v6 = error.origin == Origin::Icmp6;
-    let (icmp_type, icmp_code) = (error.icmp_type, error.icmp_code);
-    (is_v6 || error.origin == Origin::Icmp).then_some(Rejection {
-        from: error.offender,
-        is_v6,
-        icmp_type,
-        icmp_code,
-    })
+    let NetworkError { origin, offender: from, icmp_type, icmp_code, .. } = error;
+    let is_v6 = origin == Origin::Icmp6;
+    (is_v6 || origin == Origin::Icmp).then_some(Rejection { from, is_v6, icmp_type, icmp_code })
 }
 
 /// Opens at `address`, and at `0.0.0.0` when that was `[::]` and the host has no IPv6.

@@ -5,6 +5,7 @@
 //! requested.
 
 use crate::error::{Named, OsError, Result, check};
+use crate::namespace::on_a_thread;
 use crate::netlink::Network;
 use crate::sockaddr::interface_request;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
@@ -15,7 +16,6 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::thread;
 
 /// The file behind an interface.
 #[derive(Debug)]
@@ -45,8 +45,7 @@ impl Tap {
     pub fn of_macvtap(name: &str, virtio_header: bool) -> Result<Self> {
         let index = Network::open()?.link(name)?.index;
         // Mounting changes the thread's view of the files for good, so that it is one of its own.
-        let opened = thread::scope(|scope| scope.spawn(|| open_macvtap(name, index)).join());
-        let file = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let file = on_a_thread(|| open_macvtap(name, index))?;
         Self { file }.set_up("set up macvtap", name, 0, virtio_header)
     }
 
@@ -61,16 +60,12 @@ impl Tap {
         self.set(name, if virtio_header { flags | IFF_VNET_HDR } else { flags })
             .named(operation, || name.into())?;
         if virtio_header {
-            self.set_header(name)?;
+            let length = VIRTIO_HEADER;
+            // SAFETY: the kernel reads one int, which lives through the call.
+            let set = unsafe { libc::ioctl(self.file.as_raw_fd(), TUNSETVNETHDRSZ, &raw const length) };
+            check(set).named("set the header of tap", || name.into())?;
         }
         Ok(self)
-    }
-
-    fn set_header(&self, name: &str) -> Result<()> {
-        let length = VIRTIO_HEADER;
-        // SAFETY: the kernel reads one int, which lives through the call.
-        let set = unsafe { libc::ioctl(self.file.as_raw_fd(), TUNSETVNETHDRSZ, &raw const length) };
-        check(set).named("set the header of tap", || name.into()).map(drop)
     }
 
     fn set(&self, name: &str, flags: libc::c_short) -> io::Result<()> {

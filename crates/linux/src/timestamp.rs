@@ -58,16 +58,12 @@ pub fn set_timestamping(fd: &impl AsFd, which: Timestamping) -> Result<()> {
 /// The times in a control message, if it is one of times.
 #[must_use]
 pub fn packet_times(note: &ControlMessage<'_>) -> Option<PacketTimes> {
-    match (note.level, note.kind) {
-        (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
-            Some(PacketTimes { kernel: nanos(note.data, 0).map(WallTime), nic: None })
-        }
-        (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => Some(PacketTimes {
-            kernel: nanos(note.data, 0).map(WallTime),
-            nic: nanos(note.data, 2 * TIMESPEC).map(NicTime),
-        }),
-        _ => None,
-    }
+    let nic = match (note.level, note.kind) {
+        (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => None,
+        (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => nanos(note.data, 2 * TIMESPEC).map(NicTime),
+        _ => return None,
+    };
+    Some(PacketTimes { kernel: nanos(note.data, 0).map(WallTime), nic })
 }
 
 /// The `struct timespec` at `at`; `None` for a time before 1970, for zero (which the kernel writes for "none"), and

@@ -1,7 +1,7 @@
 //! Sending a block of equal datagrams with as few system calls as the kernel allows.
 
 use crate::buffer::PageBuffer;
-use crate::error::{Named, OsError, Result, check_len};
+use crate::error::{Named, Result, check_len};
 use crate::options::describe;
 use crate::options::{path_mtu, set_udp_segment};
 use std::io;
@@ -60,12 +60,8 @@ impl GsoSender {
     /// segmentation is refused is no error but a [`GsoSender::fallback`].
     pub fn new(socket: &UdpSocket, payload_len: usize, max_segments: Option<usize>) -> Result<Self> {
         if payload_len == 0 || payload_len > LARGEST_SEND {
-            let source = io::Error::from_raw_os_error(libc::EMSGSIZE);
-            return Err(OsError::new(
-                format!("send datagrams of {payload_len} bytes on"),
-                describe(socket),
-                source,
-            ));
+            let operation = format!("send datagrams of {payload_len} bytes on");
+            return Err(io::Error::from_raw_os_error(libc::EMSGSIZE)).named(&operation, || describe(socket));
         }
         socket.peer_addr().named("send without a peer on", || describe(socket))?;
         let fits = (LARGEST_SEND / payload_len).min(NEW_LIMIT);

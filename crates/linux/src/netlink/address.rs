@@ -58,12 +58,10 @@ impl Network {
     ) -> Result<()> {
         let index = self.link(link)?.index;
         let (family, bytes) = family_and_bytes(address);
-        // struct ifaddrmsg: family, prefix length, flags, scope, interface.
-        let mut body = [family, prefix, 0, 0, 0, 0, 0, 0];
+        let mut body = ifaddrmsg(family, prefix, index);
         if address.is_ipv6() {
             body[2] = u8::try_from(libc::IFA_F_NODAD).expect("IFA_F_NODAD is 2");
         }
-        body[4..8].copy_from_slice(&index.to_ne_bytes());
         let once = if seconds.is_some() { libc::NLM_F_REPLACE } else { libc::NLM_F_EXCL };
         let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | once;
         let mut request = Message::new(libc::RTM_NEWADDR, flags, &body);
@@ -83,8 +81,7 @@ impl Network {
     pub fn delete_address(&mut self, link: &str, address: IpAddr, prefix: u8) -> Result<()> {
         let index = self.link(link)?.index;
         let (family, bytes) = family_and_bytes(address);
-        let mut body = [family, prefix, 0, 0, 0, 0, 0, 0];
-        body[4..8].copy_from_slice(&index.to_ne_bytes());
+        let body = ifaddrmsg(family, prefix, index);
         let mut request = Message::new(libc::RTM_DELADDR, libc::NLM_F_ACK, &body);
         request.attribute(libc::IFA_LOCAL, &bytes);
         self.ask(&format!("delete address {address}/{prefix} of link"), link, request).map(drop)
@@ -92,6 +89,11 @@ impl Network {
 }
 
 /// `struct ifaddrmsg`: family, prefix length, flags, scope, interface.
+fn ifaddrmsg(family: u8, prefix: u8, link: u32) -> [u8; IFADDRMSG] {
+    let [a, b, c, d] = link.to_ne_bytes();
+    [family, prefix, 0, 0, a, b, c, d]
+}
+
 pub(super) fn parse(reply: &Reply) -> Option<InterfaceAddress> {
     let attributes = reply.attributes(IFADDRMSG);
     let (prefix, scope) = (*reply.payload.get(1)?, *reply.payload.get(3)?);

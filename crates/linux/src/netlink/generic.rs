@@ -2,25 +2,19 @@
 
 use super::message::{Message, u16_at};
 use super::{Netlink, incomplete};
-use crate::error::{OsError, Result};
-use std::io;
+use crate::error::Result;
 
-/// The message type that this kernel gave a family of generic netlink.
-pub(super) fn family(netlink: &mut Netlink, name: &str) -> Result<u16> {
+/// Opens generic netlink for a family of it; returns the message type that this kernel gave the family, too.
+pub(super) fn open(name: &str) -> Result<(Netlink, u16)> {
     const OPERATION: &str = "look up generic netlink family";
+    let mut netlink = Netlink::open(libc::NETLINK_GENERIC)?;
     let mut request = generic(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, libc::NLM_F_ACK);
     request.string(CTRL_ATTR_FAMILY_NAME, name);
-    let lacking = |error: OsError| match error.errno() {
-        Some(libc::ENOENT) => {
-            let source = io::Error::new(io::ErrorKind::Unsupported, "this kernel does not have it");
-            OsError { source, ..error }
-        }
-        _ => error,
-    };
-    let replies = netlink.ask(OPERATION, name, vec![request], 1).map_err(lacking)?;
+    let replies = netlink.ask(OPERATION, name, vec![request], 1);
+    let replies = replies.map_err(|error| error.if_lacking("this kernel does not have it"))?;
     let id =
         replies.iter().find_map(|reply| u16_at(reply.attributes(GENLMSGHDR).value(CTRL_ATTR_FAMILY_ID)?, 0));
-    id.ok_or_else(|| incomplete(OPERATION, name))
+    Ok((netlink, id.ok_or_else(|| incomplete(OPERATION, name))?))
 }
 
 /// A request that begins with `struct genlmsghdr`: command, version, nothing.

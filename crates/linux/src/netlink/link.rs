@@ -184,9 +184,7 @@ impl Network {
     /// # Errors
     /// Without `CAP_NET_ADMIN`, or when there is no such interface.
     pub fn set_up(&mut self, name: &str) -> Result<()> {
-        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(0, libc::IFF_UP));
-        request.string(libc::IFLA_IFNAME, name);
-        self.ask("set up link", name, request).map(drop)
+        self.change("set up link", name, interface(0, libc::IFF_UP), &[])
     }
 
     /// Makes an interface receive every multicast frame, whether or not a socket joined the group.
@@ -194,9 +192,7 @@ impl Network {
     /// # Errors
     /// Without `CAP_NET_ADMIN`, or when there is no such interface.
     pub fn set_all_multicast(&mut self, name: &str) -> Result<()> {
-        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(0, libc::IFF_ALLMULTI));
-        request.string(libc::IFLA_IFNAME, name);
-        self.ask("receive all multicast on link", name, request).map(drop)
+        self.change("receive all multicast on link", name, interface(0, libc::IFF_ALLMULTI), &[])
     }
 
     /// Sets the MTU, in bytes of IP packet.
@@ -204,9 +200,8 @@ impl Network {
     /// # Errors
     /// Without `CAP_NET_ADMIN`, or beyond what the device can.
     pub fn set_mtu(&mut self, name: &str, mtu: u32) -> Result<()> {
-        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(0, 0));
-        request.string(libc::IFLA_IFNAME, name).attribute(libc::IFLA_MTU, &mtu.to_ne_bytes());
-        self.ask(&format!("set MTU {mtu} on link"), name, request).map(drop)
+        let attribute = (libc::IFLA_MTU, &mtu.to_ne_bytes()[..]);
+        self.change(&format!("set MTU {mtu} on link"), name, interface(0, 0), &[attribute])
     }
 
     /// Moves an interface into another namespace; it arrives down and without addresses.
@@ -214,10 +209,8 @@ impl Network {
     /// # Errors
     /// Without `CAP_NET_ADMIN` in both, or when the name is taken there.
     pub fn move_link(&mut self, name: &str, to: &Namespace) -> Result<()> {
-        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(0, 0));
-        let namespace = to.as_raw_fd().to_ne_bytes();
-        request.string(libc::IFLA_IFNAME, name).attribute(libc::IFLA_NET_NS_FD, &namespace);
-        self.ask("move to another namespace link", name, request).map(drop)
+        let attribute = (libc::IFLA_NET_NS_FD, &to.as_raw_fd().to_ne_bytes()[..]);
+        self.change("move to another namespace link", name, interface(0, 0), &[attribute])
     }
 
     /// Deletes an interface; of a veth pair both ends go.
@@ -237,9 +230,7 @@ impl Network {
     pub fn set_down(&mut self, name: &str) -> Result<()> {
         let mut body = interface(0, 0);
         body[12..16].copy_from_slice(&libc::IFF_UP.to_ne_bytes());
-        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &body);
-        request.string(libc::IFLA_IFNAME, name);
-        self.ask("set down link", name, request).map(drop)
+        self.change("set down link", name, body, &[])
     }
 
     /// Sets the hardware address.
@@ -247,9 +238,7 @@ impl Network {
     /// # Errors
     /// Without `CAP_NET_ADMIN`, for a group or all-zero address, or while the device may not change it.
     pub fn set_mac(&mut self, name: &str, mac: [u8; 6]) -> Result<()> {
-        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(0, 0));
-        request.string(libc::IFLA_IFNAME, name).attribute(libc::IFLA_ADDRESS, &mac);
-        self.ask("set the hardware address of link", name, request).map(drop)
+        self.change("set the hardware address of link", name, interface(0, 0), &[(libc::IFLA_ADDRESS, &mac)])
     }
 
     /// Renames an interface.
@@ -269,9 +258,24 @@ impl Network {
     /// Without `CAP_NET_ADMIN`, when either is missing, or the bridge would be in a loop.
     pub fn set_master(&mut self, port: &str, bridge: Option<&str>) -> Result<()> {
         let master = bridge.map_or(Ok(0), |bridge| self.link(bridge).map(|bridge| bridge.index))?;
-        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &interface(0, 0));
-        request.string(libc::IFLA_IFNAME, port).attribute(libc::IFLA_MASTER, &master.to_ne_bytes());
-        self.ask(&format!("make a port of {} link", bridge.unwrap_or("no bridge")), port, request).map(drop)
+        let operation = format!("make a port of {} link", bridge.unwrap_or("no bridge"));
+        self.change(&operation, port, interface(0, 0), &[(libc::IFLA_MASTER, &master.to_ne_bytes())])
+    }
+
+    /// Changes the link of this name: flags in the body, and attributes.
+    fn change(
+        &mut self,
+        operation: &str,
+        name: &str,
+        body: [u8; IFINFOMSG],
+        attributes: &[(u16, &[u8])],
+    ) -> Result<()> {
+        let mut request = Message::new(libc::RTM_NEWLINK, libc::NLM_F_ACK, &body);
+        request.string(libc::IFLA_IFNAME, name);
+        for (kind, value) in attributes {
+            request.attribute(*kind, value);
+        }
+        self.ask(operation, name, request).map(drop)
     }
 
     fn one_link(&mut self, name: &str, request: Message) -> Result<Link> {

@@ -132,8 +132,7 @@ impl<'a> Attributes<'a> {
 
     /// A string, up to its zero byte.
     pub(crate) fn string(&self, kind: u16) -> Option<String> {
-        let bytes = self.value(kind)?.split(|byte| *byte == 0).next()?;
-        Some(String::from_utf8_lossy(bytes).into_owned())
+        self.value(kind).map(text)
     }
 }
 
@@ -147,6 +146,12 @@ impl<'a> Iterator for Attributes<'a> {
         self.rest = self.rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         Some((kind, value))
     }
+}
+
+/// A string, up to its zero byte.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
 }
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

@@ -1,7 +1,7 @@
 //! The threads in which an interface receives, where it has its own (family `netdev`).
 
-use super::generic::{GENLMSGHDR, family, generic};
-use super::{Netlink, Reply};
+use super::Reply;
+use super::generic::{GENLMSGHDR, generic, open};
 use crate::error::Result;
 
 /// The threads of an interface's NAPI instances, in the **calling thread's** network namespace; none where it receives in
@@ -10,8 +10,7 @@ use crate::error::Result;
 /// # Errors
 /// Before Linux 6.8 ([`OsError::is_unsupported`](crate::OsError::is_unsupported)).
 pub fn napi_threads(interface: u32) -> Result<Vec<libc::pid_t>> {
-    let mut netlink = Netlink::open(libc::NETLINK_GENERIC)?;
-    let family = family(&mut netlink, "netdev")?;
+    let (mut netlink, family) = open("netdev")?;
     let mut request = generic(family, NETDEV_CMD_NAPI_GET, libc::NLM_F_DUMP);
     request.attribute(NETDEV_A_NAPI_IFINDEX, &interface.to_ne_bytes());
     let object = format!("interface {interface}");

@@ -2,9 +2,9 @@
 //!
 //! Source: `linux/nl80211.h`.
 
-use super::generic::{GENLMSGHDR, family, generic};
+use super::Reply;
+use super::generic::{GENLMSGHDR, generic, open};
 use super::message::{Attributes, u16_at};
-use super::{Netlink, Reply};
 use crate::error::Result;
 use units::BitRate;
 
@@ -26,8 +26,7 @@ pub struct WifiPeer {
 /// # Errors
 /// The kernel has no Wi-Fi at all ([`OsError::is_unsupported`](crate::OsError::is_unsupported)).
 pub fn wifi_peers(interface: u32) -> Result<Vec<WifiPeer>> {
-    let mut netlink = Netlink::open(libc::NETLINK_GENERIC)?;
-    let family = family(&mut netlink, "nl80211")?;
+    let (mut netlink, family) = open("nl80211")?;
     let mut request = generic(family, GET_STATION, libc::NLM_F_DUMP);
     request.attribute(ATTR_IFINDEX, &interface.to_ne_bytes());
     let object = format!("interface {interface}");

@@ -2,9 +2,9 @@
 //!
 //! Source: `linux/ethtool_netlink.h`, IEEE 802.3 annex 31B.
 
-use super::generic::{GENLMSGHDR, family, generic};
+use super::generic::{GENLMSGHDR, generic, open};
+use super::incomplete;
 use super::message::{Attributes, u64_at};
-use super::{Netlink, incomplete};
 use crate::error::Result;
 
 /// Pause frames of an interface since it was made.
@@ -33,8 +33,7 @@ impl PauseFrames {
 /// Before Linux 5.9, and of a device that has no pause frames at all ([`OsError::is_unsupported`](crate::OsError::is_unsupported)).
 pub fn pause_frames(interface: u32) -> Result<Option<PauseFrames>> {
     const OPERATION: &str = "read the pause frames of";
-    let mut netlink = Netlink::open(libc::NETLINK_GENERIC)?;
-    let family = family(&mut netlink, "ethtool")?;
+    let (mut netlink, family) = open("ethtool")?;
     let mut request = generic(family, PAUSE_GET, libc::NLM_F_ACK);
     request.nest(PAUSE_HEADER, |header| {
         header

@@ -4,8 +4,7 @@
 
 use super::message::{Attributes, Reply, u32_at, u64_at};
 use super::{Message, Network};
-use crate::error::{OsError, Result};
-use std::io;
+use crate::error::Result;
 use units::{BitRate, Bytes, Nanos};
 
 /// A queueing discipline.
@@ -76,7 +75,7 @@ impl Network {
     ///
     /// # Errors
     /// Without `CAP_NET_ADMIN`, when the interface is missing, or the kernel has no such discipline
-    /// ([`OsError::is_unsupported`]); nothing is left in place then.
+    /// ([`crate::OsError::is_unsupported`]); nothing is left in place then.
     pub fn set_qdiscs(&mut self, device: &str, chain: &[Qdisc]) -> Result<()> {
         let link = self.link(device)?.index;
         match self.delete_qdiscs(device) {
@@ -129,14 +128,9 @@ impl Network {
         let kind = qdisc.kind();
         request.string(TCA_KIND, kind);
         qdisc.append(&mut request);
-        let lacking = |error: OsError| match error.errno() {
-            Some(libc::ENOENT) => {
-                let why = format!("this kernel has no queueing discipline {kind} (module sch_{kind})");
-                OsError { source: io::Error::new(io::ErrorKind::Unsupported, why), ..error }
-            }
-            _ => error,
-        };
-        self.ask(&format!("set queueing discipline {kind} on"), device, request).map_err(lacking).map(drop)
+        let lacking = format!("this kernel has no queueing discipline {kind} (module sch_{kind})");
+        let set = self.ask(&format!("set queueing discipline {kind} on"), device, request);
+        set.map_err(|error| error.if_lacking(&lacking)).map(drop)
     }
 }
 

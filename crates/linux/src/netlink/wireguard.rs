@@ -2,9 +2,9 @@
 //!
 //! Sources: `linux/wireguard.h`, `linux/genetlink.h`. Keys are 32 bytes of Curve25519; the kernel works out public ones.
 
-use super::generic::{GENLMSGHDR, family, generic};
+use super::generic::{GENLMSGHDR, generic, open};
 use super::message::Reply;
-use super::{Message, Netlink, incomplete};
+use super::{Message, incomplete};
 use crate::error::Result;
 use crate::sockaddr::RawAddress;
 use std::fmt;
@@ -45,8 +45,7 @@ impl fmt::Debug for WireguardSpec {
 /// ([`crate::OsError::is_unsupported`]).
 pub fn configure_wireguard(name: &str, spec: &WireguardSpec) -> Result<[u8; 32]> {
     const ASK: &str = "ask the public key of WireGuard interface";
-    let mut netlink = Netlink::open(libc::NETLINK_GENERIC)?;
-    let family = family(&mut netlink, "wireguard")?;
+    let (mut netlink, family) = open("wireguard")?;
     let mut request = generic(family, WG_CMD_SET_DEVICE, libc::NLM_F_ACK);
     request.string(WGDEVICE_A_IFNAME, name);
     request.attribute(WGDEVICE_A_PRIVATE_KEY, &spec.private_key);

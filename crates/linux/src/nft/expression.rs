@@ -32,22 +32,25 @@ impl Rule {
 
 /// The packets counted by a rule, from the attributes of a rule that the kernel lists.
 pub(crate) fn counted_packets(rule: &Attributes<'_>) -> Option<u64> {
-    let mut expressions = rule.inside(RULE_EXPRESSIONS).map(|(_, expression)| Attributes::new(expression));
-    let counter = expressions.find(|found| found.string(EXPRESSION_NAME).as_deref() == Some("counter"))?;
+    let counter = expressions(rule, "counter").next()?;
     let packets = counter.inside(EXPRESSION_DATA).value(COUNTER_PACKETS)?;
     Some(u64::from_be_bytes(packets.try_into().ok()?))
 }
 
 /// The same of a rule that drops what it counts.
 pub(crate) fn dropped_packets(rule: &Attributes<'_>) -> Option<u64> {
-    let mut expressions = rule.inside(RULE_EXPRESSIONS).map(|(_, expression)| Attributes::new(expression));
-    let is_drop = expressions.any(|found| {
+    let is_drop = expressions(rule, "immediate").any(|found| {
         let verdict = found.inside(EXPRESSION_DATA).inside(IMMEDIATE_DATA).inside(DATA_VERDICT);
         let code = verdict.value(VERDICT_CODE).and_then(|code| code.try_into().ok());
-        found.string(EXPRESSION_NAME).as_deref() == Some("immediate")
-            && code.map(u32::from_be_bytes) == Some(VERDICT_DROP)
+        code.map(u32::from_be_bytes) == Some(VERDICT_DROP)
     });
     is_drop.then(|| counted_packets(rule)).flatten()
+}
+
+/// The expressions of this name in a rule.
+fn expressions<'a>(rule: &Attributes<'a>, name: &str) -> impl Iterator<Item = Attributes<'a>> {
+    let all = rule.inside(RULE_EXPRESSIONS).map(|(_, expression)| Attributes::new(expression));
+    all.filter(move |found| found.string(EXPRESSION_NAME).as_deref() == Some(name))
 }
 
 /// More fragments to come, or not the first: the low 14 bits of bytes 6 and 7 but for "don't fragment".

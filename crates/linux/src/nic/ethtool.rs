@@ -8,7 +8,7 @@
 use super::PacketClock;
 use super::mode::LinkMode;
 use crate::error::{Named, Result, check};
-use crate::netlink::{u32_at, u64_at};
+use crate::netlink::{text, u32_at, u64_at};
 use crate::sockaddr::interface_request;
 use std::collections::BTreeSet;
 use std::io;
@@ -35,8 +35,7 @@ impl<'a> Ethtool<'a> {
     pub(super) fn driver(&self) -> Option<String> {
         let mut info = request(GDRVINFO, DRVINFO);
         self.ask(&mut info).ok()?;
-        let name = info.get(4..36)?.split(|byte| *byte == 0).next()?;
-        Some(String::from_utf8_lossy(name).into_owned()).filter(|name| !name.is_empty())
+        info.get(4..36).map(text).filter(|name| !name.is_empty())
     }
 
     /// The speed the driver states, and what the link could do; `None` of what it does not know.
@@ -127,12 +126,7 @@ impl<'a> Ethtool<'a> {
         names[4..8].copy_from_slice(&set.to_ne_bytes());
         names[8..12].copy_from_slice(&count.to_ne_bytes());
         self.ask(&mut names)?;
-        let name = |place: usize| {
-            let bytes = names.get(12 + place * NAME..12 + (place + 1) * NAME)?;
-            let text = bytes.split(|byte| *byte == 0).next()?;
-            Some(String::from_utf8_lossy(text).into_owned())
-        };
-        Ok((0..length).filter_map(name).collect())
+        Ok(names[12..].chunks(NAME).map(text).collect())
     }
 
     fn read_features(&self) -> Option<BTreeSet<String>> {

@@ -163,15 +163,11 @@ pub fn saved_syn(fd: &impl AsFd) -> Result<Vec<u8>> {
 /// # Errors
 /// The errors of `ioctl(2)`.
 pub fn unacknowledged(fd: &impl AsFd) -> Result<Bytes> {
-    queued(fd, libc::TIOCOUTQ, "SIOCOUTQ")
-}
-
-fn queued(fd: &impl AsFd, request: libc::Ioctl, name: &str) -> Result<Bytes> {
     let fd = fd.as_fd();
     let mut bytes: libc::c_int = 0;
-    // SAFETY: both requests write one int, which is ours.
-    check(unsafe { libc::ioctl(fd.as_raw_fd(), request, &mut bytes) })
-        .named(&format!("read {name} of"), || describe(&fd))?;
+    // SAFETY: the request writes one int, which is ours.
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCOUTQ, &mut bytes) })
+        .named("read SIOCOUTQ of", || describe(&fd))?;
     Ok(Bytes(u64::try_from(bytes).unwrap_or(0)))
 }
 

@@ -3,7 +3,7 @@
 //! libc is left for `getpwnam`, and for the change of user: it changes every thread, where rustix changes one.
 //! Sources: `capabilities(7)`, `credentials(7)`, `prctl(2)`, `capget(2)`, `getpwnam(3)`.
 
-use super::{Capability, is_root, permitted, user_id};
+use super::{Capability, is_root, status, user_id};
 use crate::error::{Named, OsError, Result, check};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities,
@@ -141,7 +141,7 @@ fn go_on_as(user: User, kept: &[Capability]) -> Result<()> {
 /// The kernel's refusal, or without `/proc`.
 fn keep(kept: &[Capability]) -> Result<()> {
     let object = || "capabilities".into();
-    let has = permitted()?;
+    let has = status("CapPrm:")?;
     let bits = kept.iter().fold(0, |bits, capability| bits | capability.bit()) & has;
     let all = CapabilitySet::from_bits_retain(bits);
     let sets = CapabilitySets { effective: all, permitted: all, inheritable: CapabilitySet::empty() };
