@@ -108,15 +108,8 @@ impl Alert {
             turn.at,
             value(turn.before)
         );
-        Alert {
-            schema: SCHEMA.to_owned(),
-            word: Word::Figure(turn.kind),
-            target: target.to_owned(),
-            kind: series.kind.clone(),
-            figure: series.figure.clone(),
-            run: turn.confirmed_by.clone(),
-            text,
-        }
+        let of_path = Alert::of_path(Word::Figure(turn.kind), target, &series.kind, &turn.confirmed_by, text);
+        Alert { figure: series.figure.clone(), ..of_path }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::undelivered::Undelivered;
 use crate::{Alert, Command, Mail, Webhook};
-use std::sync::mpsc::{Receiver as Queue, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::mpsc::{Receiver as Queue, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use uuid::Uuid;
 
 /// A receiver of alerts.
@@ -112,7 +112,7 @@ impl Outbox {
             return;
         };
         *lock(&self.pending.count) += 1;
-        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = queue.try_send(alert.clone()) {
+        if queue.try_send(alert.clone()).is_err() {
             self.pending.one_less();
             let name = receiver.shown();
             (self.notes)(&format!(
@@ -124,19 +124,11 @@ impl Outbox {
 
     /// Waits until everything is delivered or given up, at most for `within`; messages left then are noted, and not retried.
     pub fn finish(&self, within: Duration) {
-        let end = Instant::now() + within;
-        let mut count = lock(&self.pending.count);
-        while *count > 0 {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                (self.notes)(&format!("warning: alerts that are not delivered: {}", *count));
-                break;
-            }
-            count = self
-                .pending
-                .changed
-                .wait_timeout(count, left)
-                .map_or_else(|poisoned| poisoned.into_inner().0, |(count, _)| count);
+        let Pending { count, changed, .. } = &*self.pending;
+        let waited = changed.wait_timeout_while(lock(count), within, |count| *count > 0);
+        let (count, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if *count > 0 {
+            (self.notes)(&format!("warning: alerts that are not delivered: {}", *count));
         }
         drop(count);
         *lock(&self.pending.hurry) = true;
@@ -159,19 +151,9 @@ impl Pending {
 
     /// Waits between two attempts. False: the time of all attempts is over.
     fn wait(&self, time: Duration) -> bool {
-        let end = Instant::now() + time;
-        let mut hurry = lock(&self.hurry);
-        while !*hurry {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return true;
-            }
-            hurry = self
-                .hurried
-                .wait_timeout(hurry, left)
-                .map_or_else(|poisoned| poisoned.into_inner().0, |(hurry, _)| hurry);
-        }
-        false
+        let waited = self.hurried.wait_timeout_while(lock(&self.hurry), time, |hurry| !*hurry);
+        let (hurry, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        !*hurry
     }
 }
 
