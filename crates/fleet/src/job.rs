@@ -6,7 +6,7 @@ use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// A run for one agent. The test is in `body`, which only the agent's program understands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentJob {
     /// The run's name, which no other run ever has: [`crate::name::run_name`].
     pub run: String,

@@ -4,28 +4,8 @@ use crate::job::AgentJob;
 use crate::lease::{Class, Resource};
 use crate::name::run_name;
 use crate::rounds::{Pair, Rounds, SharedLink, colour, tournament};
-use model::time::WallTime;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
-
-/// A place that measures: an agent and what its runs need.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MeshSite {
-    /// The agent's name.
-    pub agent: String,
-    /// The resources that each of its runs needs, whichever the other site is.
-    pub resources: Vec<Resource>,
-}
-
-impl MeshSite {
-    /// A site whose agent has one interface for its runs.
-    #[must_use]
-    pub fn sole(agent: impl Into<String>) -> MeshSite {
-        let agent = agent.into();
-        let resources = vec![Resource::sole(format!("nic.{agent}"))];
-        MeshSite { agent, resources }
-    }
-}
 
 /// A link that several pairs share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +27,7 @@ pub struct RunRequest {
     pub part: String,
     /// How it gets on with others.
     pub class: Class,
-    /// The resources that it needs beside those of its sites and links: the interfaces of this pair.
+    /// The resources that it needs beside the links: the interfaces of this pair.
     pub resources: Vec<Resource>,
     /// How long it takes.
     pub span: Nanos,
@@ -79,17 +59,17 @@ pub struct MeshPlan {
 }
 
 impl MeshPlan {
-    /// Plans every pair (`pairs`: only these) of sites. `mesh` names this occurrence and nothing else ever: runs are named after
+    /// Plans every pair (`pairs`: only these) of sites, by their agents. `mesh` names this occurrence and nothing else ever: runs are named after
     /// it. `runs` gives the runs of a pair; those of class background are put beside the rounds.
     #[must_use]
     pub fn new(
         mesh: &str,
-        sites: &[MeshSite],
+        sites: &[String],
         pairs: Option<&[Pair]>,
         crossings: &[Crossing],
-        runs: impl Fn(&MeshSite, &MeshSite) -> Vec<RunRequest>,
+        runs: impl Fn(&str, &str) -> Vec<RunRequest>,
     ) -> MeshPlan {
-        let shared: Vec<SharedLink> = crossings.iter().map(|crossing| shared_link(sites, crossing)).collect();
+        let shared = shared_links(sites, crossings);
         let rounds: Rounds = match pairs {
             None if shared.is_empty() => tournament(sites.len()),
             None => colour(sites.len(), &tournament(sites.len()).concat(), &shared),
@@ -116,12 +96,12 @@ impl MeshPlan {
     #[must_use]
     pub fn together(
         mesh: &str,
-        sites: &[MeshSite],
+        sites: &[String],
         crossings: &[Crossing],
         runs: Vec<(Pair, RunRequest)>,
     ) -> MeshPlan {
         let group = run_name(&[mesh, "together"]);
-        let shared: Vec<SharedLink> = crossings.iter().map(|crossing| shared_link(sites, crossing)).collect();
+        let shared = shared_links(sites, crossings);
         let grouped = |(pair, request): (Pair, RunRequest)| {
             let links = links_of(pair, crossings, &shared);
             let mut run = planned(mesh, (&sites[pair.a], &sites[pair.b]), &links, request);
@@ -169,7 +149,7 @@ impl MeshPlan {
     /// How many runs it has.
     #[must_use]
     pub fn runs(&self) -> usize {
-        self.rounds.iter().map(Vec::len).sum::<usize>() + self.background.len()
+        self.all().count()
     }
 }
 
@@ -194,38 +174,32 @@ fn links_of(pair: Pair, crossings: &[Crossing], shared: &[SharedLink]) -> Vec<Re
     crossed.map(|(crossing, _)| crossing.link.clone()).collect()
 }
 
-fn shared_link(sites: &[MeshSite], crossing: &Crossing) -> SharedLink {
-    let number = |agent: &str| sites.iter().position(|site| site.agent == agent);
-    let pairs = crossing.pairs.iter().filter_map(|(a, b)| Pair::new(number(a)?, number(b)?));
-    SharedLink { pairs: pairs.collect(), capacity: crossing.link.capacity as usize }
+fn shared_links(sites: &[String], crossings: &[Crossing]) -> Vec<SharedLink> {
+    let number = |agent: &String| sites.iter().position(|site| site == agent);
+    let shared = |crossing: &Crossing| {
+        let pairs = crossing.pairs.iter().filter_map(|(a, b)| Pair::new(number(a)?, number(b)?));
+        SharedLink { pairs: pairs.collect(), capacity: crossing.link.capacity as usize }
+    };
+    crossings.iter().map(shared).collect()
 }
 
-fn planned(
-    mesh: &str,
-    (a, b): (&MeshSite, &MeshSite),
-    links: &[Resource],
-    request: RunRequest,
-) -> PlannedRun {
-    let needed = a.resources.iter().chain(&b.resources).chain(&request.resources).chain(links);
+fn planned(mesh: &str, (a, b): (&str, &str), links: &[Resource], request: RunRequest) -> PlannedRun {
     let mut resources: Vec<Resource> = Vec::new();
-    for resource in needed {
+    for resource in request.resources.iter().chain(links) {
         if !resources.iter().any(|one| one.name == resource.name) {
             resources.push(resource.clone());
         }
     }
     let job = AgentJob {
-        run: run_name(&[mesh, &a.agent, &b.agent, &request.part]),
+        run: run_name(&[mesh, a, b, &request.part]),
         title: request.title,
         class: request.class,
         resources,
-        group: String::new(),
         span: request.span,
-        deadline: WallTime(0),
-        handed_out: WallTime(0),
+        body: request.body,
         number: 1,
         since: 1,
-        grant: String::new(),
-        body: request.body,
+        ..AgentJob::default()
     };
     PlannedRun { agent: request.agent, job }
 }
@@ -239,26 +213,26 @@ const GRACE: Nanos = Nanos::from_secs(60);
 mod tests {
     use super::*;
 
-    fn request(agent: &str, part: &str, class: Class) -> RunRequest {
+    fn request(agents: [&str; 2], part: &str, class: Class) -> RunRequest {
         let span = Nanos::from_secs(12);
         RunRequest {
-            agent: agent.into(),
+            agent: agents[0].into(),
             title: String::new(),
             part: part.into(),
             class,
-            resources: Vec::new(),
+            resources: agents.map(|agent| Resource::sole(format!("nic.{agent}"))).into(),
             span,
             body: String::new(),
         }
     }
 
-    fn both_directions(a: &MeshSite, _: &MeshSite) -> Vec<RunRequest> {
-        ["up", "down"].map(|part| request(&a.agent, part, Class::Exclusive)).to_vec()
+    fn both_directions(a: &str, b: &str) -> Vec<RunRequest> {
+        ["up", "down"].map(|part| request([a, b], part, Class::Exclusive)).to_vec()
     }
 
     #[test]
     fn a_mesh_of_a_hundred_sites_takes_39_6_minutes() {
-        let sites: Vec<MeshSite> = (0..100).map(|number| MeshSite::sole(format!("s{number}"))).collect();
+        let sites: Vec<String> = (0..100).map(|number| format!("s{number}")).collect();
         let plan = MeshPlan::new("m", &sites, None, &[], both_directions);
         assert_eq!((plan.rounds.len(), plan.runs()), (99, 9900));
         assert_eq!(plan.duration(), Nanos::from_secs(99 * 24));
@@ -269,17 +243,17 @@ mod tests {
 
     #[test]
     fn shared_links_are_kept_and_light_runs_stand_beside() {
-        let sites: Vec<MeshSite> = ["a", "b", "c", "d"].map(MeshSite::sole).to_vec();
+        let sites = ["a", "b", "c", "d"].map(str::to_owned);
         let pairs = vec![("a".to_owned(), "b".to_owned()), ("c".to_owned(), "d".to_owned())];
         let backbone = Crossing { link: Resource::sole("link.backbone"), pairs };
-        let runs = |a: &MeshSite, _: &MeshSite| {
-            vec![request(&a.agent, "up", Class::Exclusive), request(&a.agent, "rtt", Class::Background)]
+        let runs = |a: &str, b: &str| {
+            vec![request([a, b], "up", Class::Exclusive), request([a, b], "rtt", Class::Background)]
         };
         let plan = MeshPlan::new("m", &sites, None, &[backbone], runs);
         assert_eq!(plan.background.len(), 6);
         // Runs beside the rounds count where they take longer; their time is never zero.
-        let alone = MeshPlan::new("m", &sites[..2], None, &[], |a, _| {
-            vec![request(&a.agent, "mtu", Class::Background)]
+        let alone = MeshPlan::new("m", &sites[..2], None, &[], |a, b| {
+            vec![request([a, b], "mtu", Class::Background)]
         });
         assert_eq!(alone.duration(), Nanos::from_secs(12));
         // Only exclusive runs keep another mesh waiting.

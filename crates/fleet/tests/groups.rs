@@ -8,7 +8,7 @@ use pathmeter_fleet::coordinator::Coordinator;
 use pathmeter_fleet::group::judge;
 use pathmeter_fleet::job::{AgentJob, End, Outcome};
 use pathmeter_fleet::lease::{About, Acquired, COORDINATOR, Claim, Class, Lease, Resource, holder};
-use pathmeter_fleet::mesh::{MeshPlan, MeshSite, RunRequest};
+use pathmeter_fleet::mesh::{MeshPlan, RunRequest};
 use pathmeter_fleet::results::InMemory;
 use pathmeter_fleet::rounds::Pair;
 use pathmeter_fleet::spool::Spool;
@@ -90,14 +90,14 @@ struct Coordinated {
 }
 
 fn plan() -> MeshPlan {
-    let sites: Vec<MeshSite> = AGENTS.iter().map(|name| MeshSite::sole(*name)).collect();
+    let sites: Vec<String> = AGENTS.iter().map(ToString::to_string).collect();
     let run = |(a, b): (usize, usize)| {
         let request = RunRequest {
             agent: AGENTS[a].into(),
             title: format!("{} -> {}", AGENTS[a], AGENTS[b]),
             part: "up".into(),
             class: Class::Exclusive,
-            resources: Vec::new(),
+            resources: [a, b].map(|site| Resource::sole(format!("nic.{}", AGENTS[site]))).into(),
             span: Nanos::from_secs(10),
             body: String::new(),
         };

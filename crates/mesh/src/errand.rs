@@ -2,7 +2,7 @@
 
 use crate::interfaces::{self, as_word};
 use crate::inventory::agents;
-use crate::job::{PlanJob, check, lapse};
+use crate::job::{PlanJob, check, lapse, read_run};
 use crate::rounds::Reports;
 use crate::together::document;
 use engine::host::interrupt::Interrupt;
@@ -16,8 +16,6 @@ use fleet::lease::{Class, Resource};
 use fleet::mesh::{MeshPlan, PlannedRun, turn};
 use fleet::name::run_name;
 use fleet::results::InMemory;
-use model::run::Run;
-use model::time::WallTime;
 use model::units::Nanos;
 
 /// A coordinator that hands one run after the other to its agent.
@@ -48,18 +46,11 @@ impl<'a> Errands<'a> {
     ) -> fleet::Result<Errands<'a>> {
         let mut reports = agents(broker)?;
         let cells = plan.cells();
-        let paths = cells.iter().flat_map(|cell| match &cell.path.place {
-            PathPlace::Together(paths) => paths.iter().collect(),
-            _ => vec![cell.path],
-        });
-        let hosts: Vec<String> = paths.map(|path| path.to.host.clone()).collect();
+        let hosts: Vec<String> = cells.iter().flat_map(paths).map(|path| path.to.host.clone()).collect();
         interfaces::ask(broker, clock, &mut reports, &hosts)?;
         let exclusive = cells.iter().filter(|cell| class(&cell.request()) == Class::Exclusive);
-        let turns = exclusive.flat_map(|cell| match &cell.path.place {
-            PathPlace::Together(paths) => paths.iter().flat_map(|path| resources(&reports, path)).collect(),
-            _ => resources(&reports, cell.path),
-        });
-        let turns = turns.map(|resource| turn(&resource)).collect();
+        let needed = exclusive.flat_map(paths).flat_map(|path| resources(&reports, path));
+        let turns = needed.map(|resource| turn(&resource)).collect();
         let runs = MeshPlan { name: name.clone(), grace: GRACE, ..MeshPlan::default() };
         let coordinator =
             Coordinator::new(name.clone(), broker, clock, runs, (sink, check))?.with_turns(turns);
@@ -106,12 +97,10 @@ impl<'a> Errands<'a> {
             resources: resources(&self.reports, cell.path),
             group: group.to_owned(),
             span: cell.time().unwrap_or(UNKNOWN_TIME),
-            deadline: WallTime(0),
-            handed_out: WallTime(0),
             number: 1,
             since: 1,
-            grant: String::new(),
             body: serde_json::to_string(&body).map_err(|error| error.to_string())?,
+            ..AgentJob::default()
         };
         Ok(PlannedRun { agent: from.clone(), job })
     }
@@ -190,12 +179,18 @@ fn carried(outcome: Outcome) -> Result<Carried, String> {
         End::Void { reason, body } => (body, Some(reason)),
         End::Failed { reason } => return Err(reason),
     };
-    let run: Result<Run, _> = model::json::read(body.as_bytes());
-    let mut run =
-        run.map_err(|error| format!("the result of {} is not of this version: {error}", outcome.agent))?;
+    let mut run = read_run(&body, &outcome.agent)?;
     void.iter().for_each(|reason| lapse(&mut run, reason));
     let lease = Lease { agent: outcome.agent, token: outcome.token };
     Ok(Carried { run: Box::new(run), lease })
+}
+
+/// The paths of a cell: one, or those on which it starts at the same time.
+fn paths<'c>(cell: &'c Cell<'_>) -> &'c [Path] {
+    match &cell.path.place {
+        PathPlace::Together(paths) => paths,
+        _ => std::slice::from_ref(cell.path),
+    }
 }
 
 /// How a run gets on with others on the same resources.

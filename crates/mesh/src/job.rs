@@ -2,10 +2,11 @@
 
 use engine::host::address::Family;
 use engine::request::{FarEnd, Hops, Latency, Path, Request, Throughput};
+use fleet::job::{End, Outcome};
 use insight::finding::capital;
 use model::finding::Status;
 use model::mesh::path;
-use model::plan::{Directions, End, TestSpec};
+use model::plan::{Directions, TestSpec};
 use model::run::Run;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -109,6 +110,22 @@ impl JobResult {
     }
 }
 
+/// The result of an outcome, or why there is none; and why it must not be trusted.
+pub(crate) fn result_of(outcome: &Outcome) -> (std::result::Result<JobResult, String>, Option<&str>) {
+    let read = |body: &str| JobResult::read(body, &outcome.title);
+    match &outcome.end {
+        End::Failed { reason } => (Err(reason.clone()), None),
+        End::Done { body } => (read(body), None),
+        End::Void { reason, body } => (read(body).map_err(|_| reason.clone()), Some(reason)),
+    }
+}
+
+/// Reads the document that an agent sent of a plan's run.
+pub(crate) fn read_run(body: &str, agent: &str) -> std::result::Result<Run, String> {
+    model::json::read(body.as_bytes())
+        .map_err(|error| format!("the result of {agent} is not of this version: {error}"))
+}
+
 /// Holds the result of an agent against the job that it was handed: why it is that of another one. A job that cannot be read is
 /// of another version, and shown as that.
 ///
@@ -196,7 +213,11 @@ impl MeshJob {
             MeshTest::Throughput => {
                 let directions = if self.reverse { Directions::Down } else { Directions::Up };
                 Request::Throughput(Box::new(Throughput {
-                    test: TestSpec { directions, end: End::Time(self.time), ..TestSpec::default() },
+                    test: TestSpec {
+                        directions,
+                        end: model::plan::End::Time(self.time),
+                        ..TestSpec::default()
+                    },
                     interval,
                     ..Throughput::to(far)
                 }))

@@ -1,9 +1,9 @@
 //! Outcomes of a mesh as runs of a store, each once, so that histories, trends and comparisons have them.
 
-use crate::job::{JobResult, lapse};
+use crate::job::{lapse, result_of};
 use crate::matrix;
 use fleet::coordinator::Sink;
-use fleet::job::{End, Outcome, attempt_id};
+use fleet::job::{Outcome, attempt_id};
 use fleet::ledger::{LedgerRow, Stored};
 use fleet::results::ResultFile;
 use insight::run_of_failure;
@@ -86,22 +86,13 @@ pub fn document(outcome: &Outcome) -> Run {
     let kind = split(&outcome.title).0;
     let nothing =
         |reason: &str| run_of_failure(&outcome.id(), kind, [outcome.started, outcome.finished], reason);
-    let named = |result: JobResult| Run { id: outcome.id(), ..result.run };
-    match &outcome.end {
-        End::Failed { reason } => nothing(reason),
-        End::Done { body } => match JobResult::read(body, &outcome.title) {
-            Ok(result) => named(result),
-            Err(why) => nothing(&why),
-        },
-        End::Void { reason, body } => match JobResult::read(body, &outcome.title) {
-            Ok(result) => {
-                let mut run = named(result);
-                lapse(&mut run, reason);
-                run
-            }
-            Err(_) => nothing(reason),
-        },
-    }
+    let (result, void) = result_of(outcome);
+    let mut run = match result {
+        Ok(result) => Run { id: outcome.id(), ..result.run },
+        Err(why) => return nothing(&why),
+    };
+    void.iter().for_each(|reason| lapse(&mut run, reason));
+    run
 }
 
 fn begun(run: &str, title: &str, started: WallTime, label: &str) -> Begun {
@@ -118,6 +109,7 @@ fn split(title: &str) -> (&str, &str) {
 mod tests {
     use super::*;
     use crate::outcomes::{done, failed, latency, missed, outcome};
+    use fleet::job::End;
     use model::finding::Status;
     use model::history::Sample;
     use model::stats::compare::Rules;

@@ -1,7 +1,7 @@
 //! The outcomes of a mesh's runs, as its document.
 
-use crate::job::{JobResult, MeshJob, MeshTest};
-use fleet::job::{End, Outcome, attempt_id};
+use crate::job::{JobResult, MeshJob, MeshTest, result_of};
+use fleet::job::{Outcome, attempt_id};
 use fleet::mesh::MeshPlan;
 use fleet::results::Results;
 use model::finding::Status;
@@ -69,18 +69,22 @@ fn latest(mut cells: Vec<(WallTime, MeshCell)>) -> Vec<MeshCell> {
 
 /// The cells of an outcome: sizes of packets are measured in both directions at once.
 fn cells_of_outcome(outcome: &Outcome) -> Vec<MeshCell> {
-    let cells = match &outcome.end {
-        End::Failed { reason } => not_done(&outcome.title, CellState::Failed, reason),
-        End::Void { reason, body } => match JobResult::read(body, &outcome.title) {
-            Ok(result) => of_run(result).into_iter().map(|cell| void(cell, reason)).collect(),
-            Err(_) => not_done(&outcome.title, CellState::Void, reason),
-        },
-        End::Done { body } => match JobResult::read(body, &outcome.title) {
-            Ok(result) => of_run(result),
-            Err(why) => not_done(&outcome.title, CellState::Failed, &why),
-        },
+    let (result, void) = result_of(outcome);
+    let cells = match result {
+        Ok(result) => of_run(result),
+        Err(why) => not_done(&outcome.title, CellState::Failed, &why),
     };
-    cells.into_iter().map(|cell| with_run(cell, outcome)).collect()
+    let of_outcome = |cell: MeshCell| MeshCell {
+        state: void.map_or(cell.state, |_| CellState::Void),
+        reason: void.map(str::to_owned).or(cell.reason),
+        run: outcome.id(),
+        started: Some(outcome.started),
+        finished: Some(outcome.finished),
+        token: outcome.token,
+        attempt: outcome.number,
+        ..cell
+    };
+    cells.into_iter().map(of_outcome).collect()
 }
 
 fn of_run(result: JobResult) -> Vec<MeshCell> {
@@ -88,21 +92,6 @@ fn of_run(result: JobResult) -> Vec<MeshCell> {
     let target = path(&job.from, &job.to, job.family);
     let cell = |job: &MeshJob| MeshCell { target: target.clone(), ..measured(job, &run) };
     job.directions().iter().map(cell).collect()
-}
-
-fn void(cell: MeshCell, reason: &str) -> MeshCell {
-    MeshCell { state: CellState::Void, reason: Some(reason.to_owned()), ..cell }
-}
-
-fn with_run(cell: MeshCell, outcome: &Outcome) -> MeshCell {
-    MeshCell {
-        run: outcome.id(),
-        started: Some(outcome.started),
-        finished: Some(outcome.finished),
-        token: outcome.token,
-        attempt: outcome.number,
-        ..cell
-    }
 }
 
 /// The cell of one direction of a run.
@@ -116,9 +105,8 @@ fn measured(job: &MeshJob, run: &Run) -> MeshCell {
         (Some(_), None) => CellState::Done,
     };
     let nothing = (state == CellState::Failed).then(|| format!("the run has no {}", job.figure()));
-    let limit = if state == CellState::Done { limit_of(job, run) } else { None };
     MeshCell {
-        limit,
+        limit: limit_of(job, run).filter(|_| state == CellState::Done),
         from: job.from.clone(),
         to: job.to.clone(),
         test: job.test.word().to_owned(),
@@ -135,14 +123,9 @@ fn measured(job: &MeshJob, run: &Run) -> MeshCell {
 fn limit_of(job: &MeshJob, run: &Run) -> Option<CellLimit> {
     let direction = if job.reverse { &run.summary.down } else { &run.summary.up };
     let limit = direction.as_ref()?.limit.as_ref()?;
-    (limit.kind != LimitKind::NotKnown).then(|| CellLimit {
-        kind: limit.kind,
-        rate: limit.rate,
-        text: match limit.rate {
-            Some(rate) => format!("{} at {rate}", limit.kind),
-            None => limit.kind.to_string(),
-        },
-    })
+    let at = limit.rate.map(|rate| format!(" at {rate}")).unwrap_or_default();
+    let text = format!("{}{at}", limit.kind);
+    (limit.kind != LimitKind::NotKnown).then_some(CellLimit { kind: limit.kind, rate: limit.rate, text })
 }
 
 /// The test and the path of a run's title; absent: it is the title of none.
@@ -172,6 +155,7 @@ fn not_done(title: &str, state: CellState, reason: &str) -> Vec<MeshCell> {
 mod tests {
     use super::*;
     use crate::outcomes::{done, failed, latency, missed, outcome};
+    use fleet::job::End;
     use fleet::ledger::LedgerRow;
 
     fn states(results: &Results) -> Vec<(String, String, CellState)> {

@@ -2,12 +2,9 @@
 //! `up` reports that.
 
 use fleet::coordinator::Coordinator;
-use fleet::ledger::RunState;
 use model::agent::AgentStatus;
 use model::time::WallTime;
-use report::format::prometheus::family;
-
-type Sample = (Vec<(String, String)>, f64);
+use report::format::prometheus::{Sample, family};
 
 /// An agent. `is_connected`: whether its connection to the server is up.
 #[must_use]
@@ -26,13 +23,13 @@ pub fn of_agent(name: &str, status: &AgentStatus, is_connected: bool, now: WallT
     add("healthy", "Whether it can do all of its work.", flag(status.failure.is_none()));
     add("runs", "Runs that it has, those that wait among them.", single(status.runs.len() as f64));
     add("waiting_runs", "Runs that wait for a lease.", single(status.waiting.len() as f64));
-    let longest = status.waiting.iter().map(|run| seconds(now - run.since)).fold(0.0, f64::max);
+    let longest = status.waiting.iter().map(|run| (now - run.since).as_secs_f64()).fold(0.0, f64::max);
     add("longest_wait_seconds", "For how long the first of these has waited.", single(longest));
     add("spool_outcomes", "Outcomes that no coordinator has yet.", single(status.spool.pending as f64));
     let room = status.spool.room_bytes.map(|room| (own(), room as f64)).into_iter().collect();
     add("spool_room_bytes", "Room on the disk of its spool.", room);
     add("spool_damaged", "Whether lines of its spool cannot be read.", flag(status.spool.damage.is_some()));
-    let last = status.last_end.map(|at| (own(), timestamp(at))).into_iter().collect();
+    let last = status.last_end.map(|at| (own(), at.0 as f64 / 1e9)).into_iter().collect();
     add("last_run_timestamp_seconds", "When a run ended last.", last);
     text
 }
@@ -47,18 +44,17 @@ pub fn of_coordinator(mesh: &str, coordinator: &Coordinator<'_>, now: WallTime) 
     let mut add = |name: &str, help: &str, samples: Vec<Sample>| {
         text += &family(&format!("pathmeter_mesh_{name}"), "gauge", help, &samples);
     };
-    let leads = f64::from(u8::from(coordinator.is_leading()));
-    add("leading", "Whether it is at work; otherwise it waits.", single(leads));
-    let waits = f64::from(u8::from(coordinator.waits_for().is_some()));
-    add("waiting", "Whether it waits: for another coordinator, or for the NATS server.", single(waits));
+    let flag = |value: bool| single(f64::from(u8::from(value)));
+    add("leading", "Whether it is at work; otherwise it waits.", flag(coordinator.is_leading()));
+    let waits = flag(coordinator.waits_for().is_some());
+    add("waiting", "Whether it waits: for another coordinator, or for the NATS server.", waits);
     let states = ["expected", "running", "done", "void", "failed", "missed"].map(|state| {
         let labels = [own(), vec![("state".to_owned(), state.to_owned())]].concat();
         (labels, rows.iter().filter(|row| row.state.word() == state).count() as f64)
     });
     add("runs", "Runs that were handed out, by how they stand.", states.into());
-    let is_open = |state: &RunState| !state.is_final();
-    let open = rows.iter().filter(|row| is_open(&row.state));
-    let lag = open.map(|row| seconds(now - row.due)).fold(0.0, f64::max);
+    let open = rows.iter().filter(|row| !row.state.is_final());
+    let lag = open.map(|row| (now - row.due).as_secs_f64()).fold(0.0, f64::max);
     add("lag_seconds", "For how long the first run that has not ended was handed out.", single(lag));
     text
 }
@@ -68,19 +64,12 @@ fn info(what: &str, mut labels: Vec<(String, String)>) -> String {
     family(&format!("pathmeter_{what}_info"), "gauge", "The program.", &[(labels, 1.0)])
 }
 
-fn seconds(span: model::units::Nanos) -> f64 {
-    span.0 as f64 / 1e9
-}
-
-fn timestamp(at: WallTime) -> f64 {
-    at.0 as f64 / 1e9
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use fleet::clock::{Clock, SystemClock};
-    use fleet::mesh::{MeshPlan, MeshSite, RunRequest};
+    use fleet::lease::Resource;
+    use fleet::mesh::{MeshPlan, RunRequest};
     use fleet::results::InMemory;
     use model::agent::{SpoolStatus, WaitingRun};
     use model::units::Nanos;
@@ -120,14 +109,14 @@ mod tests {
 
     #[test]
     fn a_coordinator_reports_its_runs_by_state() {
-        let sites = ["ams", "fra"].map(MeshSite::sole);
-        let plan = MeshPlan::new("m", &sites, None, &[], |a, _| {
+        let sites = ["ams", "fra"].map(str::to_owned);
+        let plan = MeshPlan::new("m", &sites, None, &[], |a, b| {
             vec![RunRequest {
-                agent: a.agent.clone(),
+                agent: a.to_owned(),
                 title: "t".into(),
                 part: "up".into(),
                 class: fleet::lease::Class::Exclusive,
-                resources: Vec::new(),
+                resources: [a, b].map(|agent| Resource::sole(format!("nic.{agent}"))).into(),
                 span: Nanos::from_secs(1),
                 body: String::new(),
             }]

@@ -130,19 +130,14 @@ impl RosterRow {
 
     fn link(&self) -> String {
         let nic = self.report.host.as_ref().and_then(|host| host.nic.as_ref());
-        nic.map_or_else(
-            || "-".to_owned(),
-            |nic| {
-                let speed = nic.link_bps.map_or_else(|| "virtual".to_owned(), |rate| rate.to_string());
-                format!("{}, {speed}, MTU {}", nic.name, nic.mtu)
-            },
-        )
+        let Some(nic) = nic else { return "-".to_owned() };
+        let speed = nic.link_bps.map_or_else(|| "virtual".to_owned(), |rate| rate.to_string());
+        format!("{}, {speed}, MTU {}", nic.name, nic.mtu)
     }
 
     fn address(&self) -> String {
-        let observed =
-            || self.report.seen_as.map(|observed| format!(" (NAT: {observed})")).unwrap_or_default();
-        let nat = if self.is_behind_nat == Some(true) { observed() } else { String::new() };
+        let observed = self.report.seen_as.filter(|_| self.is_behind_nat == Some(true));
+        let nat = observed.map(|observed| format!(" (NAT: {observed})")).unwrap_or_default();
         format!("{}{nat}", if self.report.address.is_empty() { "-" } else { &self.report.address })
     }
 

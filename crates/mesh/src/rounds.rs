@@ -3,7 +3,7 @@
 use crate::inventory::AgentReport;
 use crate::job::{MeshJob, MeshTest};
 use fleet::lease::{Class, Resource};
-use fleet::mesh::{Crossing, MeshPlan, MeshSite, RunRequest};
+use fleet::mesh::{Crossing, MeshPlan, RunRequest};
 use fleet::rounds::Pair;
 use fleet::{FleetError, check_name};
 use model::toml_file::suggest;
@@ -136,17 +136,12 @@ pub fn pair_of(text: &str) -> Result<(String, String), String> {
 /// # Errors
 /// A pair or a link names an agent that is not there.
 pub fn plan(name: &str, reports: &Reports, asked: &MeshRequest) -> Result<Planned, PlanError> {
-    // The interfaces that a run needs are known for each pair.
-    let site = |agent: &String| MeshSite { agent: agent.clone(), resources: Vec::new() };
-    let sites: Vec<MeshSite> = reports.keys().map(site).collect();
-    let index = |name: &String| {
-        known(reports, name).map(|()| sites.iter().position(|site| site.agent == *name).unwrap_or(0))
-    };
+    let sites: Vec<String> = reports.keys().cloned().collect();
     let mut crossings = crossings(reports, asked)?;
     let pairs = asked
         .pairs
         .iter()
-        .map(|(a, b)| Ok((index(a)?, index(b)?)))
+        .map(|(a, b)| Ok((known(reports, a)?, known(reports, b)?)))
         .collect::<Result<Vec<(usize, usize)>, PlanError>>()?;
     if asked.is_together {
         return together(name, reports, &sites, asked, &crossings, &pairs);
@@ -161,7 +156,7 @@ pub fn plan(name: &str, reports: &Reports, asked: &MeshRequest) -> Result<Planne
         let deaf = asked.families.iter().filter(|family| ends(reports, a, b, **family).is_none());
         unreachable.extend(deaf.map(|family| {
             let family = family.map(|family| format!(" by IPv{family}")).unwrap_or_default();
-            format!("{} and {}{family}", a.agent, b.agent)
+            format!("{a} and {b}{family}")
         }));
     }
     unreachable.sort_unstable();
@@ -176,7 +171,7 @@ pub fn plan(name: &str, reports: &Reports, asked: &MeshRequest) -> Result<Planne
 fn together(
     name: &str,
     reports: &Reports,
-    sites: &[MeshSite],
+    sites: &[String],
     asked: &MeshRequest,
     crossings: &[Crossing],
     pairs: &[(usize, usize)],
@@ -184,9 +179,9 @@ fn together(
     let mut runs = Vec::new();
     let each = pairs.iter().flat_map(|pair| asked.families.iter().map(move |family| (pair, *family)));
     for (number, ((from, to), family)) in each.enumerate() {
-        let (sender, receiver) = (&sites[*from], &sites[*to]);
+        let (sender, receiver) = (sites[*from].as_str(), sites[*to].as_str());
         let Some((opener, listener)) = ends(reports, sender, receiver, family) else {
-            return Err(PlanError::Unreachable(format!("{} and {}", sender.agent, receiver.agent)));
+            return Err(PlanError::Unreachable(format!("{sender} and {receiver}")));
         };
         let Some(pair) = Pair::new(*from, *to) else { continue };
         let flow = Flow { ends: (opener, listener), reverse: opener != sender, family };
@@ -198,14 +193,9 @@ fn together(
 }
 
 /// Which of two ends opens the connections, and which one listens; absent: neither can be reached by this IP version.
-fn ends<'s>(
-    reports: &Reports,
-    a: &'s MeshSite,
-    b: &'s MeshSite,
-    family: Option<u8>,
-) -> Option<(&'s MeshSite, &'s MeshSite)> {
-    let listens = |site: &MeshSite| {
-        let report = &reports[&site.agent];
+fn ends<'s>(reports: &Reports, a: &'s str, b: &'s str, family: Option<u8>) -> Option<(&'s str, &'s str)> {
+    let listens = |agent: &str| {
+        let report = &reports[agent];
         report.listens && report.address_of(family).is_some()
     };
     match (listens(a), listens(b)) {
@@ -217,7 +207,7 @@ fn ends<'s>(
 
 /// The runs of a pair: all are carried out by the end that opens the connections, but for a trace of hops, which each end does
 /// toward the other.
-fn both_directions(reports: &Reports, asked: &MeshRequest, a: &MeshSite, b: &MeshSite) -> Vec<RunRequest> {
+fn both_directions(reports: &Reports, asked: &MeshRequest, a: &str, b: &str) -> Vec<RunRequest> {
     let mut runs = Vec::new();
     for (test, family) in
         asked.tests.iter().flat_map(|test| asked.families.iter().map(move |one| (*test, *one)))
@@ -250,7 +240,7 @@ fn class(test: MeshTest) -> Class {
 }
 
 /// Interfaces that several agents share, as links that their pairs cross: two agents of one host are not measured at once.
-fn shared_nics(reports: &Reports, asked: &MeshRequest, sites: &[MeshSite], edges: &[Pair]) -> Vec<Crossing> {
+fn shared_nics(reports: &Reports, asked: &MeshRequest, sites: &[String], edges: &[Pair]) -> Vec<Crossing> {
     type Use<'s> = (HashSet<&'s str>, Vec<(String, String)>);
     let mut uses: BTreeMap<Resource, Use<'_>> = BTreeMap::new();
     for pair in edges {
@@ -259,10 +249,10 @@ fn shared_nics(reports: &Reports, asked: &MeshRequest, sites: &[MeshSite], edges
             let ends = ends(reports, a, b, *family)?;
             Some(nics(reports, ends, *family).into_iter().zip([ends.0, ends.1]))
         });
-        for (nic, site) in all.flatten() {
+        for (nic, agent) in all.flatten() {
             let (owners, pairs) = uses.entry(nic).or_default();
-            owners.insert(&site.agent);
-            let named = (a.agent.clone(), b.agent.clone());
+            owners.insert(agent);
+            let named = (a.clone(), b.clone());
             if pairs.last() != Some(&named) {
                 pairs.push(named);
             }
@@ -273,15 +263,15 @@ fn shared_nics(reports: &Reports, asked: &MeshRequest, sites: &[MeshSite], edges
 }
 
 /// The interfaces of the end that opens the connection and of the one that listens.
-fn nics(reports: &Reports, (opener, listener): (&MeshSite, &MeshSite), family: Option<u8>) -> [Resource; 2] {
-    let (own, far) = (&reports[&opener.agent], &reports[&listener.agent]);
+fn nics(reports: &Reports, (opener, listener): (&str, &str), family: Option<u8>) -> [Resource; 2] {
+    let (own, far) = (&reports[opener], &reports[listener]);
     let address = far.address_of(family).unwrap_or_default();
-    [own.nic_toward(&opener.agent, &address), far.nic_at(&listener.agent, &address)]
+    [own.nic_toward(opener, &address), far.nic_at(listener, &address)]
 }
 
 /// Data between the end that opens the connection and the one that listens.
 struct Flow<'s> {
-    ends: (&'s MeshSite, &'s MeshSite),
+    ends: (&'s str, &'s str),
     /// The end that listens is the one that sends.
     reverse: bool,
     family: Option<u8>,
@@ -290,10 +280,10 @@ struct Flow<'s> {
 fn request(reports: &Reports, asked: &MeshRequest, flow: Flow<'_>, test: MeshTest) -> RunRequest {
     let Flow { ends: (opener, listener), reverse, family } = flow;
     let (from, to) = if reverse { (listener, opener) } else { (opener, listener) };
-    let report = &reports[&listener.agent];
+    let report = &reports[listener];
     let job = MeshJob {
-        from: from.agent.clone(),
-        to: to.agent.clone(),
+        from: from.to_owned(),
+        to: to.to_owned(),
         test,
         host: report.address_of(family).unwrap_or_default(),
         port: if report.port == 0 { 5210 } else { report.port },
@@ -303,7 +293,7 @@ fn request(reports: &Reports, asked: &MeshRequest, flow: Flow<'_>, test: MeshTes
     };
     let by = family.map(|family| format!("-ip{family}")).unwrap_or_default();
     RunRequest {
-        agent: opener.agent.clone(),
+        agent: opener.to_owned(),
         title: job.title(),
         part: format!("{}-{test:?}{by}", if reverse { "down" } else { "up" }),
         class: class(test),
@@ -317,11 +307,11 @@ fn request(reports: &Reports, asked: &MeshRequest, flow: Flow<'_>, test: MeshTes
 fn crossings(reports: &Reports, asked: &MeshRequest) -> Result<Vec<Crossing>, PlanError> {
     let mut all = Vec::new();
     for link in &asked.links {
-        link.pairs.iter().try_for_each(|(a, b)| known(reports, a).and_then(|()| known(reports, b)))?;
+        link.pairs.iter().try_for_each(|(a, b)| known(reports, a).and(known(reports, b)).map(drop))?;
         all.push(Crossing { link: link.resource.clone(), pairs: link.pairs.clone() });
     }
     for uplink in &asked.uplinks {
-        uplink.agents.iter().try_for_each(|agent| known(reports, agent))?;
+        uplink.agents.iter().try_for_each(|agent| known(reports, agent).map(drop))?;
         let outside = || reports.keys().filter(|other| !uplink.agents.contains(other));
         let pairs =
             uplink.agents.iter().flat_map(|agent| outside().map(|other| (agent.clone(), other.clone())));
@@ -330,10 +320,11 @@ fn crossings(reports: &Reports, asked: &MeshRequest) -> Result<Vec<Crossing>, Pl
     Ok(all)
 }
 
-fn known(reports: &Reports, name: &str) -> Result<(), PlanError> {
+/// The place of an agent among those that are there.
+fn known(reports: &Reports, name: &str) -> Result<usize, PlanError> {
     let meant = || suggest(name, reports.keys().map(String::as_str));
     let unknown = || PlanError::Unknown { name: name.to_owned(), meant: meant() };
-    reports.contains_key(name).then_some(()).ok_or_else(unknown)
+    reports.keys().position(|known| known == name).ok_or_else(unknown)
 }
 
 #[cfg(test)]

@@ -132,8 +132,7 @@ impl Series<'_> {
             return self.measure(due, sink);
         }
         if let Ok(Occasion { plan, .. }) = (self.plan)(&self.timetable.occasion(due))? {
-            let runs = plan.rounds.iter().flatten().chain(&plan.background);
-            for run in runs {
+            for run in plan.all() {
                 if sink.has(&run.job.run) {
                     continue;
                 }

@@ -1,6 +1,6 @@
 //! Pairs of several hosts that started at the same time, as one run.
 
-use crate::job::{AnyJob, JobResult};
+use crate::job::{AnyJob, JobResult, read_run};
 use engine::error::Result;
 use engine::run::run_id;
 use fleet::group::{GroupReport, Offset, Started, judge};
@@ -20,25 +20,19 @@ use model::units::Nanos;
 /// # Errors
 /// The kernel gives no name for the run.
 pub fn document(group: &[PlannedRun], started: Option<&Started>, results: &Results) -> Result<Run> {
-    let outcomes: Vec<Outcome> =
-        group.iter().filter_map(|run| results.outcomes.get(&run.job.run).cloned()).collect();
+    let outcome = |run: &PlannedRun| results.outcomes.get(&run.job.run);
+    let outcomes: Vec<Outcome> = group.iter().filter_map(outcome).cloned().collect();
     let (mut tests, mut broken, mut members) = (Vec::new(), Vec::new(), Vec::new());
     for (index, run) in group.iter().enumerate() {
-        let outcome = results.outcomes.get(&run.job.run);
+        let outcome = outcome(run);
         let offset = started.and_then(|started| started.offsets.get(&run.agent).copied());
-        let measured = match outcome.map(|outcome| read(&run.job.body, outcome, offset)) {
-            Some(Ok(test)) => Some(test),
-            Some(Err(reason)) => {
-                broken.push(BrokenPair { pair: index as u64 + 1, reason });
-                None
-            }
-            None => {
-                let missed = results.missed.get(&run.job.run).and_then(|row| row.state.reason());
-                let reason = missed.unwrap_or("nothing came of it").to_owned();
-                broken.push(BrokenPair { pair: index as u64 + 1, reason });
-                None
-            }
+        let missed = || results.missed.get(&run.job.run).and_then(|row| row.state.reason());
+        let measured = match outcome {
+            Some(outcome) => read(&run.job.body, outcome, offset),
+            None => Err(missed().unwrap_or("nothing came of it").to_owned()),
         };
+        let of_pair = |reason| broken.push(BrokenPair { pair: index as u64 + 1, reason });
+        let measured = measured.map_err(of_pair).ok();
         members.push(member(run, outcome, offset, measured.as_ref()));
         tests.extend(measured);
     }
@@ -77,8 +71,7 @@ fn read(asked: &str, outcome: &Outcome, offset: Option<Offset>) -> std::result::
     };
     let mut run = match AnyJob::read(asked)? {
         AnyJob::Mesh(_) => JobResult::read(body, &outcome.title)?.run,
-        AnyJob::Plan(_) => model::json::read(body.as_bytes())
-            .map_err(|error| format!("the result of {} is not of this version: {error}", outcome.agent))?,
+        AnyJob::Plan(_) => read_run(body, &outcome.agent)?,
     };
     let ours = |time| offset.map_or(time, |offset| offset.at_ours(time));
     run.started = Some(ours(outcome.started));

@@ -73,11 +73,8 @@ fn of_mesh(
         ..Options::default()
     };
     let (run, span) = measure(&request, &options, start).map_err(|error| format!("{error:#}"))?;
-    let body = body_of(run, |run| {
-        let result = JobResult { job: job.clone(), run: run.clone() };
-        serde_json::to_string(&result).map_err(|error| error.to_string())
-    })?;
-    Ok(Measured { body, span })
+    let result = |run: &Run| serde_json::to_string(&JobResult { job: job.clone(), run: run.clone() });
+    Ok(Measured { body: body_of(run, result)?, span })
 }
 
 fn of_plan(
@@ -110,7 +107,7 @@ fn of_plan(
     let security = if job.to_agent { far.agents.clone() } else { named };
     let options = Options { stop: stop.clone(), security, ..Options::default() };
     let (run, span) = measure(&request, &options, start).map_err(|error| format!("{error:#}"))?;
-    let body = body_of(run, |run| serde_json::to_string(run).map_err(|error| error.to_string()))?;
+    let body = body_of(run, |run: &Run| serde_json::to_string(run))?;
     Ok(Measured { body, span: span.filter(|_| start.is_common()) })
 }
 
@@ -165,8 +162,9 @@ fn sampled_every(time: Nanos) -> Nanos {
 /// The result as a message, which no server takes when it is larger than it allows: the samples go first.
 fn body_of(
     mut run: Run,
-    write: impl Fn(&Run) -> std::result::Result<String, String>,
+    write: impl Fn(&Run) -> serde_json::Result<String>,
 ) -> std::result::Result<String, String> {
+    let write = |run: &Run| write(run).map_err(|error| error.to_string());
     let whole = write(&run)?;
     if whole.len() <= LARGEST {
         return Ok(whole);

@@ -5,8 +5,8 @@ use pathmeter_fleet::agent::{Agent, AgentOptions, Measured, Start, Threads};
 use pathmeter_fleet::broker::nats::Nats;
 use pathmeter_fleet::clock::SystemClock;
 use pathmeter_fleet::job::{AgentJob, End};
-use pathmeter_fleet::lease::Class;
-use pathmeter_fleet::mesh::{MeshPlan, MeshSite, RunRequest};
+use pathmeter_fleet::lease::{Class, Resource};
+use pathmeter_fleet::mesh::{MeshPlan, RunRequest};
 use pathmeter_fleet::results::InMemory;
 use pathmeter_fleet::spool::Spool;
 use std::path::Path;
@@ -36,14 +36,14 @@ impl Drop for Over<'_> {
 }
 
 pub(crate) fn plan() -> MeshPlan {
-    let sites: Vec<MeshSite> = AGENTS.iter().map(|name| MeshSite::sole(*name)).collect();
-    MeshPlan::new("cluster", &sites, None, &[], |a, _| {
+    let sites: Vec<String> = AGENTS.iter().map(ToString::to_string).collect();
+    MeshPlan::new("cluster", &sites, None, &[], |a, b| {
         let run = |number: usize| RunRequest {
-            agent: a.agent.clone(),
+            agent: a.to_owned(),
             title: format!("run {number}"),
             part: number.to_string(),
             class: Class::Exclusive,
-            resources: Vec::new(),
+            resources: [a, b].map(|agent| Resource::sole(format!("nic.{agent}"))).into(),
             span: Nanos::from_secs(1),
             body: String::new(),
         };

@@ -13,7 +13,7 @@ use pathmeter_fleet::job::{AgentJob, End};
 use pathmeter_fleet::lease::{
     About, Acquired, COORDINATOR, Claim, Class, Lease, Renewal, Renewed, Resource, holder,
 };
-use pathmeter_fleet::mesh::{MeshPlan, MeshSite, RunRequest};
+use pathmeter_fleet::mesh::{MeshPlan, RunRequest};
 use pathmeter_fleet::results::InMemory;
 use pathmeter_fleet::spool::Spool;
 use std::collections::BTreeSet;
@@ -170,13 +170,14 @@ fn be_agent(number: usize, broker: &Nats, folder: &Path, is_over: &AtomicBool) {
 
 /// The first rounds of a tournament.
 fn rounds(sites: usize, count: usize) -> MeshPlan {
-    let sites: Vec<MeshSite> = (0..sites).map(|number| MeshSite::sole(format!("a{number}"))).collect();
+    let sites: Vec<String> = (0..sites).map(|number| format!("a{number}")).collect();
     let begin = SystemClock.mono();
     let mut plan = MeshPlan::new("scale", &sites, None, &[], |a, b| {
-        let title = format!("{} -> {}", a.agent, b.agent);
-        let (agent, part, body) = (a.agent.clone(), String::new(), String::new());
+        let title = format!("{a} -> {b}");
+        let (agent, part, body) = (a.to_owned(), String::new(), String::new());
         let (class, span) = (Class::Exclusive, Nanos::from_secs(60));
-        vec![RunRequest { agent, title, part, class, resources: Vec::new(), span, body }]
+        let resources = [a, b].map(|agent| Resource::sole(format!("nic.{agent}"))).into();
+        vec![RunRequest { agent, title, part, class, resources, span, body }]
     });
     print(&format!(
         "a mesh of {} sites, {} runs, planned in {} us",

@@ -9,9 +9,9 @@ use pathmeter_fleet::broker::{Broker, Log};
 use pathmeter_fleet::clock::Clock;
 use pathmeter_fleet::coordinator::Coordinator;
 use pathmeter_fleet::job::{End, Outcome};
-use pathmeter_fleet::lease::Class;
+use pathmeter_fleet::lease::{Class, Resource};
 use pathmeter_fleet::ledger::RunState;
-use pathmeter_fleet::mesh::{MeshPlan, MeshSite, RunRequest};
+use pathmeter_fleet::mesh::{MeshPlan, RunRequest};
 use pathmeter_fleet::spool::Spool;
 use proptest::prelude::*;
 use world::{Processes, World, coordinator};
@@ -26,16 +26,15 @@ fn plan_of(
     class: Class,
     (parts, seconds): (&'static [&'static str], u64),
 ) -> MeshPlan {
-    let sites: Vec<MeshSite> = world.names.iter().map(MeshSite::sole).collect();
-    MeshPlan::new(name, &sites, None, &[], |a, b| {
+    MeshPlan::new(name, &world.names, None, &[], |a, b| {
         parts
             .iter()
             .map(|part| RunRequest {
-                agent: a.agent.clone(),
-                title: format!("{} -> {}", a.agent, b.agent),
+                agent: a.to_owned(),
+                title: format!("{a} -> {b}"),
                 part: (*part).to_owned(),
                 class,
-                resources: Vec::new(),
+                resources: [a, b].map(|agent| Resource::sole(format!("nic.{agent}"))).into(),
                 span: Nanos::from_secs(seconds),
                 body: String::new(),
             })
