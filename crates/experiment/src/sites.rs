@@ -5,7 +5,7 @@ use engine::error::{Result, sentence};
 use engine::host::interrupt::Interrupt;
 use engine::server::{Config, Confined, Server};
 use engine::work::observer::{Observer, Silent};
-use lab::build::{BuildOptions, Lab};
+use lab::build::Lab;
 use lab::feature;
 use linux::namespace::Namespace;
 use model::units::Nanos;
@@ -39,7 +39,7 @@ impl Sites {
             say(format!("building {}", topology.name));
             let lacks: Vec<String> = host.lacks(topology).into_iter().map(|lack| lack.needs).collect();
             let lab = match lacks.as_slice() {
-                [] => Lab::build(topology, &BuildOptions::default()).map_err(|error| sentence(&error)),
+                [] => Lab::build(topology).map_err(|error| sentence(&error)),
                 lacks => Err(format!("not on this host: needs {}", lacks.join(", "))),
             };
             sites.push(LabSite { name: topology.name.clone(), lab, servers: vec![to.clone()] });

@@ -10,20 +10,6 @@ use crate::ready;
 use crate::topology::{Link, Node, NodePlace, Side, Topology};
 use linux::namespace::Namespace;
 use linux::netlink::Network;
-use std::time::Duration;
-
-/// Options of building a lab.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BuildOptions {
-    /// Time for links to carry, and for neighbours to answer.
-    pub timeout: Duration,
-}
-
-impl Default for BuildOptions {
-    fn default() -> Self {
-        Self { timeout: Duration::from_secs(5) }
-    }
-}
 
 /// A network on this host that is there for as long as this value is.
 #[derive(Debug)]
@@ -40,7 +26,7 @@ impl Lab {
     /// # Errors
     /// Without the rights ([`crate::privilege::gain`]), when the kernel lacks what the topology needs
     /// ([`LabError::NotOnThisKernel`]), or a program is missing. Nothing is left behind then.
-    pub fn build(topology: &Topology, options: &BuildOptions) -> Result<Self, LabError> {
+    pub fn build(topology: &Topology) -> Result<Self, LabError> {
         let keys = Keys::new()?;
         let places: Vec<(&Node, Namespace)> = topology
             .nodes
@@ -79,7 +65,7 @@ impl Lab {
         });
         let nodes = nodes.collect();
         let mut lab = Self { topology: topology.clone(), nodes, notes, _borrowed: borrowed };
-        let late = ready::wait(&lab.nodes, &lab.topology.nodes, options.timeout)?;
+        let late = ready::wait(&lab.nodes, &lab.topology.nodes)?;
         lab.notes.extend(late);
         Ok(lab)
     }

@@ -10,21 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Limits of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Time; when it is over the command is killed.
-    pub time: Duration,
-    /// Bytes kept of its output and of its errors, of each; more is read and forgotten.
-    pub bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { time: Duration::from_secs(60), bytes: 16 << 20 }
-    }
-}
-
 /// End and output of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
@@ -73,9 +58,9 @@ enum Started {
 
 impl Running {
     /// Takes over a command whose output is piped and that leads its process group.
-    pub(crate) fn new(mut child: Child, node: &str, bytes: usize) -> Self {
-        let stdout = child.stdout.take().map(|pipe| Capture::start(pipe, bytes));
-        let stderr = child.stderr.take().map(|pipe| Capture::start(pipe, bytes));
+    pub(crate) fn new(mut child: Child, node: &str) -> Self {
+        let stdout = child.stdout.take().map(|pipe| Capture::start(pipe, MOST_KEPT));
+        let stderr = child.stderr.take().map(|pipe| Capture::start(pipe, MOST_KEPT));
         Self { node: node.to_owned(), started: Started::Here(Here { child, stdout, stderr }) }
     }
 
@@ -106,30 +91,11 @@ impl Running {
     /// # Errors
     /// When the kernel loses sight of it, or its virtual machine ends.
     pub fn finish(mut self, time: Duration) -> Result<Output, LabError> {
-        let ended = self.wait(time)?;
+        let ended = self.has_ended() || self.wait(time)?;
         self.collect(!ended)
     }
 
-    /// Requests it to end (`SIGTERM`), kills it when it does not, and returns its output.
-    ///
-    /// # Errors
-    /// When the kernel loses sight of it, or its virtual machine ends.
-    pub fn stop(mut self) -> Result<Output, LabError> {
-        if !self.has_ended() {
-            match &self.started {
-                // An end in the meantime shows next.
-                Started::Here(here) => drop(signal_group(here.child.id(), Signal::Terminate)),
-                Started::InMachine(process) => drop(process.as_ref().map(VmProcess::terminate)),
-            }
-            self.wait(TO_END)?;
-        }
-        self.collect(false)
-    }
-
-    fn wait(&mut self, time: Duration) -> Result<bool, LabError> {
-        if self.has_ended() {
-            return Ok(true);
-        }
+    fn wait(&self, time: Duration) -> Result<bool, LabError> {
         match &self.started {
             Started::Here(here) => {
                 let process = Process::of_child(&here.child).map_err(LabError::in_node(&self.node))?;
@@ -257,5 +223,18 @@ impl Capture {
     }
 }
 
+/// Bytes kept of its output and of its errors, of each; more is read and forgotten.
+const MOST_KEPT: usize = 16 << 20;
 const TO_END: Duration = Duration::from_secs(2);
 const TO_DRAIN: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_of_the_output_is_kept_than_there_is_room_for() {
+        assert_eq!(Capture::start(&[7; 1_000_000][..], 1000).all(), [7; 1000]);
+        assert_eq!(Capture::start(&b"all"[..], 1000).all(), b"all");
+    }
+}

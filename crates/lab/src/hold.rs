@@ -1,6 +1,6 @@
 //! Labs that stay up: held by a process of their own, and looked into from others.
 
-use crate::build::{BuildOptions, Lab};
+use crate::build::Lab;
 use crate::error::LabError;
 use crate::node::RunningNode;
 use crate::programs::search_path;
@@ -32,12 +32,7 @@ impl Held {
     ///
     /// # Errors
     /// When a lab of this name is up, or as [`Lab::build`].
-    pub fn build(
-        name: &str,
-        topology: &Topology,
-        options: &BuildOptions,
-        directory: Directory,
-    ) -> Result<Self, LabError> {
+    pub fn build(name: &str, topology: &Topology, directory: Directory) -> Result<Self, LabError> {
         check_name(name)?;
         let pid = own_pid()?;
         let started = started_at(pid)
@@ -52,7 +47,7 @@ impl Held {
             nodes: Vec::new(),
         };
         directory.claim(&state)?;
-        let built = Lab::build(topology, options).and_then(|lab| {
+        let built = Lab::build(topology).and_then(|lab| {
             state.nodes = lab.nodes().iter().map(held_node).collect();
             state.ready = true;
             let server = serve(&lab, name, &directory)?;

@@ -1,6 +1,6 @@
 //! A node that is up, and commands in it.
 
-use crate::command::{Limits, Output, Running};
+use crate::command::Running;
 use crate::configure::Configured;
 use crate::error::LabError;
 use crate::programs::search_path;
@@ -59,23 +59,11 @@ impl RunningNode {
         }
     }
 
-    /// Runs a command in the node, without input, and waits for its end.
-    ///
-    /// # Errors
-    /// When the program is not there or cannot be started. That it fails is no error: see [`Output::end`].
-    pub fn run(&self, argv: &[String], limits: Limits) -> Result<Output, LabError> {
-        self.spawn(argv, limits.bytes)?.finish(limits.time)
-    }
-
     /// Starts a command in the node, without input; it is killed when the value returned is dropped.
     ///
     /// # Errors
     /// When the program is not there or cannot be started.
     pub fn start(&self, argv: &[String]) -> Result<Running, LabError> {
-        self.spawn(argv, Limits::default().bytes)
-    }
-
-    fn spawn(&self, argv: &[String], bytes: usize) -> Result<Running, LabError> {
         let namespace = match &self.inside {
             Inside::Namespace(namespace, _) => namespace,
             // A machine's own CPUs are not those of the host, on which qemu runs.
@@ -91,6 +79,6 @@ impl RunningNode {
         pin(&mut command, &self.cpus);
         namespace.spawn_inside(&mut command).map_err(LabError::in_node(&self.name))?;
         let child = command.spawn().map_err(LabError::start(&self.name, program))?;
-        Ok(Running::new(child, &self.name, bytes))
+        Ok(Running::new(child, &self.name))
     }
 }

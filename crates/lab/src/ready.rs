@@ -11,13 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Waits until a deadline and returns the parts that are not ready then. That is no error: a topology may be made to be so.
-pub(crate) fn wait(
-    running: &[RunningNode],
-    nodes: &[Node],
-    timeout: Duration,
-) -> Result<Vec<String>, LabError> {
+pub(crate) fn wait(running: &[RunningNode], nodes: &[Node]) -> Result<Vec<String>, LabError> {
     let mut late = Vec::new();
-    let until = Instant::now() + timeout;
+    let until = Instant::now() + TO_CARRY;
     let here: Vec<(&RunningNode, &Namespace, &Node)> = running
         .iter()
         .filter_map(|node| {
@@ -52,14 +48,24 @@ pub(crate) fn wait(
 
 /// Interfaces of these names that carry nothing by then.
 fn carry(names: &[String], until: Instant) -> linux::Result<Vec<String>> {
-    let mut network = Network::open()?;
-    loop {
+    until_none(until, |network| {
         let links = network.links()?;
         let down = |name: &&String| {
             let carries = |state| matches!(state, OperState::Up | OperState::Unknown);
             !links.iter().any(|link| &link.name == *name && link.is_up && carries(link.state))
         };
-        let silent: Vec<String> = names.iter().filter(down).cloned().collect();
+        Ok(names.iter().filter(down).cloned().collect())
+    })
+}
+
+/// Repeats a look at the network until it finds nothing, or the time is over; returns what it found last.
+fn until_none<T>(
+    until: Instant,
+    mut look: impl FnMut(&mut Network) -> linux::Result<Vec<T>>,
+) -> linux::Result<Vec<T>> {
+    let mut network = Network::open()?;
+    loop {
+        let silent = look(&mut network)?;
         if silent.is_empty() || Instant::now() >= until {
             return Ok(silent);
         }
@@ -92,21 +98,18 @@ fn trigger(neighbours: &[IpAddr]) {
 
 /// Those of whom the kernel has no hardware address by then.
 fn answer(neighbours: &[IpAddr], until: Instant) -> linux::Result<Vec<IpAddr>> {
-    let mut network = Network::open()?;
-    loop {
+    until_none(until, |network| {
         let known = network.neighbours()?;
         let waiting = |address: &&IpAddr| {
             let open = [NeighbourState::Incomplete, NeighbourState::Failed];
             known.iter().any(|entry| entry.address == **address && open.contains(&entry.state))
         };
-        let silent: Vec<IpAddr> = neighbours.iter().filter(waiting).copied().collect();
-        if silent.is_empty() || Instant::now() >= until {
-            return Ok(silent);
-        }
-        thread::sleep(STEP);
-    }
+        Ok(neighbours.iter().filter(waiting).copied().collect())
+    })
 }
 
+/// Time for links to carry, and for neighbours to answer.
+const TO_CARRY: Duration = Duration::from_secs(5);
 const DISCARD: u16 = 9;
 const STEP: Duration = Duration::from_millis(2);
 /// The kernel repeats a request after one second: a neighbour that has not answered the second one is reported.

@@ -3,7 +3,7 @@
 use super::outcome::packet;
 use super::path::{Shaped, encaps, shaped};
 use super::plan::Planned;
-use lab::build::{BuildOptions, Lab};
+use lab::build::Lab;
 use lab::command::Running;
 use lab::feature;
 use lab::node::RunningNode;
@@ -123,7 +123,7 @@ fn variant(topology: &Topology) -> Variant {
 
 fn build(planned: &Planned, program: &str) -> Result<(Lab, Option<Running>), String> {
     let topology = &planned.topology;
-    let lab = Lab::build(topology, &BuildOptions::default()).map_err(|error| error.to_string())?;
+    let lab = Lab::build(topology).map_err(|error| error.to_string())?;
     let from = lab.node(&topology.from).map_err(|error| format!("cannot be measured from here: {error}"))?;
     let server = match topology.node(&topology.to).map(|node| &node.place) {
         Some(NodePlace::Remote { .. } | NodePlace::External { .. }) => None,

@@ -9,10 +9,13 @@ mod shaped;
 mod shipped;
 
 use linux::privilege::{Capabilities, Capability};
-use pathmeter_lab::build::{BuildOptions, Lab};
-use pathmeter_lab::command::{Limits, Output};
+use pathmeter_lab::build::Lab;
+use pathmeter_lab::command::Output;
+use pathmeter_lab::error::LabError;
+use pathmeter_lab::node::RunningNode;
 use pathmeter_lab::topology::Topology;
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// Root, or the test cannot run.
 fn can_build() -> bool {
@@ -29,12 +32,16 @@ fn topology(text: &str) -> Topology {
 }
 
 fn build(text: &str) -> Lab {
-    Lab::build(&topology(text), &BuildOptions::default()).unwrap()
+    Lab::build(&topology(text)).unwrap()
 }
 
 fn run(lab: &Lab, node: &str, printed: &str) -> Output {
     let printed: Vec<String> = printed.split(' ').map(str::to_owned).collect();
-    lab.node(node).unwrap().run(&printed, Limits::default()).unwrap()
+    run_to_end(lab.node(node).unwrap(), &printed).unwrap()
+}
+
+fn run_to_end(node: &RunningNode, argv: &[String]) -> Result<Output, LabError> {
+    node.start(argv)?.finish(Duration::from_secs(60))
 }
 
 /// Held by a test that keeps all CPUs busy, and by one that a shaper's timers matter to.

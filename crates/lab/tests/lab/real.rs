@@ -3,7 +3,7 @@
 use crate::{can_build, run};
 use linux::namespace::Namespace;
 use linux::netlink::{Link, Network, RouteSpec};
-use pathmeter_lab::build::{BuildOptions, Lab};
+use pathmeter_lab::build::Lab;
 use pathmeter_lab::error::LabError;
 use pathmeter_lab::shipped::SHIPPED;
 use pathmeter_lab::topology::Topology;
@@ -59,7 +59,7 @@ fn an_interface_is_taken_and_given_back_as_it_was() {
     prepared.unwrap().unwrap();
     let before = links(&host);
 
-    let lab = host.run(|| Lab::build(&deck(names), &BuildOptions::default())).unwrap().unwrap();
+    let lab = host.run(|| Lab::build(&deck(names))).unwrap().unwrap();
     assert!(links(&host).iter().all(|link| link.is_loopback), "both are away");
     for far in ["198.51.100.2", "2001:db8:2::2"] {
         let ping = run(&lab, "client", &format!("ping -c 1 -W 10 {far}"));
@@ -91,8 +91,7 @@ fn one_that_the_host_needs_is_refused() {
         network.add_route_spec(&RouteSpec { via, ..RouteSpec::default() })
     });
     routed.unwrap().unwrap();
-    let refused =
-        |names| host.run(|| Lab::build(&deck(names), &BuildOptions::default())).unwrap().unwrap_err();
+    let refused = |names| host.run(|| Lab::build(&deck(names))).unwrap().unwrap_err();
     let error = refused(names);
     assert!(matches!(&error, LabError::Interface { interface, .. } if interface == names[1]), "{error}");
     assert!(error.to_string().contains("default route"), "{error}");

@@ -1,11 +1,11 @@
 //! A lab that cannot be built fails with an error that names the cause, and leaves nothing.
 
 use crate::{PAIR, build, can_build, topology};
-use pathmeter_lab::build::{BuildOptions, Lab};
+use pathmeter_lab::build::Lab;
 use pathmeter_lab::error::LabError;
 
 fn refused(text: &str) -> LabError {
-    Lab::build(&topology(text), &BuildOptions::default()).unwrap_err()
+    Lab::build(&topology(text)).unwrap_err()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_kernel_without_netem_is_reported_by_the_module_it_lacks() {
         return;
     }
     let delayed = topology(&format!("{PAIR}delay = \"5ms\"\n"));
-    match Lab::build(&delayed, &BuildOptions::default()) {
+    match Lab::build(&delayed) {
         Err(LabError::NotOnThisKernel { needs, .. }) => assert!(needs.contains("sch_netem"), "{needs}"),
         Err(other) => panic!("{other}"),
         // This kernel has it.

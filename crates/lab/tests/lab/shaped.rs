@@ -87,8 +87,7 @@ fn what_a_filter_drops_is_counted_where_it_is_dropped() {
         return;
     }
     let shipped = pathmeter_lab::shipped::SHIPPED.iter().find(|shipped| shipped.name == "frag-drop").unwrap();
-    let lab =
-        Lab::build(&shipped.topology().unwrap(), &pathmeter_lab::build::BuildOptions::default()).unwrap();
+    let lab = Lab::build(&shipped.topology().unwrap()).unwrap();
     let before = lab.counters().unwrap();
     let ping = run(&lab, "client", "ping -c 1 -W 0.5 -M dont -s 2000 198.51.100.2");
     assert!(!ping.succeeded(), "{ping:?}");

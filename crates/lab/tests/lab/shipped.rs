@@ -1,7 +1,7 @@
 //! The topologies that come with the program: each is built here or reports the features it lacks, and matches its file.
 
 use crate::{CPUS, can_build, run};
-use pathmeter_lab::build::{BuildOptions, Lab};
+use pathmeter_lab::build::Lab;
 use pathmeter_lab::command::Ended;
 use pathmeter_lab::error::LabError;
 use pathmeter_lab::shipped::{SHIPPED, Shipped};
@@ -34,7 +34,7 @@ fn matches_its_file(shipped: &Shipped) -> Option<String> {
     if topology.nodes.iter().any(|node| node.place != NodePlace::Namespace) {
         return None;
     }
-    match Lab::build(&topology, &BuildOptions::default()) {
+    match Lab::build(&topology) {
         Ok(lab) => {
             answers(&lab, &topology);
             Some(topology.name)
@@ -88,7 +88,7 @@ fn a_tunnel_without_ip6tnl_costs_no_hop_and_reports_its_mtu() {
         return;
     }
     let shipped = SHIPPED.iter().find(|shipped| shipped.name == "ipip6").unwrap();
-    let lab = Lab::build(&shipped.topology().unwrap(), &BuildOptions::default()).unwrap();
+    let lab = Lab::build(&shipped.topology().unwrap()).unwrap();
     let carried = lab.notes().iter().filter(|note| note.contains("SRv6")).count();
     assert!(carried == 0 || carried == 2, "{:?}", lab.notes());
     let far = run(&lab, "client", "ping -c 1 -W 1 -t 3 198.51.100.2");
@@ -108,7 +108,7 @@ fn two_of_the_same_live_side_by_side() {
     let shipped = SHIPPED.iter().find(|shipped| shipped.name == "forward").unwrap();
     let topology = shipped.topology().unwrap();
     let labs = std::thread::scope(|scope| {
-        let build = || scope.spawn(|| Lab::build(&topology, &BuildOptions::default()).unwrap());
+        let build = || scope.spawn(|| Lab::build(&topology).unwrap());
         [build(), build()].map(|thread| thread.join().unwrap())
     });
     let [one, other] = labs;

@@ -15,7 +15,7 @@ use engine::request::{FarEnd, Host, Measure, Request, resolve};
 use engine::run::Options;
 use engine::server::{Config, Confined, Server};
 use engine::work::observer::Observer;
-use lab::build::{BuildOptions, Lab};
+use lab::build::Lab;
 use lab::feature::Feature;
 use lab::privilege::{Unprivileged, gain};
 use lab::shipped;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> Result<Exit> {
     // Before any thread starts: an ordinary user's process moves into a user namespace here.
     gain().map_err(|refused| Failure::usage(refused.to_string(), Unprivileged::ADVICE))?;
     let (topology, notes) = topology()?;
-    let lab = Lab::build(&topology, &BuildOptions::default()).context("build the demo's network")?;
+    let lab = Lab::build(&topology).context("build the demo's network")?;
     print(INTRODUCTION);
     notes.iter().chain(lab.notes()).for_each(|note| print(&format!("note: {note}")));
     let before = lab.counters()?;

@@ -3,7 +3,7 @@
 use super::cpu::Places;
 use crate::error::{Error, Failure, Kind, Result};
 use frames::napi::NapiThreads;
-use lab::build::{BuildOptions, Lab};
+use lab::build::Lab;
 use lab::counters::Snapshot;
 use lab::error::LabError;
 use lab::feature;
@@ -48,7 +48,7 @@ impl Testbed {
             let why = format!("not on this host: needs {}", needs.join(", "));
             return Err(unavailable(why, "`pathmeter lab list` lists what can be built here"));
         }
-        let lab = Lab::build(topology, &BuildOptions::default()).map_err(not_built)?;
+        let lab = Lab::build(topology).map_err(not_built)?;
         let ends = [end(&lab, &topology.from, &topology.to)?, end(&lab, &topology.to, &topology.from)?];
         let facing: Vec<End> = ends.iter().filter_map(|end| facing(topology, end)).collect();
         let mut notes = lab.notes().to_vec();

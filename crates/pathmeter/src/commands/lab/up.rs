@@ -4,7 +4,6 @@ use crate::exit::Exit;
 use cli::exit::kind;
 use cli::{Common, LabUpArgs};
 use engine::error::{Error, Failure, Result, fault};
-use lab::build::BuildOptions;
 use lab::hold::Held;
 use lab::privilege::gain_and_enclose;
 use lab::shipped::find;
@@ -48,7 +47,7 @@ fn hold(name: &str, topology: &Topology, directory: Directory) -> Result<(Held, 
     gain_and_enclose().map_err(lab_run::refusal::unprivileged)?;
     // From here on a requested end is an orderly one.
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let held = Held::build(name, topology, &BuildOptions::default(), directory).map_err(failed)?;
+    let held = Held::build(name, topology, directory).map_err(failed)?;
     Ok((held, signals))
 }
 
