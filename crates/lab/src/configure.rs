@@ -205,7 +205,10 @@ impl<'a> Step<'a> {
     fn filters(&mut self) -> Result<(), LabError> {
         for entry in &self.node.filters {
             match entry {
-                Filter::Fragments => self.done.fragments = Some(filter::fragments(&self.node.name)?.into()),
+                Filter::Fragments => {
+                    let installed = FragmentFilter::install().map_err(LabError::in_node(&self.node.name))?;
+                    self.done.fragments = Some(installed.into());
+                }
                 Filter::Rules(rules) => filter::rules(&self.node.name, rules, self.namespace)?,
             }
         }

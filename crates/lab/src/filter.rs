@@ -2,14 +2,8 @@
 
 use crate::error::LabError;
 use linux::namespace::Namespace;
-use linux::nft::FragmentFilter;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
-
-/// Drops fragments that are forwarded through the calling thread's namespace.
-pub(crate) fn fragments(node: &str) -> Result<FragmentFilter, LabError> {
-    FragmentFilter::install().map_err(LabError::in_node(node))
-}
 
 /// Hands a ruleset to `nft`. It reads its input and ends: there is nothing to wait for but the kernel.
 pub(crate) fn rules(node: &str, rules: &str, namespace: &Namespace) -> Result<(), LabError> {

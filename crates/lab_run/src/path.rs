@@ -41,19 +41,8 @@ pub(super) fn has_jitter(topology: &Topology) -> bool {
 
 /// Links between the measuring node and this one.
 fn distance(topology: &Topology, node: &str) -> usize {
-    let mut reached = vec![topology.from.as_str()];
-    for distance in 0..=topology.nodes.len() {
-        if reached.contains(&node) {
-            return distance;
-        }
-        let ends = |of: &str, other: &str| reached.contains(&of) && !reached.contains(&other);
-        let next = topology.links.iter().flat_map(|link| {
-            let [one, other] = link.sides.each_ref().map(|side| side.end.node.as_str());
-            [ends(one, other).then_some(other), ends(other, one).then_some(one)]
-        });
-        reached.extend(next.flatten().collect::<Vec<_>>());
-    }
-    usize::MAX
+    let ways = topology.ways_from(&topology.from);
+    ways.iter().find(|way| way.last() == Some(&node)).map_or(usize::MAX, Vec::len)
 }
 
 /// The encapsulation of a family's packets on the link that all of them cross, from the outermost header.

@@ -48,23 +48,8 @@ pub(super) fn draw(topology: &Topology) -> String {
 
 /// The nodes on the shortest path first, the others behind them.
 fn nodes_along_path(topology: &Topology) -> Vec<&Node> {
-    let mut directions: Vec<Vec<&str>> = vec![vec![&topology.from]];
-    let mut next = 0;
-    while let Some(direction) = directions.get(next).cloned() {
-        let Some(last) = direction.last() else { break };
-        for link in &topology.links {
-            let [one, other] = link.sides.each_ref().map(|side| side.end.node.as_str());
-            for (near, far) in [(one, other), (other, one)] {
-                if near == *last && directions.iter().all(|direction| direction.last() != Some(&far)) {
-                    directions.push(direction.iter().copied().chain([far]).collect());
-                }
-            }
-        }
-        next += 1;
-    }
-    let to = topology.to.as_str();
-    let direction =
-        directions.iter().find(|direction| direction.last() == Some(&to)).cloned().unwrap_or_default();
+    let mut ways = topology.ways_from(&topology.from).into_iter();
+    let direction = ways.find(|way| way.last() == Some(&topology.to.as_str())).unwrap_or_default();
     let beside = topology.nodes.iter().filter(|node| !direction.contains(&node.name.as_str()));
     direction.iter().filter_map(|name| topology.node(name)).chain(beside).collect()
 }

@@ -69,20 +69,7 @@ fn translates(topology: &Topology) -> bool {
 }
 
 fn linked(topology: &Topology, from: &str, to: &str) -> bool {
-    let mut reached = vec![from];
-    let mut next = 0;
-    while let Some(&node) = reached.get(next) {
-        for link in &topology.links {
-            let [one, other] = link.sides.each_ref().map(|side| side.end.node.as_str());
-            for (near, far) in [(one, other), (other, one)] {
-                if near == node && !reached.contains(&far) {
-                    reached.push(far);
-                }
-            }
-        }
-        next += 1;
-    }
-    reached.contains(&to)
+    topology.ways_from(from).iter().any(|way| way.last() == Some(&to))
 }
 
 /// Goes from node to node as their routes lead. The error is the node where it ends and why.

@@ -33,19 +33,15 @@ fn rate(side: &Side, wrong: &mut impl FnMut(&str, String)) {
     let least = frame.0 * 8;
     if rate.0 < least {
         let mtu = side.mtu;
-        wrong(
-            "rate",
-            format!(
-                "{rate} is too low for the shaper: a packet of {mtu} bytes would take more than a second; give at least {least} bit/s"
-            ),
+        let text = format!(
+            "{rate} is too low for the shaper: a packet of {mtu} bytes would take more than a second; give at least {least} bit/s"
         );
+        wrong("rate", text);
     } else if rate > MOST_RATE {
-        wrong(
-            "rate",
-            format!(
-                "{rate} is too high for the shaper, which is one CPU's work: give at most {MOST_RATE}, or no rate"
-            ),
+        let text = format!(
+            "{rate} is too high for the shaper, which is one CPU's work: give at most {MOST_RATE}, or no rate"
         );
+        wrong("rate", text);
     }
 }
 
