@@ -219,6 +219,11 @@ impl Ledger {
         self.rows.get(run)
     }
 
+    /// Whether a run is expected, and has not ended.
+    pub(crate) fn is_open(&self, run: &str) -> bool {
+        self.row(run).is_some_and(|row| !row.state.is_final())
+    }
+
     /// All runs, by name.
     pub fn rows(&self) -> impl Iterator<Item = (&str, &LedgerRow)> {
         self.rows.iter().map(|(run, row)| (run.as_str(), row))

@@ -95,7 +95,7 @@ impl Reader {
                     "it could not keep up and lost {lost} of them itself: send fewer per second"
                 ));
             }
-            if state.tally.joined() > 0 {
+            if state.tally.joined > 0 {
                 return wrong("the interface joins frames: switch off its rx-udp-gro-forwarding".into());
             }
             if state.taken >= *meant.get_or_insert(statistics.frames) {
@@ -116,15 +116,15 @@ impl Sink for Reader {
     }
 
     fn arrived(&self) -> Result<Arrived> {
-        Ok(self.settled()?.tally.arrived().clone())
+        Ok(self.settled()?.tally.arrived.clone())
     }
 
     fn missing(&self, frames: u64, most: usize) -> Result<Vec<u64>> {
-        Ok(self.settled()?.tally.numbers().missing(frames).take(most).collect())
+        Ok(self.settled()?.tally.numbers.missing(frames).take(most).collect())
     }
 
     fn last_missing(&self, frames: u64) -> Result<Option<u64>> {
-        Ok(self.settled()?.tally.numbers().missing(frames).next_back())
+        Ok(self.settled()?.tally.numbers.missing(frames).next_back())
     }
 }
 

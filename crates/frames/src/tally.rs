@@ -14,11 +14,14 @@ use units::time::MonoTime;
 pub(super) struct Tally {
     wanted: Wanted,
     watch: Watch,
-    numbers: Numbers,
+    /// The numbers that have arrived.
+    pub(super) numbers: Numbers,
     queue_tallies: Vec<QueueTally>,
-    arrived: Arrived,
+    /// The counts so far.
+    pub(super) arrived: Arrived,
     last: Option<MonoTime>,
-    joined: u64,
+    /// Frames of the trial that the kernel merged, so that the number of arrivals is unknown.
+    pub(super) joined: u64,
 }
 
 /// A frame as read from an interface; its contents are not trusted.
@@ -62,21 +65,6 @@ impl Tally {
             last: None,
             joined: 0,
         }
-    }
-
-    /// The counts so far.
-    pub(super) fn arrived(&self) -> &Arrived {
-        &self.arrived
-    }
-
-    /// The numbers that have arrived.
-    pub(super) fn numbers(&self) -> &Numbers {
-        &self.numbers
-    }
-
-    /// Frames of the trial that the kernel merged, so that the number of arrivals is unknown.
-    pub(super) fn joined(&self) -> u64 {
-        self.joined
     }
 
     /// Counts a frame.

@@ -28,8 +28,7 @@ impl Coordinator<'_> {
     fn next_beside(&self) -> Vec<PlannedRun> {
         let mut at_work: HashMap<&str, usize> = HashMap::new();
         for run in &self.plan.background {
-            let is_open = self.ledger.row(&run.job.run).is_some_and(|row| !row.state.is_final());
-            *at_work.entry(&run.agent).or_default() += usize::from(is_open);
+            *at_work.entry(&run.agent).or_default() += usize::from(self.ledger.is_open(&run.job.run));
         }
         let mut next = Vec::new();
         for run in self.plan.background.iter().filter(|run| self.ledger.row(&run.job.run).is_none()) {
@@ -144,16 +143,12 @@ impl Coordinator<'_> {
     pub(super) fn start_groups(&mut self) -> Result<()> {
         let now = self.clock.mono();
         for (again_at, runs) in std::mem::take(&mut self.waiting) {
-            let open: Vec<(String, AgentJob)> = runs
-                .iter()
-                .filter(|run| self.ledger.row(&run.job.run).is_some_and(|row| !row.state.is_final()))
-                .map(|run| {
-                    (
-                        run.agent.clone(),
-                        AgentJob { deadline: run.job.deadline, ..self.job(run, (WallTime(0), Nanos::ZERO)) },
-                    )
-                })
-                .collect();
+            let job = |run: &PlannedRun| {
+                let job = self.job(run, (WallTime(0), Nanos::ZERO));
+                (run.agent.clone(), AgentJob { deadline: run.job.deadline, ..job })
+            };
+            let open = runs.iter().filter(|run| self.ledger.is_open(&run.job.run));
+            let open: Vec<(String, AgentJob)> = open.map(job).collect();
             let Some((_, first)) = open.first() else { continue };
             if now < again_at {
                 self.waiting.push((again_at, runs));
@@ -191,7 +186,7 @@ impl Coordinator<'_> {
             .current_round()
             .iter()
             .chain(&self.plan.background)
-            .filter(|run| self.ledger.row(&run.job.run).is_some_and(|row| !row.state.is_final()))
+            .filter(|run| self.ledger.is_open(&run.job.run))
             .map(|run| (run.agent.clone(), run.job.run.clone()))
             .collect();
         let mut reports: BTreeMap<String, Option<AtWork>> = BTreeMap::new();
