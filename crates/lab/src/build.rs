@@ -37,8 +37,7 @@ impl Lab {
         // Returned on every exit.
         let mut borrowed = Vec::new();
         for link in &topology.links {
-            cable(link, &places)?;
-            borrow(link, &places, &mut borrowed)?;
+            join(link, &places, &mut borrowed)?;
         }
         let plugs = Plugs::new(topology, &places)?;
         let mut notes = Vec::new();
@@ -109,24 +108,18 @@ impl Lab {
     }
 }
 
-/// Takes the host's interfaces that lead to an external node.
-fn borrow(link: &Link, places: &[(&Node, Namespace)], into: &mut Vec<Borrowed>) -> Result<(), LabError> {
-    for side in &link.sides {
-        let place = places.iter().find(|(node, _)| node.name == side.end.node);
-        if let (Some(real), Some((_, namespace))) = (&side.real, place) {
-            into.push(Borrowed::take(real, &side.end.device, namespace)?);
-        }
-    }
-    Ok(())
-}
-
-/// Joins two namespaces.
-fn cable(link: &Link, places: &[(&Node, Namespace)]) -> Result<(), LabError> {
+/// Joins two namespaces, or takes the host's interfaces that lead to an external node.
+fn join(link: &Link, places: &[(&Node, Namespace)], borrowed: &mut Vec<Borrowed>) -> Result<(), LabError> {
     let place = |side: &Side| places.iter().find(|(node, _)| node.name == side.end.node);
     let [one, other] = &link.sides;
     if let (Some((node, here)), Some((_, there))) = (place(one), place(other)) {
         let add = || Network::open()?.add_veth(&one.end.device, &other.end.device, there);
         here.run(add).and_then(|added| added).map_err(LabError::in_node(&node.name))?;
+    }
+    for side in &link.sides {
+        if let (Some(real), Some((_, namespace))) = (&side.real, place(side)) {
+            borrowed.push(Borrowed::take(real, &side.end.device, namespace)?);
+        }
     }
     Ok(())
 }

@@ -52,8 +52,8 @@ pub struct Running {
 enum Started {
     /// On this host.
     Here(Here),
-    /// In a virtual machine. `None` once it was collected.
-    InMachine(Option<VmProcess>),
+    /// In a virtual machine.
+    InMachine(VmProcess),
 }
 
 impl Running {
@@ -66,14 +66,14 @@ impl Running {
 
     /// Takes over a command in a virtual machine.
     pub(crate) fn of_machine(process: VmProcess, node: &str) -> Self {
-        Self { node: node.to_owned(), started: Started::InMachine(Some(process)) }
+        Self { node: node.to_owned(), started: Started::InMachine(process) }
     }
 
     /// Whether it has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         match &mut self.started {
             Started::Here(here) => here.has_ended(),
-            Started::InMachine(process) => process.as_ref().is_none_or(VmProcess::has_ended),
+            Started::InMachine(process) => process.has_ended(),
         }
     }
 
@@ -82,7 +82,7 @@ impl Running {
     pub fn stdout(&self) -> Vec<u8> {
         match &self.started {
             Started::Here(here) => here.stdout.as_ref().map(Capture::so_far).unwrap_or_default(),
-            Started::InMachine(process) => process.as_ref().map(VmProcess::stdout).unwrap_or_default(),
+            Started::InMachine(process) => process.stdout(),
         }
     }
 
@@ -91,31 +91,19 @@ impl Running {
     /// # Errors
     /// When the kernel loses sight of it, or its virtual machine ends.
     pub fn finish(mut self, time: Duration) -> Result<Output, LabError> {
-        let ended = self.has_ended() || self.wait(time)?;
-        self.collect(!ended)
-    }
-
-    fn wait(&self, time: Duration) -> Result<bool, LabError> {
-        match &self.started {
-            Started::Here(here) => {
-                let process = Process::of_child(&here.child).map_err(LabError::in_node(&self.node))?;
-                Ok(process.wait(time))
+        let mut ended = self.has_ended();
+        match self.started {
+            Started::Here(mut here) => {
+                if !ended {
+                    let process = Process::of_child(&here.child).map_err(LabError::in_node(&self.node))?;
+                    ended = process.wait(time);
+                }
+                here.collect(!ended).map_err(LabError::start(&self.node, "the command"))
             }
             Started::InMachine(process) => {
-                Ok(process.as_ref().is_none_or(|process| process.wait(time).is_ok()))
+                ended = ended || process.wait(time).is_ok();
+                collect_from_machine(process, !ended, &self.node)
             }
-        }
-    }
-
-    fn collect(&mut self, timed_out: bool) -> Result<Output, LabError> {
-        match &mut self.started {
-            Started::Here(here) => {
-                here.collect(timed_out).map_err(LabError::start(&self.node, "the command"))
-            }
-            Started::InMachine(process) => match process.take() {
-                Some(process) => collect_from_machine(process, timed_out, &self.node),
-                None => Err(gone(&self.node)),
-            },
         }
     }
 }

@@ -8,7 +8,6 @@ use model::units::{BitRate, Bytes, Nanos};
 ///
 /// Packets are delayed first and wait for the rate afterwards, so that the queue's size is the bottleneck's alone.
 pub(crate) fn disciplines(shape: &Shape, mtu: u32) -> Vec<Qdisc> {
-    let rate = shape.rate.map(|rate| (rate, tbf(rate, shape.queue, mtu)));
     let delay = shape.delay.unwrap_or(Nanos::ZERO);
     let shares = [shape.loss, shape.duplicate, shape.reorder];
     let disturbs = delay.0 > 0 || shape.jitter.is_some() || shares.iter().any(|share| *share > 0.0);
@@ -28,9 +27,9 @@ pub(crate) fn disciplines(shape: &Shape, mtu: u32) -> Vec<Qdisc> {
             rate: None,
         }));
     }
-    match (rate, shape.queue) {
-        (Some((_, tbf)), queue) => {
-            chain.push(Qdisc::Tbf(tbf));
+    match (shape.rate, shape.queue) {
+        (Some(rate), queue) => {
+            chain.push(Qdisc::Tbf(tbf(rate, queue, mtu)));
             if let Some(Queue::Packets(packets)) = queue {
                 chain.push(Qdisc::Pfifo(packets));
             }

@@ -113,9 +113,7 @@ impl Vm {
         let program = QemuProgram::find()?;
         let kernel = Kernel::find()?;
         let accelerator = Accelerator::find(&program, &kernel);
-        let contents =
-            image::Contents { executable: &spec.executable, tools: &spec.tools, files: &spec.files };
-        let image = image::build(&kernel, &contents)?;
+        let image = image::build(&kernel, &spec)?;
         let (near, far) = UnixStream::pair().during("make", "a socket for a virtual machine")?;
         let (name, notes) = (spec.name.clone(), notes(&spec, &kernel, &accelerator));
         let command = qemu::command(&program, &kernel, image, far.into(), &accelerator, spec);

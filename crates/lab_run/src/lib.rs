@@ -40,7 +40,8 @@ use testbed::Testbed;
 /// # Errors
 /// A capture cannot be started, or the program is not found. A topology that cannot be built is void in the report.
 pub fn run(plan: &Plan, stop: &Interrupt, sink: &mut dyn FnMut(&Event)) -> Result<LabReport> {
-    let program = program()?;
+    // This program, which is started in the nodes.
+    let program = std::env::current_exe()?.to_string_lossy().into_owned();
     let started = wall_now();
     let mut sites = build(plan, &program, sink);
     let mut schedule = plan.schedule();
@@ -108,9 +109,4 @@ fn report(plan: &Plan, sites: Vec<Testbed>, is_cut: bool) -> LabReport {
         notes: notes::notes(plan, &host),
         host: Some(host),
     }
-}
-
-/// This program, which is started in the nodes.
-fn program() -> std::io::Result<String> {
-    Ok(std::env::current_exe()?.to_string_lossy().into_owned())
 }

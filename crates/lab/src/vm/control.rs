@@ -79,18 +79,14 @@ impl Control {
         self.shared.wait(limit, |state| state.ready.then_some(()))
     }
 
-    /// Waits until a command has ended.
-    pub(super) fn wait_end(&self, stream: u32, limit: Duration) -> Result<(), Silence> {
-        self.shared.wait(limit, |state| state.streams.get(&stream)?.ended.as_ref().map(drop))
-    }
-
-    /// Waits until a command has written something or ended, and takes that.
-    pub(super) fn next(&self, stream: u32, limit: Duration) -> Result<VmOutput, Silence> {
-        self.shared.wait(limit, |state| {
-            let stream = state.streams.get_mut(&stream)?;
-            let silent = stream.stdout.is_empty() && stream.stderr.is_empty() && stream.ended.is_none();
-            (!silent).then(|| std::mem::take(stream))
-        })
+    /// Waits until something is found in the stream of a command.
+    pub(super) fn wait<T>(
+        &self,
+        stream: u32,
+        limit: Duration,
+        mut find: impl FnMut(&mut VmOutput) -> Option<T>,
+    ) -> Result<T, Silence> {
+        self.shared.wait(limit, |state| find(state.streams.get_mut(&stream)?))
     }
 
     /// Whether the machine is gone.
@@ -98,20 +94,9 @@ impl Control {
         self.shared.lock().lost
     }
 
-    /// A command's standard error since the last call.
-    pub(super) fn take_stderr(&self, stream: u32) -> Vec<u8> {
-        let mut state = self.shared.lock();
-        state.streams.get_mut(&stream).map(|stream| std::mem::take(&mut stream.stderr)).unwrap_or_default()
-    }
-
-    /// A command's output, and its end if it has ended.
-    pub(super) fn take(&self, stream: u32) -> Option<VmOutput> {
-        self.shared.lock().streams.get_mut(&stream).map(std::mem::take)
-    }
-
-    /// A command's output so far, and its end if it has ended, without taking it.
-    pub(super) fn peek<T>(&self, stream: u32, look: impl FnOnce(&VmOutput) -> T) -> Option<T> {
-        self.shared.lock().streams.get(&stream).map(look)
+    /// Uses what a command has written that was not taken, and its end if it has ended.
+    pub(super) fn with<T>(&self, stream: u32, act: impl FnOnce(&mut VmOutput) -> T) -> Option<T> {
+        self.shared.lock().streams.get_mut(&stream).map(act)
     }
 }
 
@@ -145,9 +130,7 @@ impl Shared {
             (Kind::Stdout, Some(stream)) => stream.cut |= !keep(&mut stream.stdout, &frame.payload),
             (Kind::Stderr, Some(stream)) => stream.cut |= !keep(&mut stream.stderr, &frame.payload),
             (Kind::Ended, Some(stream)) => {
-                let unreadable =
-                    |error: serde_json::Error| Ended { error: Some(error.to_string()), ..Ended::default() };
-                stream.ended = Some(serde_json::from_slice(&frame.payload).unwrap_or_else(unreadable));
+                stream.ended = Some(serde_json::from_slice(&frame.payload).unwrap_or_else(Ended::failed));
             }
             // The frame belongs to a command that is no longer waited for, or is not for the host.
             _ => {}
@@ -187,12 +170,15 @@ mod tests {
         Frame::new(Kind::Stdout, stream, b"two".to_vec()).write(&mut far).unwrap();
         let ended = Ended { code: Some(3), ..Ended::default() };
         Frame::json(Kind::Ended, stream, &ended).unwrap().write(&mut far).unwrap();
-        control.wait_end(stream, Duration::from_secs(10)).unwrap();
-        let all = control.take(stream).unwrap();
+        control.wait(stream, Duration::from_secs(10), |stream| stream.ended.clone()).unwrap();
+        let all = control.with(stream, std::mem::take).unwrap();
         assert_eq!((all.stdout.as_slice(), all.ended), (&b"one two"[..], Some(ended)));
 
         let other = control.open();
         drop(far);
-        assert_eq!(control.wait_end(other, Duration::from_secs(10)).unwrap_err(), Silence::Lost);
+        assert_eq!(
+            control.wait(other, Duration::from_secs(10), |stream| stream.ended.clone()),
+            Err(Silence::Lost)
+        );
     }
 }

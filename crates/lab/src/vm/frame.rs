@@ -58,6 +58,12 @@ pub struct Ended {
     pub error: Option<String>,
 }
 
+impl Ended {
+    pub(super) fn failed(error: impl ToString) -> Self {
+        Self { error: Some(error.to_string()), ..Self::default() }
+    }
+}
+
 impl Frame {
     pub(super) fn new(kind: Kind, stream: u32, payload: Vec<u8>) -> Self {
         Self { kind, stream, payload }

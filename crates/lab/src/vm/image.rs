@@ -2,6 +2,7 @@
 //!
 //! The image is not compressed: an emulated CPU takes longer to unpack it than to read a larger one.
 
+use super::VmSpec;
 use super::cpio::Archive;
 use super::kernel::Kernel;
 use super::modules::{Module, Modules};
@@ -9,32 +10,22 @@ use super::program;
 use crate::vm_error::{During, VmError};
 use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
-use std::path::{Path, PathBuf};
-
-/// Contents of the image.
-#[derive(Debug)]
-pub(super) struct Contents<'a> {
-    /// The program that runs as `/init`, and as each requested program under its own path.
-    pub(super) executable: &'a Path,
-    /// Programs that must be there.
-    pub(super) tools: &'a [String],
-    /// Files of this host and where they go.
-    pub(super) files: &'a [(PathBuf, PathBuf)],
-}
+use std::path::Path;
 
 /// Writes the image into memory.
 ///
 /// # Errors
 /// When a driver that the machine needs, or a requested program or file, is not there.
-pub(super) fn build(kernel: &Kernel, contents: &Contents<'_>) -> Result<File, VmError> {
+pub(super) fn build(kernel: &Kernel, spec: &VmSpec) -> Result<File, VmError> {
     let memory = linux::spawn::memory_file()?;
     let mut archive = Archive::new(BufWriter::with_capacity(1 << 20, memory));
     base(&mut archive).during("write", IMAGE)?;
-    program::add(&mut archive, contents.executable, Path::new(EXECUTABLE))?;
-    for name in ["/init", "/sbin/modprobe"].map(Path::new).into_iter().chain([contents.executable]) {
+    program::add(&mut archive, &spec.executable, Path::new(EXECUTABLE))?;
+    // It runs as `/init`, and as each requested program under its own path.
+    for name in ["/init", "/sbin/modprobe"].map(Path::new).into_iter().chain([&*spec.executable]) {
         archive.link(name, Path::new(EXECUTABLE)).during("write", IMAGE)?;
     }
-    for tool in contents.tools {
+    for tool in &spec.tools {
         let path = program::find(tool)?;
         program::add(&mut archive, &path, &path)?;
     }
@@ -45,7 +36,7 @@ pub(super) fn build(kernel: &Kernel, contents: &Contents<'_>) -> Result<File, Vm
             archive.link(&Path::new("/bin").join(tool), &path).during("write", IMAGE)?;
         }
     }
-    for (from, to) in contents.files {
+    for (from, to) in &spec.files {
         add_file(&mut archive, from, to)?;
     }
     add_modules(&mut archive, kernel)?;

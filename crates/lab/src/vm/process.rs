@@ -44,12 +44,12 @@ impl VmProcess {
     /// Its standard output so far.
     #[must_use]
     pub fn stdout(&self) -> Vec<u8> {
-        self.control.peek(self.stream, |stream| stream.stdout.clone()).unwrap_or_default()
+        self.control.with(self.stream, |stream| stream.stdout.clone()).unwrap_or_default()
     }
 
     /// Its standard error since the last call.
     pub(super) fn take_stderr(&self) -> Vec<u8> {
-        self.control.take_stderr(self.stream)
+        self.control.with(self.stream, |stream| std::mem::take(&mut stream.stderr)).unwrap_or_default()
     }
 
     /// Asks it to end.
@@ -70,18 +70,21 @@ impl VmProcess {
 
     /// Waits for its end.
     pub(crate) fn wait(&self, limit: Duration) -> Result<(), Silence> {
-        self.control.wait_end(self.stream, limit)
+        self.control.wait(self.stream, limit, |stream| stream.ended.as_ref().map(drop))
     }
 
     /// Waits until it has written something or ended, and takes that.
     pub(super) fn next(&self, limit: Duration) -> Result<VmOutput, Silence> {
-        self.control.next(self.stream, limit)
+        self.control.wait(self.stream, limit, |stream| {
+            let silent = stream.stdout.is_empty() && stream.stderr.is_empty() && stream.ended.is_none();
+            (!silent).then(|| std::mem::take(stream))
+        })
     }
 
     /// Its output, and its end if it has ended.
     #[must_use]
     pub fn collect(self) -> VmOutput {
-        self.control.take(self.stream).unwrap_or_default()
+        self.control.with(self.stream, std::mem::take).unwrap_or_default()
     }
 }
 

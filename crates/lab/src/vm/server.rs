@@ -100,11 +100,10 @@ impl Seat {
     }
 
     fn serve(&self, client: &UnixStream) {
-        let refused = match self.start(client) {
-            Ok(process) => return self.follow(client, &process),
-            Err(why) => Ended { error: Some(why), ..Ended::default() },
-        };
-        send_end(client, &refused);
+        match self.start(client) {
+            Ok(process) => self.follow(client, &process),
+            Err(why) => send_end(client, &Ended::failed(why)),
+        }
     }
 
     fn start(&self, mut client: &UnixStream) -> Result<VmProcess, String> {

@@ -1,7 +1,7 @@
 //! Every name is one that the kernel takes, stands for one thing, and everything named exists.
 
 use super::{Checker, devices_of, no_device, no_node};
-use crate::topology::{Device, DeviceKind, End, Node, NodePlace, Topology};
+use crate::topology::{Device, DeviceKind, End, Link, Node, NodePlace, Topology};
 
 pub(super) fn check(topology: &Topology, checker: &mut Checker<'_>) {
     roles(topology, checker);
@@ -69,7 +69,7 @@ fn links(topology: &Topology, checker: &mut Checker<'_>) {
             let text = format!("both ends are in `{}`: a link joins two nodes", one.end.node);
             checker.wrong(&["links", &number, "ends"], text);
         }
-        real(topology, &number, [&one.real, &other.real], [&one.end.node, &other.end.node], checker);
+        real(topology, &number, link, checker);
     }
 }
 
@@ -89,16 +89,11 @@ fn made_and_linked(topology: &Topology, made: &Device, peer: &str, path: &[&str]
 }
 
 /// A real interface leads to a real box: one end is external, and the other has the interface.
-fn real(
-    topology: &Topology,
-    number: &str,
-    real: [&Option<String>; 2],
-    nodes: [&String; 2],
-    checker: &mut Checker<'_>,
-) {
-    let external = nodes.map(|name| topology.node(name).is_some_and(|node| node.place.is_external()));
+fn real(topology: &Topology, number: &str, link: &Link, checker: &mut Checker<'_>) {
+    let nodes = link.sides.each_ref().map(|side| topology.node(&side.end.node));
+    let external = nodes.map(|node| node.is_some_and(|node| node.place.is_external()));
     let path = ["links", number, "real"];
-    match (external, real[0].as_ref().or(real[1].as_ref())) {
+    match (external, link.sides.iter().find_map(|side| side.real.as_ref())) {
         ([false, false], Some(_)) => checker
             .wrong(&path, "`real` is the interface that leads to an external node, and neither end is one"),
         ([true, false] | [false, true], None) => {

@@ -10,6 +10,7 @@ use linux::netlink::Network;
 use linux::process::{Signal, pin, signal_group};
 use serde::Serialize;
 use std::collections::HashMap;
+use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -65,31 +66,30 @@ impl Agent {
         }
     }
 
-    fn be(&mut self, role: &[u8]) -> Result<Vec<String>, String> {
-        let role: Role = serde_json::from_slice(role).map_err(|error| error.to_string())?;
-        name_interfaces(&role).map_err(|error| error.to_string())?;
-        let namespace = Namespace::current().map_err(|error| error.to_string())?;
+    fn be(&mut self, role: &[u8]) -> Result<Vec<String>, Box<dyn Error>> {
+        let role: Role = serde_json::from_slice(role)?;
+        name_interfaces(&role)?;
+        let namespace = Namespace::current()?;
         let sides: Vec<_> = role.sides.iter().map(|(side, _)| side).collect();
-        let done = configure::configure(&role.node, &sides, &namespace, &Keys(role.secret))
-            .map_err(|error| error.to_string())?;
+        let done = configure::configure(&role.node, &sides, &namespace, &Keys(role.secret))?;
         let notes = done.notes.clone();
         self.configured = Some(done);
         Ok(notes)
     }
 
-    fn count(&self, names: &[u8]) -> Result<Counted, String> {
-        let names: Vec<String> = serde_json::from_slice(names).map_err(|error| error.to_string())?;
-        let interfaces = interfaces::interfaces(&names).map_err(|error| error.to_string())?;
+    fn count(&self, names: &[u8]) -> Result<Counted, Box<dyn Error>> {
+        let names: Vec<String> = serde_json::from_slice(names)?;
+        let interfaces = interfaces::interfaces(&names)?;
         let fragments = self.configured.as_ref().map(configure::Configured::dropped_fragments).transpose();
-        Ok(Counted::new(&interfaces, fragments.map_err(|error| error.to_string())?.flatten()))
+        Ok(Counted::new(&interfaces, fragments?.flatten()))
     }
 
     /// Ends an order that is no command as if it were one: what it gave is its output.
-    fn answer(&self, stream: u32, outcome: Result<impl Serialize, String>) -> io::Result<()> {
+    fn answer(&self, stream: u32, outcome: Result<impl Serialize, Box<dyn Error>>) -> io::Result<()> {
         let mut ended = Ended { code: Some(0), ..Ended::default() };
         match outcome {
             Ok(value) => self.port.send(&Frame::json(Kind::Stdout, stream, &value)?)?,
-            Err(error) => ended = Ended { error: Some(error), ..Ended::default() },
+            Err(error) => ended = Ended::failed(error),
         }
         self.port.send(&Frame::json(Kind::Ended, stream, &ended)?)
     }
@@ -104,7 +104,7 @@ impl Agent {
             }
             Err(error) => {
                 let program = request.command.first().map_or("", String::as_str);
-                let ended = Ended { error: Some(format!("{program}: {error}")), ..Ended::default() };
+                let ended = Ended::failed(format!("{program}: {error}"));
                 self.port.send(&Frame::json(Kind::Ended, stream, &ended)?)
             }
         }
@@ -199,7 +199,7 @@ fn follow(mut child: Child, stream: u32, port: &Port, running: &Running) {
                 break Ended { code: status.code(), signal: status.signal(), error: None };
             }
             Ok(None) => drop(running),
-            Err(error) => break Ended { error: Some(error.to_string()), ..Ended::default() },
+            Err(error) => break Ended::failed(error),
         }
         thread::sleep(Duration::from_millis(5));
     };
