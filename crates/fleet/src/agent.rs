@@ -29,7 +29,7 @@ use prepared::Prepared;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use work::Active;
+use work::{Active, Context};
 
 /// Carries jobs out.
 pub trait Runner {
@@ -93,10 +93,7 @@ impl AgentOptions {
 
 /// An agent at work.
 pub struct Agent<'a> {
-    options: AgentOptions,
-    broker: &'a dyn Broker,
-    clock: &'a dyn Clock,
-    runner: &'a dyn Runner,
+    context: Context<'a>,
     spool: Spool,
     name: Name,
     commands: Box<dyn Mailbox>,
@@ -113,8 +110,6 @@ pub struct Agent<'a> {
     /// The question to the sink that is not answered yet.
     asked: Option<Box<dyn Mailbox>>,
     claims: u64,
-    /// No run begins before: the server lost its leases, and those who work under one find that out in this time.
-    quiet_until: MonoTime,
     failure: Option<String>,
     /// The last failure, and when it was.
     last_failure: Option<(WallTime, String)>,
@@ -139,11 +134,8 @@ impl<'a> Agent<'a> {
         let starts = broker.subscribe("pm.go.>")?;
         let name = Name::new(&options.name, options.instance.clone());
         Ok(Agent {
-            options,
+            context: Context { options, broker, clock, runner, quiet_until: MonoTime::ZERO },
             name,
-            broker,
-            clock,
-            runner,
             spool,
             commands,
             starts,
@@ -156,7 +148,6 @@ impl<'a> Agent<'a> {
             stopped: BTreeMap::new(),
             asked: None,
             claims: 0,
-            quiet_until: MonoTime::ZERO,
             failure: None,
             last_failure: None,
             last_end: None,
@@ -191,8 +182,8 @@ impl<'a> Agent<'a> {
         if let Some(failure) = &self.failure {
             let is_new = self.last_failure.as_ref().is_none_or(|(_, last)| last != failure);
             // A failure that just began is reported at once.
-            self.report_at = if is_new { self.clock.mono() } else { self.report_at };
-            self.last_failure = Some((self.clock.wall(), failure.clone()));
+            self.report_at = if is_new { self.context.clock.mono() } else { self.report_at };
+            self.last_failure = Some((self.context.clock.wall(), failure.clone()));
         }
         Ok(self.due())
     }
@@ -202,7 +193,7 @@ impl<'a> Agent<'a> {
     /// # Errors
     /// Those of [`Agent::step`].
     pub fn rest(&mut self, due: MonoTime) -> Result<()> {
-        let wait = (due - self.clock.mono()).min(LONGEST_REST);
+        let wait = (due - self.context.clock.mono()).min(LONGEST_REST);
         match self.obey(wait) {
             Err(error) if error.may_pass() => Ok(()),
             outcome => outcome,
@@ -226,19 +217,20 @@ impl<'a> Agent<'a> {
     pub fn stop(&mut self) {
         self.active.iter_mut().for_each(Active::abandon);
         self.prepared.iter_mut().for_each(Prepared::abandon);
-        self.name.give_back(self.broker);
+        self.name.give_back(self.context.broker);
     }
 
     /// Two agents of one name would take each other's jobs: the second one waits until the first is gone.
     fn hold_name(&mut self) -> Result<()> {
-        let held = self.name.hold(self.broker, &|| self.clock.mono());
+        let held = self.name.hold(self.context.broker, &|| self.context.clock.mono());
         if self.name.take_loss() {
-            self.quiet_until = self.clock.mono() + self.options.lease.max(USUAL_LEASE);
+            self.context.quiet_until =
+                self.context.clock.mono() + self.context.options.lease.max(USUAL_LEASE);
             self.deliver_soon();
         }
         held?;
         if let Some(host) = self.name.taken() {
-            let name = &self.options.name;
+            let name = &self.context.options.name;
             let at = if host.is_empty() { String::new() } else { format!(" on {host}") };
             self.failure = Some(format!(
                 "another agent is called `{name}` and at work{at}: this one takes no jobs (name it apart with --name; the name of \
@@ -249,11 +241,11 @@ impl<'a> Agent<'a> {
     }
 
     fn has_name(&self) -> bool {
-        self.name.is_held(self.clock.mono())
+        self.name.is_held(self.context.clock.mono())
     }
 
     fn due(&self) -> MonoTime {
-        let now = self.clock.mono();
+        let now = self.context.clock.mono();
         let work = self.active.iter().map(Active::due);
         let prepared = self.prepared.iter().map(|prepared| prepared.due(now));
         let fixed = [self.report_at.max(self.name.due()), self.name.due(), now + LONGEST_REST];
@@ -264,32 +256,32 @@ impl<'a> Agent<'a> {
     /// Publishes its inventory and status. The report stays when the agent is gone; only its name shows that the agent is
     /// there.
     fn report(&mut self) -> Result<()> {
-        let now = self.clock.mono();
+        let now = self.context.clock.mono();
         if now < self.report_at || !self.has_name() {
             return Ok(());
         }
         self.report_at = now + REPORT_EVERY;
-        let mut inventory = self.options.inventory.clone();
+        let mut inventory = self.context.options.inventory.clone();
         let status = serde_json::to_value(self.status()).unwrap_or_default();
         for (key, value) in status.as_object().into_iter().flatten() {
             inventory[key] = value.clone();
         }
         let text = inventory.to_string();
-        let name = &self.options.name;
-        self.broker.put(Bucket::Agents, name, text.as_bytes(), Expected::Anything, None).map(|_| ())
+        let name = &self.context.options.name;
+        self.context.broker.put(Bucket::Agents, name, text.as_bytes(), Expected::Anything, None).map(|_| ())
     }
 
     /// Takes jobs while there is room.
     fn take(&mut self) -> Result<()> {
-        let name = self.options.name.clone();
-        while self.has_name() && self.active.len() < self.options.jobs {
+        let name = self.context.options.name.clone();
+        while self.has_name() && self.active.len() < self.context.options.jobs {
             let consumer = match &mut self.jobs {
                 Some(consumer) => consumer,
                 None => {
-                    let made = self.broker.consume(Log::Jobs, &name, Some(&name), REDELIVER_AFTER);
+                    let made = self.context.broker.consume(Log::Jobs, &name, Some(&name), REDELIVER_AFTER);
                     let made = made.inspect_err(|_| self.doubt())?;
                     // Where the store was lost, outcomes in the spool are offered again.
-                    (self.deliver_at, self.offers) = (self.clock.mono(), 0);
+                    (self.deliver_at, self.offers) = (self.context.clock.mono(), 0);
                     self.jobs.insert(made)
                 }
             };
@@ -306,19 +298,19 @@ impl<'a> Agent<'a> {
             };
             let Ok(job) = serde_json::from_slice::<AgentJob>(&delivery.data) else {
                 // The job cannot be carried out; its run is missed in the coordinator's ledger.
-                self.broker.done(&delivery)?;
+                self.context.broker.done(&delivery)?;
                 continue;
             };
             if self.spool.answers(&job) || self.was_stopped(&job) {
                 self.deliver_answer(&job)?;
                 // Only what is on the disk is known after a crash.
                 if self.spool.is_written() {
-                    self.broker.done(&delivery)?;
+                    self.context.broker.done(&delivery)?;
                 }
             } else if let Some(active) = self.active.iter_mut().find(|active| active.job.run == job.run) {
                 active.delivered_again(job, delivery);
             } else {
-                let now = (self.clock.mono(), self.clock.wall());
+                let now = (self.context.clock.mono(), self.context.clock.wall());
                 self.active.push(Active::new(job, delivery, now));
             }
         }
@@ -347,21 +339,13 @@ impl<'a> Agent<'a> {
 
     /// Whether the job is still to be carried out.
     fn bring_on(&mut self, active: &mut Active) -> Result<bool> {
-        let context = work::Context {
-            name: &self.options.name,
-            lease: self.options.lease,
-            broker: self.broker,
-            clock: self.clock,
-            runner: self.runner,
-            quiet_until: self.quiet_until,
-        };
-        if let Some(ended) = active.bring_on(&context, &mut self.spool, &mut self.claims)? {
+        if let Some(ended) = active.bring_on(&self.context, &mut self.spool, &mut self.claims)? {
             if !active.is_stopped {
                 self.keep(ended);
             }
             // When it is lost, the job is delivered again, and the spool knows its end.
             if self.spool.is_written() {
-                let _ = self.broker.done(&active.delivery);
+                let _ = self.context.broker.done(&active.delivery);
             }
             return Ok(false);
         }
@@ -377,13 +361,13 @@ impl<'a> Agent<'a> {
         };
         let id = format!("{}>{}", outcome.id(), job.number);
         let text = serde_json::to_vec(outcome).unwrap_or_default();
-        self.broker.append(Log::Outcomes, &self.options.name, &id, &text).map(|_| ())
+        self.context.broker.append(Log::Outcomes, &self.context.options.name, &id, &text).map(|_| ())
     }
 
     /// The store may be gone: until its name shows whether it is, no run begins.
     fn doubt(&mut self) {
         self.name.doubt();
-        self.quiet_until = self.quiet_until.max(self.clock.mono() + LONGEST_REST);
+        self.context.quiet_until = self.context.quiet_until.max(self.context.clock.mono() + LONGEST_REST);
     }
 
     fn keep(&mut self, outcome: Outcome) {
@@ -394,32 +378,32 @@ impl<'a> Agent<'a> {
 
     /// Offers outcomes now, and then as often as at first.
     fn deliver_soon(&mut self) {
-        (self.deliver_at, self.offers) = (self.clock.mono(), 0);
+        (self.deliver_at, self.offers) = (self.context.clock.mono(), 0);
     }
 
     /// Hands outcomes to the broker, and queries the sink for those that it has, less often the longer none is taken. Outcomes
     /// that were not taken within a week are put aside.
     fn deliver(&mut self) -> Result<()> {
         self.hear_the_sink()?;
-        let now = self.clock.mono();
+        let now = self.context.clock.mono();
         if self.spool.pending().is_empty() || now < self.deliver_at {
             return Ok(());
         }
         // An outcome that was offered once is stored by the broker, so that a clock that was corrected meanwhile loses nothing.
         if self.offers > 0 {
-            self.spool.lapse(self.clock.wall(), LAPSES_AFTER)?;
+            self.spool.lapse(self.context.clock.wall(), LAPSES_AFTER)?;
         }
         // An outcome that the broker does not accept, as it is out of reach or full, counts as not offered.
         self.deliver_at = now + DELIVER_EVERY;
         for outcome in self.spool.pending() {
             let text = serde_json::to_vec(outcome).unwrap_or_default();
-            self.broker.append(Log::Outcomes, &self.options.name, &outcome.id(), &text)?;
+            self.context.broker.append(Log::Outcomes, &self.context.options.name, &outcome.id(), &text)?;
         }
         self.deliver_at = now + offer_after(self.offers);
         self.offers = self.offers.saturating_add(1);
         let runs: Vec<String> = self.spool.pending().iter().map(Outcome::id).collect();
         let question = Value::from(runs).to_string();
-        self.asked = Some(self.broker.request(SINK, question.as_bytes())?);
+        self.asked = Some(self.context.broker.request(SINK, question.as_bytes())?);
         Ok(())
     }
 

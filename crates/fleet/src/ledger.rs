@@ -119,14 +119,14 @@ pub enum StoredEnd {
 }
 
 impl RunState {
-    /// The mark of a run whose outcome a sink has.
-    pub(crate) fn of_stored(end: StoredEnd) -> RunState {
-        let reason = || "as the results have it".to_owned();
+    /// The mark of a run that ended so, and why it did.
+    pub(crate) fn of_end(end: StoredEnd, reason: &str) -> RunState {
+        let reason = reason.to_owned();
         match end {
             StoredEnd::Done => RunState::Done,
-            StoredEnd::Void => RunState::Void { reason: reason() },
-            StoredEnd::Failed => RunState::Failed { reason: reason() },
-            StoredEnd::Unmeasured => RunState::Missed { reason: reason() },
+            StoredEnd::Void => RunState::Void { reason },
+            StoredEnd::Failed => RunState::Failed { reason },
+            StoredEnd::Unmeasured => RunState::Missed { reason },
         }
     }
 

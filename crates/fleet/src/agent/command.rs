@@ -2,7 +2,7 @@
 
 use super::Agent;
 use super::prepared::Prepared;
-use super::work::{Active, Context, LOST};
+use super::work::{Active, LOST};
 use crate::broker;
 use crate::error::Result;
 use crate::job::AgentJob;
@@ -71,17 +71,17 @@ impl Agent<'_> {
                     self.deliver_soon();
                     continue;
                 }
-                Ok(Command::Clock) => Answer::Clock(self.clock.wall()),
+                Ok(Command::Clock) => Answer::Clock(self.context.clock.wall()),
                 Ok(Command::Prepare(job)) => self.prepare(*job)?,
                 Ok(Command::Stop(runs)) => self.stop_runs(runs),
-                Ok(Command::Ask(question)) => match self.runner.answer(&question) {
+                Ok(Command::Ask(question)) => match self.context.runner.answer(&question) {
                     Some(text) => Answer::Text(text),
                     None => Answer::Refused("it does not know this question".to_owned()),
                 },
                 Err(error) => Answer::Refused(format!("it does not know this command: {error}")),
             };
             if let Some(reply) = message.reply {
-                broker::reply(self.broker, &reply, &serde_json::to_vec(&answer).unwrap_or_default())?;
+                broker::reply(self.context.broker, &reply, &serde_json::to_vec(&answer).unwrap_or_default())?;
             }
         }
         Ok(())
@@ -89,7 +89,7 @@ impl Agent<'_> {
 
     /// Ends those of the runs that are here, and remembers all of them: a job may still be in transit.
     fn stop_runs(&mut self, runs: Vec<StoppedRun>) -> Answer {
-        let now = self.clock.wall();
+        let now = self.context.clock.wall();
         self.stopped.retain(|_, handed_out| now - *handed_out <= REMEMBERED);
         for StoppedRun { run, handed_out } in runs {
             let active = self.active.iter_mut().filter(|active| active.job.run == run);
@@ -109,8 +109,8 @@ impl Agent<'_> {
         if self.spool.answers(&job) {
             return Ok(Answer::Refused("it has carried this run out already".to_owned()));
         }
-        let now = self.clock.mono();
-        if now < self.quiet_until {
+        let now = self.context.clock.mono();
+        if now < self.context.quiet_until {
             return Ok(Answer::Refused(LOST.to_owned()));
         }
         if let Some(prepared) = self.prepared.iter_mut().find(|prepared| prepared.job.run == job.run) {
@@ -118,7 +118,7 @@ impl Agent<'_> {
             return Ok(Answer::Ready);
         }
         self.claims += 1;
-        match Prepared::new(job, self.claims, &self.context()) {
+        match Prepared::new(job, self.claims, &self.context) {
             Ok(prepared) => {
                 self.prepared.push(prepared);
                 Ok(Answer::Ready)
@@ -132,34 +132,16 @@ impl Agent<'_> {
         while let Some(message) = self.starts.next(Nanos::ZERO)? {
             let group = message.subject.strip_prefix("pm.go.").unwrap_or_default().to_owned();
             let Ok(starts) = serde_json::from_slice::<Starts>(&message.data) else { continue };
-            let Some(at) = starts.get(&self.options.name).copied() else { continue };
-            let fitting: Vec<usize> =
-                (0..self.prepared.len()).filter(|index| self.prepared[*index].job.group == group).collect();
-            for index in fitting {
-                self.spool.begin(&self.prepared[index].job)?;
-                let mut prepared = std::mem::take(&mut self.prepared);
-                prepared[index].start(at, &self.context());
-                self.prepared = prepared;
+            let Some(at) = starts.get(&self.context.options.name).copied() else { continue };
+            for prepared in self.prepared.iter_mut().filter(|prepared| prepared.job.group == group) {
+                self.spool.begin(&prepared.job)?;
+                prepared.start(at, &self.context);
             }
         }
-        let mut prepared = std::mem::take(&mut self.prepared);
         let mut ended = Vec::new();
-        let context = self.context();
-        prepared.retain_mut(|each| each.bring_on(&context, &mut ended));
-        self.prepared = prepared;
+        self.prepared.retain_mut(|each| each.bring_on(&self.context, &mut ended));
         ended.into_iter().for_each(|outcome| self.keep(outcome));
         Ok(())
-    }
-
-    fn context(&self) -> Context<'_> {
-        Context {
-            name: &self.options.name,
-            lease: self.options.lease,
-            broker: self.broker,
-            clock: self.clock,
-            runner: self.runner,
-            quiet_until: self.quiet_until,
-        }
     }
 }
 

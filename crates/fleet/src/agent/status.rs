@@ -12,7 +12,7 @@ impl Agent<'_> {
         let runs = active.chain(self.prepared.iter().map(|prepared| &prepared.job));
         let (failed_at, last_failure) = self.last_failure.clone().unzip();
         AgentStatus {
-            clock: Some(self.clock.wall()),
+            clock: Some(self.context.clock.wall()),
             runs: runs.map(|job| job.run.clone()).collect(),
             waiting: self.active.iter().filter_map(waiting).collect(),
             spool: SpoolStatus {

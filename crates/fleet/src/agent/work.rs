@@ -1,6 +1,6 @@
 //! One job: it waits for its lease, is carried out, and ends.
 
-use super::{Permit, Runner, Task, TaskEnd};
+use super::{AgentOptions, Permit, Runner, Task, TaskEnd};
 use crate::broker::{Broker, Delivery};
 use crate::clock::Clock;
 use crate::error::Result;
@@ -13,12 +13,11 @@ use std::sync::Arc;
 
 /// The surroundings of a job.
 pub(super) struct Context<'a> {
-    pub(super) name: &'a str,
-    pub(super) lease: Nanos,
+    pub(super) options: AgentOptions,
     pub(super) broker: &'a dyn Broker,
     pub(super) clock: &'a dyn Clock,
     pub(super) runner: &'a dyn Runner,
-    /// No run begins before.
+    /// No run begins before: the server lost its leases, and those who work under one find that out in this time.
     pub(super) quiet_until: MonoTime,
 }
 
@@ -156,7 +155,8 @@ impl Active {
             },
             Acquired::Blocked { by, .. } => {
                 // A resource that this agent holds itself is tried again as soon as that job ends.
-                let factor = if by.iter().any(|holder| holder.owner() == context.name) { 8 } else { 1 };
+                let factor =
+                    if by.iter().any(|holder| holder.owner() == context.options.name) { 8 } else { 1 };
                 (backoff(&self.job.run, *claims).saturating_mul(factor), in_use(&by))
             }
             Acquired::NotGranted => (UNWRITTEN, NOT_GRANTED.to_owned()),
@@ -169,7 +169,7 @@ impl Active {
 
     /// Why a job is not carried out any more.
     fn too_late(&self, context: &Context, was_begun: bool, wall: WallTime) -> String {
-        let (name, deadline) = (context.name, self.job.deadline);
+        let (name, deadline) = (&context.options.name, self.job.deadline);
         if was_begun {
             return format!(
                 "the agent {name} was interrupted in it, and was not back before its deadline {deadline}"
@@ -218,7 +218,7 @@ pub(super) fn outcome(
     end: End,
     (started, finished, token): Times,
 ) -> Outcome {
-    let (run, title, agent) = (job.run.clone(), job.title.clone(), context.name.to_owned());
+    let (run, title, agent) = (job.run.clone(), job.title.clone(), context.options.name.clone());
     let number = job.number;
     Outcome { run, title, agent, end, started, finished, token, attempt, number, unmeasured: false }
 }
@@ -313,11 +313,12 @@ impl Running {
 /// The claim of a job, the agent's `number`th.
 pub(super) fn claim_of(job: &AgentJob, number: u64, context: &Context) -> Claim {
     let name = format!("{}-{}-{number}", job.run, context.clock.wall().0);
-    let holder = holder(context.name, &name);
+    let holder = holder(&context.options.name, &name);
     let (run, grant) = (job.run.clone(), job.grant.clone());
     let group = if job.group.is_empty() { holder.clone() } else { job.group.clone() };
-    let about = About { title: format!("{} by {}", job.title, context.name), since: context.clock.wall() };
-    let (class, resources, lifetime) = (job.class, job.resources.clone(), context.lease);
+    let about =
+        About { title: format!("{} by {}", job.title, context.options.name), since: context.clock.wall() };
+    let (class, resources, lifetime) = (job.class, job.resources.clone(), context.options.lease);
     Claim { holder, run, grant, group, class, resources, lifetime, about }
 }
 

@@ -11,6 +11,7 @@ use crate::ledger::{LedgerRow, RunState};
 use crate::mesh::{BESIDE, PlannedRun, span_of};
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 impl Coordinator<'_> {
@@ -115,7 +116,7 @@ impl Coordinator<'_> {
         if let Some(stored) =
             self.sink.stored(name).filter(|stored| self.wanted(name).is_answered_by(*stored))
         {
-            self.ledger.end(name, RunState::of_stored(stored.end));
+            self.ledger.end(name, RunState::of_end(stored.end, "as the results have it"));
             return Ok(());
         }
         if !run.job.group.is_empty() {
@@ -194,7 +195,10 @@ impl Coordinator<'_> {
             if !reports.contains_key(&agent) {
                 let is_there = is_there(self.broker, &agent)?;
                 let report = if is_there { self.broker.get(Bucket::Agents, &agent)? } else { None };
-                reports.insert(agent.clone(), report.map(|entry| at_work_of(&entry.value)));
+                reports.insert(
+                    agent.clone(),
+                    report.map(|entry| serde_json::from_slice(&entry.value).unwrap_or_default()),
+                );
             }
             match &reports[&agent] {
                 None => self.ledger.note(&run, &format!("the agent {agent} has not been heard for 30 s")),
@@ -227,19 +231,12 @@ fn granted(run: &PlannedRun) -> Granted {
 }
 
 /// An agent's report of the work that it has.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct AtWork {
     runs: Vec<String>,
     /// Why it cannot do all of it.
     failure: Option<String>,
-}
-
-/// The runs that an agent reports to work on, and what it cannot do.
-fn at_work_of(report: &[u8]) -> AtWork {
-    let report: serde_json::Value = serde_json::from_slice(report).unwrap_or_default();
-    let runs = report["runs"].as_array().into_iter().flatten();
-    let runs = runs.filter_map(|run| Some(run.as_str()?.to_owned())).collect();
-    let failure = report["failure"].as_str().map(str::to_owned);
-    AtWork { runs, failure }
 }
 
 /// From when all are ready to the common start: the message travels, and connections are opened.

@@ -117,12 +117,11 @@ impl Coordinator<'_> {
 }
 
 fn state_of(outcome: &Outcome) -> RunState {
-    match &outcome.end {
-        End::Done { .. } => RunState::Done,
-        End::Void { reason, .. } => RunState::Void { reason: reason.clone() },
-        End::Failed { reason } if outcome.unmeasured => RunState::Missed { reason: reason.clone() },
-        End::Failed { reason } => RunState::Failed { reason: reason.clone() },
-    }
+    let reason = match &outcome.end {
+        End::Done { .. } => "",
+        End::Void { reason, .. } | End::Failed { reason } => reason,
+    };
+    RunState::of_end(Stored::new(outcome).end, reason)
 }
 
 /// An outcome that another coordinator was given and that is not its own.
