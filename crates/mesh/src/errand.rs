@@ -194,7 +194,7 @@ fn paths<'c>(cell: &'c Cell<'_>) -> &'c [Path] {
 }
 
 /// How a run gets on with others on the same resources.
-fn class(request: &Request) -> Class {
+pub(crate) fn class(request: &Request) -> Class {
     match request {
         Request::Latency(asked) if asked.load.is_none() => Class::Normal,
         Request::Path(_) | Request::Hops(_) => Class::Background,

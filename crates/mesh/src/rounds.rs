@@ -1,15 +1,15 @@
 //! Which runs a mesh has: every pair of agents in rounds, some pairs, or some that start at the same time.
 
+use crate::errand::class;
 use crate::inventory::AgentReport;
 use crate::job::{MeshJob, MeshTest};
-use fleet::lease::{Class, Resource};
+use fleet::lease::Resource;
 use fleet::mesh::{Crossing, MeshPlan, RunRequest};
 use fleet::rounds::Pair;
 use fleet::{FleetError, check_name};
 use model::toml_file::suggest;
 use model::units::Nanos;
 use std::collections::{BTreeMap, HashSet};
-use std::str::FromStr;
 
 /// The agents, with what they report of themselves.
 pub type Reports = BTreeMap<String, AgentReport>;
@@ -28,21 +28,12 @@ pub struct MeshRequest {
     /// All at the same time, each from its first host to its second.
     pub is_together: bool,
     /// Links that pairs share.
-    pub links: Vec<Link>,
+    pub links: Vec<Crossing>,
     /// Links that whole sites share.
     pub uplinks: Vec<Uplink>,
 }
 
-/// A link between sites: `NAME[=CAPACITY],A:B,C:D`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// Its resource.
-    pub resource: Resource,
-    /// The pairs that cross it.
-    pub pairs: Vec<(String, String)>,
-}
-
-/// The link by which a site reaches all others: `NAME[=CAPACITY],A,B`.
+/// The link by which a site reaches all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uplink {
     /// Its resource.
@@ -79,28 +70,28 @@ pub enum PlanError {
     Unreachable(String),
 }
 
-impl FromStr for Link {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Link, String> {
-        let (resource, rest) = shared("link", text)?;
-        let pairs = rest.iter().map(|pair| pair_of(pair)).collect::<Result<Vec<_>, _>>()?;
-        match pairs.is_empty() {
-            true => Err("name the pairs that cross it: NAME[=CAPACITY],A:B,C:D".into()),
-            false => Ok(Link { resource, pairs }),
-        }
+/// A link between sites: `NAME[=CAPACITY],A:B,C:D`.
+///
+/// # Errors
+/// The text is something else.
+pub fn link_of(text: &str) -> Result<Crossing, String> {
+    let (link, rest) = shared("link", text)?;
+    let pairs = rest.iter().map(|pair| pair_of(pair)).collect::<Result<Vec<_>, _>>()?;
+    match pairs.is_empty() {
+        true => Err("name the pairs that cross it: NAME[=CAPACITY],A:B,C:D".into()),
+        false => Ok(Crossing { link, pairs }),
     }
 }
 
-impl FromStr for Uplink {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Uplink, String> {
-        let (resource, rest) = shared("uplink", text)?;
-        match rest.is_empty() {
-            true => Err("name the agents of its site: NAME[=CAPACITY],A,B".into()),
-            false => Ok(Uplink { resource, agents: rest.into_iter().map(str::to_owned).collect() }),
-        }
+/// The link by which a site reaches all others: `NAME[=CAPACITY],A,B`.
+///
+/// # Errors
+/// The text is something else.
+pub fn uplink_of(text: &str) -> Result<Uplink, String> {
+    let (resource, rest) = shared("uplink", text)?;
+    match rest.is_empty() {
+        true => Err("name the agents of its site: NAME[=CAPACITY],A,B".into()),
+        false => Ok(Uplink { resource, agents: rest.into_iter().map(str::to_owned).collect() }),
     }
 }
 
@@ -230,15 +221,6 @@ fn both_directions(reports: &Reports, asked: &MeshRequest, a: &str, b: &str) -> 
     runs
 }
 
-/// How the runs of a test get on with others.
-fn class(test: MeshTest) -> Class {
-    match test {
-        MeshTest::Throughput => Class::Exclusive,
-        MeshTest::Latency => Class::Normal,
-        MeshTest::Mtu | MeshTest::Hops => Class::Background,
-    }
-}
-
 /// Interfaces that several agents share, as links that their pairs cross: two agents of one host are not measured at once.
 fn shared_nics(reports: &Reports, asked: &MeshRequest, sites: &[String], edges: &[Pair]) -> Vec<Crossing> {
     type Use<'s> = (HashSet<&'s str>, Vec<(String, String)>);
@@ -296,7 +278,7 @@ fn request(reports: &Reports, asked: &MeshRequest, flow: Flow<'_>, test: MeshTes
         agent: opener.to_owned(),
         title: job.title(),
         part: format!("{}-{test:?}{by}", if reverse { "down" } else { "up" }),
-        class: class(test),
+        class: class(&job.request(Nanos::ZERO)),
         resources: nics(reports, (opener, listener), family).to_vec(),
         span: job.span(),
         body: serde_json::to_string(&job).unwrap_or_default(),
@@ -308,7 +290,7 @@ fn crossings(reports: &Reports, asked: &MeshRequest) -> Result<Vec<Crossing>, Pl
     let mut all = Vec::new();
     for link in &asked.links {
         link.pairs.iter().try_for_each(|(a, b)| known(reports, a).and(known(reports, b)).map(drop))?;
-        all.push(Crossing { link: link.resource.clone(), pairs: link.pairs.clone() });
+        all.push(link.clone());
     }
     for uplink in &asked.uplinks {
         uplink.agents.iter().try_for_each(|agent| known(reports, agent).map(drop))?;
@@ -350,10 +332,10 @@ mod tests {
 
     #[test]
     fn links_are_read_and_faults_named() {
-        let link: Link = "backbone=2,ams:fra,ams:lon".parse().expect("a link");
-        assert_eq!((link.resource.name.as_str(), link.resource.capacity), ("link.backbone", 2));
+        let link = link_of("backbone=2,ams:fra,ams:lon").expect("a link");
+        assert_eq!((link.link.name.as_str(), link.link.capacity), ("link.backbone", 2));
         assert_eq!(link.pairs[1], ("ams".to_owned(), "lon".to_owned()));
-        let uplink: Uplink = "site1,ams,fra".parse().expect("an uplink");
+        let uplink = uplink_of("site1,ams,fra").expect("an uplink");
         assert_eq!((uplink.resource.name.as_str(), uplink.agents.len()), ("uplink.site1", 2));
         for (text, part) in [
             ("a b,x:y", "cannot name a link"),
@@ -361,16 +343,16 @@ mod tests {
             ("l", "pairs"),
             ("l,x:x", "pair of two"),
         ] {
-            assert!(text.parse::<Link>().expect_err(text).contains(part), "{text}");
+            assert!(link_of(text).expect_err(text).contains(part), "{text}");
         }
-        assert!("up=1".parse::<Uplink>().expect_err("no agents").contains("agents"));
+        assert!(uplink_of("up=1").expect_err("no agents").contains("agents"));
     }
 
     /// Two agents behind one uplink are never measured with others at the same time.
     #[test]
     fn an_uplink_parts_rounds() {
         let reports = reports(&[("a", true), ("b", true), ("c", true), ("d", true)]);
-        let uplinks = vec!["site,a,b".parse().expect("an uplink")];
+        let uplinks = vec![uplink_of("site,a,b").expect("an uplink")];
         let planned = plan("m", &reports, &MeshRequest { uplinks, ..mesh_request() }).expect("a plan");
         let crosses = |run: &fleet::mesh::PlannedRun| {
             run.job.resources.iter().any(|resource| resource.name == "uplink.site")

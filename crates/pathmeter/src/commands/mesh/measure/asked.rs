@@ -4,7 +4,7 @@ use cli::{MeshIpArg, MeshRunArgs, MeshTestArg};
 use engine::error::Failure;
 use mesh::expected::Expected;
 use mesh::job::MeshTest;
-use mesh::rounds::{Link, MeshRequest, PlanError, Uplink, pair_of};
+use mesh::rounds::{MeshRequest, PlanError, link_of, pair_of, uplink_of};
 
 /// The runs, and what is expected of each.
 pub(super) fn request_of(args: &MeshRunArgs) -> Result<(MeshRequest, Vec<Expected>), Failure> {
@@ -39,8 +39,8 @@ pub(super) fn request_of(args: &MeshRunArgs) -> Result<(MeshRequest, Vec<Expecte
             Some(MeshIpArg::Both) => vec![Some(4), Some(6)],
         },
         is_together: args.together,
-        links: read("--link", &args.link, |text| text.parse::<Link>())?,
-        uplinks: read("--uplink", &args.uplink, |text| text.parse::<Uplink>())?,
+        links: read("--link", &args.link, link_of)?,
+        uplinks: read("--uplink", &args.uplink, uplink_of)?,
     };
     let expected = read("--expect", &args.expect, Expected::read)?;
     Ok((request, expected))
