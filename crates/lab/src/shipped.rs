@@ -55,7 +55,10 @@ impl Shipped {
 /// # Errors
 /// When there is none, with the name that was meant; when the file cannot be read; or everything wrong with it.
 pub fn find(name: &str) -> Result<Topology, FindError> {
-    Ok(Topology::parse(&file_of(name), &text_of(name)?)?)
+    match SHIPPED.iter().find(|shipped| shipped.name == name) {
+        Some(shipped) => Ok(shipped.topology()?),
+        None => Ok(Topology::parse(name, &text_of(name)?)?),
+    }
 }
 
 /// The text of the file that [`find`] reads.
@@ -74,10 +77,6 @@ pub fn text_of(name: &str) -> Result<String, FindError> {
         _ => ";".to_owned(),
     };
     Err(FindError::Unknown { name: name.to_owned(), suggestion })
-}
-
-fn file_of(name: &str) -> String {
-    if SHIPPED.iter().any(|shipped| shipped.name == name) { format!("{name}.toml") } else { name.to_owned() }
 }
 
 /// No topology is as large as a disk, and no device or pipe is one.

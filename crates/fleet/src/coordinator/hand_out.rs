@@ -93,12 +93,8 @@ impl Coordinator<'_> {
         over.iter().try_for_each(|grant| take_back(self.broker, &grant.name, grant.revision))
     }
 
-    /// Has all agents of the plan look for jobs, and offer what lies with them.
-    pub(super) fn wake_agents(&self) -> Result<()> {
-        self.wake(self.plan.all().map(|run| &run.agent).collect())
-    }
-
-    fn wake(&self, agents: BTreeSet<&String>) -> Result<()> {
+    /// Has agents look for jobs, and offer what lies with them.
+    pub(super) fn wake(&self, agents: BTreeSet<&String>) -> Result<()> {
         let look = serde_json::to_vec(&Command::Look).unwrap_or_default();
         agents.into_iter().try_for_each(|agent| self.broker.publish(&format!("pm.cmd.{agent}"), &look))
     }

@@ -97,7 +97,7 @@ impl Coordinator<'_> {
                 // Runs that were handed out before are found again in the sink, or handed out anew.
                 (self.ledger, self.handed_out) = (Ledger::default(), 0);
                 self.unsure.clear();
-                self.wake_agents()?;
+                self.wake(self.plan.all().map(|run| &run.agent).collect())?;
             }
             Acquired::Blocked { resource, by } => {
                 let since = *standby.since.get_or_insert(self.clock.wall());
