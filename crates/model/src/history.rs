@@ -267,7 +267,7 @@ impl Sample {
 mod rfc3339 {
     use crate::time::WallTime;
     use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(super) fn serialize<S: Serializer>(time: &WallTime, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(time)
@@ -278,16 +278,13 @@ mod rfc3339 {
     }
 
     pub(super) mod optional {
-        use super::{Deserialize, Deserializer, Error, Serializer, WallTime};
+        use super::{Deserialize, Deserializer, Error, Serialize, Serializer, WallTime};
 
         pub(in super::super) fn serialize<S: Serializer>(
             time: &Option<WallTime>,
             to: S,
         ) -> Result<S::Ok, S::Error> {
-            match time {
-                Some(time) => to.collect_str(time),
-                None => to.serialize_none(),
-            }
+            time.map(|time| time.to_string()).serialize(to)
         }
 
         pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(

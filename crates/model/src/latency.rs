@@ -11,7 +11,7 @@ pub use load::{Load, LoadPhase, LoadPoint, LoadResult};
 pub use noise::{Cause, HostNoise, Outlier};
 
 use crate::host::Host;
-use crate::plan::{Directions, End, Target, Transport};
+use crate::plan::{Directions, End, LocalOptions, Target, Transport};
 use crate::stats::distribution::Distribution;
 use crate::time::WallTime;
 use crate::units::{BitRate, Bytes, Nanos, PacketRate};
@@ -87,6 +87,20 @@ pub struct LatencyPlan {
     /// Time for finding the reasons of an unexpected result, in each direction; zero: none.
     #[serde(rename = "explain_ns", default, skip_serializing_if = "Nanos::is_zero")]
     pub explain: Nanos,
+}
+
+impl LatencyPlan {
+    /// Choices of this end alone for another test over one of its paths.
+    #[must_use]
+    pub fn local_options(&self, egress: &EgressPath) -> LocalOptions {
+        LocalOptions {
+            bind: egress.bind,
+            device: egress.device.clone(),
+            connect_timeout: Some(self.connect_timeout),
+            explain: self.explain,
+            ..LocalOptions::default()
+        }
+    }
 }
 
 /// One egress path to a far end: the host, and the source address or interface.
@@ -331,20 +345,4 @@ impl LatencySpec {
     }
 }
 
-impl std::fmt::Display for LatencyProtocol {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.serialize(f)
-    }
-}
-
-impl std::fmt::Display for LatencyMode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.serialize(f)
-    }
-}
-
-impl std::fmt::Display for WaitMode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.serialize(f)
-    }
-}
+shown_as_serialized!(LatencyProtocol, LatencyMode, WaitMode);

@@ -1,5 +1,16 @@
 //! The shared words of pathmeter: pure values and arithmetic, without I/O, clock or thread.
 
+/// Prints values of these types as the words that serde gives them.
+macro_rules! shown_as_serialized {
+    ($($shown:ty),+) => {$(
+        impl std::fmt::Display for $shown {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.serialize(f)
+            }
+        }
+    )+};
+}
+
 pub mod agent;
 pub mod bidi;
 pub mod cpus;

@@ -13,7 +13,6 @@ pub use observed::ObservedHost;
 
 use crate::units::{BitRate, Bytes, Nanos, PacketRate};
 use serde::{Deserialize, Serialize};
-use std::fmt::{Display, Formatter};
 
 /// The limit of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -218,19 +217,7 @@ impl LimitKind {
     }
 }
 
-impl Display for LimitKind {
-    /// The name in documents.
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        self.serialize(f)
-    }
-}
-
-impl Display for Confidence {
-    /// The name in documents.
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        self.serialize(f)
-    }
-}
+shown_as_serialized!(LimitKind, Confidence);
 
 impl LimitPlace {
     /// The number of the link, where it is known.

@@ -93,10 +93,8 @@ impl Run {
     /// The plan of a test of throughput.
     #[must_use]
     pub fn throughput(&self) -> Option<&Plan> {
-        match &self.work {
-            Some(Work::Throughput(plan)) => Some(plan),
-            _ => None,
-        }
+        let Some(Work::Throughput(plan)) = &self.work else { return None };
+        Some(plan)
     }
 
     /// The same, or that of the first of its tests that has one.
@@ -108,37 +106,29 @@ impl Run {
     /// The plan of round trips.
     #[must_use]
     pub fn latency(&self) -> Option<&LatencyPlan> {
-        match &self.work {
-            Some(Work::Latency(plan)) => Some(plan),
-            _ => None,
-        }
+        let Some(Work::Latency(plan)) = &self.work else { return None };
+        Some(plan)
     }
 
     /// The plan of a search of packet sizes.
     #[must_use]
     pub fn path(&self) -> Option<&PathPlan> {
-        match &self.work {
-            Some(Work::Path(plan)) => Some(plan),
-            _ => None,
-        }
+        let Some(Work::Path(plan)) = &self.work else { return None };
+        Some(plan)
     }
 
     /// The plan of a search of hops.
     #[must_use]
     pub fn hops(&self) -> Option<&HopsPlan> {
-        match &self.work {
-            Some(Work::Hops(plan)) => Some(plan),
-            _ => None,
-        }
+        let Some(Work::Hops(plan)) = &self.work else { return None };
+        Some(plan)
     }
 
     /// The plan of transfers.
     #[must_use]
     pub fn transfer(&self) -> Option<&TransferPlan> {
-        match &self.work {
-            Some(Work::Transfer(plan)) => Some(plan),
-            _ => None,
-        }
+        let Some(Work::Transfer(plan)) = &self.work else { return None };
+        Some(plan)
     }
 
     /// The far end as requested, or several; empty: it is not known.
@@ -182,36 +172,30 @@ impl Run {
         self.expectations = expectations;
     }
 
+    fn begin(&mut self, wall: WallTime, work: Work, host: &Host) {
+        (self.started, self.work, self.host) = (Some(wall), Some(work), Some(host.clone()));
+    }
+
     fn take(&mut self, event: &Event) {
         match event {
-            Event::Connected(connected) => {
-                self.started = Some(connected.wall);
-                self.work = Some(Work::Throughput(Box::new(connected.plan.clone())));
-                self.host = Some(connected.host.clone());
-                self.peer.clone_from(&connected.peer);
+            Event::Connected(begun) => {
+                self.begin(begun.wall, Work::Throughput(Box::new(begun.plan.clone())), &begun.host);
+                self.peer.clone_from(&begun.peer);
             }
             Event::Sample(sample) => self.intervals.push(sample.clone()),
             Event::LatencyStarted(begun) => {
-                self.started = Some(begun.wall);
-                self.work = Some(Work::Latency(Box::new(begun.plan.clone())));
-                self.host = Some(begun.host.clone());
+                self.begin(begun.wall, Work::Latency(Box::new(begun.plan.clone())), &begun.host);
                 self.peer = begun.ends.iter().find_map(|ends| ends.peer.clone());
             }
             Event::PathStarted(begun) => {
-                self.started = Some(begun.wall);
-                self.work = Some(Work::Path(Box::new(begun.plan.clone())));
-                self.host = Some(begun.host.clone());
+                self.begin(begun.wall, Work::Path(Box::new(begun.plan.clone())), &begun.host);
                 self.peer.clone_from(&begun.peer);
             }
             Event::HopsStarted(begun) => {
-                self.started = Some(begun.wall);
-                self.work = Some(Work::Hops(Box::new(begun.plan.clone())));
-                self.host = Some(begun.host.clone());
+                self.begin(begun.wall, Work::Hops(Box::new(begun.plan.clone())), &begun.host);
             }
             Event::TransferStarted(begun) => {
-                self.started = Some(begun.wall);
-                self.work = Some(Work::Transfer(Box::new(begun.plan.clone())));
-                self.host = Some(begun.host.clone());
+                self.begin(begun.wall, Work::Transfer(Box::new(begun.plan.clone())), &begun.host);
             }
             Event::LatencySample(sample) => self.latency_intervals.push(sample.clone()),
             Event::Finished(finished) => self.finished = Some(finished.wall),

@@ -293,13 +293,10 @@ impl Summary {
         match event {
             Event::Connected(Connected { plan, .. }) => self.facts.plan = Some(plan.clone()),
             Event::Started(started) => self.facts.streams.clone_from(&started.streams),
-            Event::Sample(_) | Event::Progress(_) | Event::DeviceProgress(_) => {}
             Event::FrameRow(row) => self.rows.push((**row).clone()),
             Event::Warning(warning) => self.warnings.push(warning.clone()),
             Event::Result(result) => self.fold_result(result),
             Event::Probe(probe) => self.fold_probe(probe),
-            Event::LatencyStarted(_) | Event::LatencySample(_) | Event::PathStarted(_) => {}
-            Event::HopsStarted(_) | Event::HopsSample(_) => {}
             Event::Hops(hops) => self.hops = Some(hops.clone()),
             Event::Path(path) => self.fold_path(path),
             Event::Observed(host) => self.observed.push((**host).clone()),
@@ -313,6 +310,9 @@ impl Summary {
             Event::TransferStarted(begun) => self.facts.transfers = Some(begun.plan.clone()),
             Event::Transfer(transfer) => self.transfer.get_or_insert_default().take(transfer),
             Event::Finished(Finished { outcome, .. }) => self.finish(outcome),
+            Event::Sample(_) | Event::LatencySample(_) | Event::HopsSample(_) => {}
+            Event::LatencyStarted(_) | Event::PathStarted(_) | Event::HopsStarted(_) => {}
+            Event::Progress(_) | Event::DeviceProgress(_) => {}
         }
     }
 

@@ -296,9 +296,7 @@ impl TransferPlan {
             (None, _) => file.to_owned(),
         }
     }
-}
 
-impl TransferPlan {
     /// The MTU and the file that a row of this file is compared with.
     pub(crate) fn baseline_of<'a>(&'a self, file: &'a str) -> (Option<u32>, &'a str) {
         match self.mtus.is_empty() {

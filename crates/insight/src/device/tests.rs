@@ -188,7 +188,7 @@ fn what_was_not_measured_is_void() {
         d.rows[0].flood.iter_mut().for_each(|direction| direction.result.received = 0);
     });
     let left = concluded(|d| {
-        d.rows = vec![StreamReport::new(d.rows[0].stream.clone())];
+        d.rows = vec![StreamReport { stream: d.rows[0].stream.clone(), ..StreamReport::default() }];
         d.rows[0].left_out =
             vec![LeftOut { test: Test::Throughput, why: "The generator sent no frame".into() }];
     });
@@ -234,7 +234,7 @@ fn figures_that_the_host_spoilt_are_void() {
 #[test]
 fn a_stream_without_a_figure_is_reported_beside_the_others() {
     let device = concluded(|d| {
-        let mut other = StreamReport::new(d.rows[0].stream.clone());
+        let mut other = StreamReport { stream: d.rows[0].stream.clone(), ..StreamReport::default() };
         other.stream.network = Network::V6;
         other.left_out = vec![LeftOut { test: Test::Throughput, why: "none came out of the device".into() }];
         d.rows.push(other);
@@ -267,7 +267,7 @@ fn concluded(change: impl FnOnce(&mut DeviceReport)) -> DeviceReport {
     let stream =
         Stream { network: Network::V4, frames: Frames::for_payload(Bytes(64)), directions: Directions::Up };
     let setup = Setup::standard(&[Test::Throughput], vec![stream.clone()]);
-    let mut row = StreamReport::new(stream);
+    let mut row = StreamReport { stream, ..StreamReport::default() };
     row.line_rate = Some(Load(14_880_952.0));
     row.most = Some(Load(4e6));
     row.limit = Some(LoadLimit::Generator);

@@ -131,7 +131,7 @@ mod tests {
         let row = |size: &u64| {
             let frames = Frames::for_payload(Bytes(*size));
             let stream = Stream { network: Network::V4, frames, directions: Directions::Up };
-            let mut row = StreamReport::new(stream);
+            let mut row = StreamReport { stream, ..StreamReport::default() };
             let lower = pps * (*size as f64) / 64.0;
             row.rates = vec![RateReport {
                 goal: "ndr".into(),

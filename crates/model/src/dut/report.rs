@@ -221,14 +221,6 @@ pub struct StreamReport {
     pub left_out: Vec<LeftOut>,
 }
 
-impl StreamReport {
-    /// A stream without results.
-    #[must_use]
-    pub fn new(stream: Stream) -> StreamReport {
-        StreamReport { stream, ..StreamReport::default() }
-    }
-}
-
 /// The bound of the loads of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -184,8 +184,8 @@ impl Suite {
     /// The next stream that has a test, before its flood.
     fn begin_stream(&mut self) {
         while let Some(stream) = self.setup.streams.get(self.done.len()) {
-            let mut row = StreamReport::new(stream.clone());
-            row.line_rate = self.setup.line_rate(stream).ok().flatten();
+            let line_rate = self.setup.line_rate(stream).ok().flatten();
+            let row = StreamReport { stream: stream.clone(), line_rate, ..StreamReport::default() };
             let tests = self.rows_of(self.done.len());
             if !tests.is_empty() {
                 self.running = Some(Running { row, tests, at: 0, job: None, trials: 0, spent: Nanos::ZERO });

@@ -43,9 +43,7 @@ impl Kept {
     /// The run, where it is one of a path.
     #[must_use]
     pub fn run(&self) -> Option<&Run> {
-        match self {
-            Kept::Run(run) => Some(run),
-            Kept::Device(_) | Kept::Lab(_) => None,
-        }
+        let Kept::Run(run) = self else { return None };
+        Some(run)
     }
 }

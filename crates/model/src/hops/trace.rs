@@ -155,20 +155,17 @@ impl Tracer {
     /// A trace that begins now.
     #[must_use]
     pub fn new(schedule: Schedule, now: MonoTime) -> Tracer {
-        let flows = vec![FlowTrace::default(); schedule.flows.max(1) as usize];
-        let (first, longest) = (None, Nanos::ZERO);
-        let queue = VecDeque::new();
         Tracer {
             schedule,
             probes: VecDeque::new(),
             forgotten: 0,
-            flows,
+            flows: vec![FlowTrace::default(); schedule.flows.max(1) as usize],
             round: 0,
-            queue,
-            first,
+            queue: VecDeque::new(),
+            first: None,
             round_began: now,
             last_sent: now,
-            longest,
+            longest: Nanos::ZERO,
             answers: 0,
         }
     }
@@ -417,14 +414,12 @@ impl FlowTrace {
             AnswerKind::Expired => self.circles(ttl, from).then_some(HopsEnd::Circle),
         };
         if let Some(end) = end {
-            let nearer =
-                |(known, how): &(u8, HopsEnd)| ttl < *known || (ttl == *known && *how != HopsEnd::Reached);
             // A flow that reached the far end did not go in a circle, whatever was received before.
             let better = self.end.as_ref().is_none_or(|known| match (known.1, end) {
                 (HopsEnd::Reached, HopsEnd::Reached) => ttl < known.0,
                 (HopsEnd::Reached, _) => false,
                 (_, HopsEnd::Reached) => true,
-                _ => nearer(known),
+                _ => ttl <= known.0,
             });
             if better {
                 self.end = Some((ttl, end));

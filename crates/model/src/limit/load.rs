@@ -287,7 +287,7 @@ pub struct LoadStep {
 }
 
 /// The results of a decision phase in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadProbing {
     /// The direction.
@@ -323,18 +323,7 @@ impl LoadProbing {
     /// The result for a direction in which nothing could be sent, with the reason.
     #[must_use]
     pub fn without(direction: Direction, note: impl Into<String>) -> LoadProbing {
-        LoadProbing {
-            direction,
-            steps: Vec::new(),
-            most: None,
-            saturated: false,
-            host_drops: 0,
-            place: None,
-            links: None,
-            router_growth: Vec::new(),
-            note: Some(note.into()),
-            elapsed: Nanos::ZERO,
-        }
+        LoadProbing { direction, note: Some(note.into()), ..LoadProbing::default() }
     }
 
     /// The steps of one purpose.

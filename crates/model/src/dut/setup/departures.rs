@@ -82,42 +82,18 @@ impl Setup {
         };
         let trials = [Test::FrameLoss, Test::Recovery, Test::Reset];
         short(&trials, "trials", times.trial, MINUTE, "RFC 2544 section 24");
-        short(
-            &[Test::DelayVariation],
-            "runs of delay variation",
-            times.trial,
-            MINUTE,
-            "RFC 8219 section 7.3",
-        );
-        short(
-            &[Test::Latency],
-            "latency streams",
-            times.latency,
-            Nanos::from_secs(120),
-            "RFC 2544 section 26.2",
-        );
-        short(&[Test::BackToBack], "bursts", times.burst, Nanos::from_secs(2), "RFC 2544 section 26.4");
-        short(&[Test::Service], "service steps", times.service_step, Nanos::from_secs(1), "ITU-T Y.1564");
-        short(&[Test::Service], "a performance test", times.service, Nanos::from_secs(900), "ITU-T Y.1564");
+        short(&[Test::DelayVariation], "runs of delay variation", times.trial, MINUTE, VARIATION);
+        short(&[Test::Latency], "latency streams", times.latency, Nanos::from_secs(120), LATENCY);
+        short(&[Test::BackToBack], "bursts", times.burst, Nanos::from_secs(2), BURSTS);
+        short(&[Test::Service], "service steps", times.service_step, Nanos::from_secs(1), SERVICE);
+        short(&[Test::Service], "a performance test", times.service, Nanos::from_secs(900), SERVICE);
         let mut few = |test: Test, what: &str, is: u32, least: u32, source: &str| {
             if self.has(&[test]) && is < least {
                 found.push(format!("{is} {what}, {source} asks for {least}"));
             }
         };
-        few(
-            Test::Latency,
-            "latency streams at each load",
-            times.latency_repeats,
-            20,
-            "RFC 2544 section 26.2",
-        );
-        few(
-            Test::BackToBack,
-            "searches for the longest burst",
-            times.burst_repeats,
-            50,
-            "RFC 2544 section 26.4",
-        );
+        few(Test::Latency, "latency streams at each load", times.latency_repeats, 20, LATENCY);
+        few(Test::BackToBack, "searches for the longest burst", times.burst_repeats, 50, BURSTS);
         few(
             Test::BackToBack,
             "losses that end a burst",
@@ -125,16 +101,15 @@ impl Setup {
             2,
             "RFC 9004's loss verification",
         );
-        few(
-            Test::DelayVariation,
-            "runs of delay variation",
-            times.variation_repeats,
-            20,
-            "RFC 8219 section 7.3",
-        );
+        few(Test::DelayVariation, "runs of delay variation", times.variation_repeats, 20, VARIATION);
     }
 }
 
 /// RFC 2544 section 23: 2 s after routing updates, 2 s after learning frames, 2 s for residual frames, 5 s to settle.
 const PAUSE: Nanos = Nanos::from_secs(11);
 const MINUTE: Nanos = Nanos::from_secs(60);
+// Where the standards describe the tests.
+const LATENCY: &str = "RFC 2544 section 26.2";
+const BURSTS: &str = "RFC 2544 section 26.4";
+const VARIATION: &str = "RFC 8219 section 7.3";
+const SERVICE: &str = "ITU-T Y.1564";

@@ -63,11 +63,14 @@ fn flows(heard: &[Heard]) -> Vec<u32> {
 
 /// A flow met two routers here.
 fn has_switch(heard: &[Heard]) -> bool {
-    flows(heard).into_iter().any(|flow| {
-        let mut routers = of_flow(heard, flow).map(|heard| heard.from);
-        let first = routers.next();
-        routers.any(|router| Some(router) != first)
-    })
+    flows(heard).into_iter().any(|flow| !is_steady(heard, flow))
+}
+
+/// A flow met one router alone.
+fn is_steady(heard: &[Heard], flow: u32) -> bool {
+    let mut routers = of_flow(heard, flow).map(|heard| heard.from);
+    let first = routers.next();
+    routers.all(|router| Some(router) == first)
 }
 
 /// When a flow first met another router than before.
@@ -86,14 +89,9 @@ fn agreement(heard: &[Heard], time: MonoTime) -> Option<u32> {
     let (before, after) = heard.split_at(split);
     let sides = [before, after].map(|side| {
         let flows = flows(side);
-        let is_steady = |flow: &u32| {
-            let mut routers = of_flow(side, *flow).map(|heard| heard.from);
-            let first = routers.next();
-            routers.all(|router| Some(router) == first)
-        };
         let is_one = side.iter().all(|heard| heard.from == side[0].from);
         let chosen = if is_one { 1 } else { flows.len() };
-        flows.iter().all(is_steady).then(|| side.len().saturating_sub(chosen))
+        flows.iter().all(|flow| is_steady(side, *flow)).then(|| side.len().saturating_sub(chosen))
     });
     let [before, after] = sides;
     let (before, after) = (before.filter(|bits| *bits > 0)?, after.filter(|bits| *bits > 0)?);

@@ -89,7 +89,7 @@ pub(super) fn quick() -> DutReport {
         (Some(9e5), Some(9.1e5), vec![Irregular::Duplicates]),
     ];
     for (stream, (lower, upper, irregular)) in streams.iter().zip(remarks) {
-        let mut row = StreamReport::new(stream.clone());
+        let mut row = StreamReport { stream: stream.clone(), ..StreamReport::default() };
         row.ceiling = Some(Load(4.1e6));
         row.most = Some(Load(4.1e6));
         row.limit = Some(LoadLimit::Generator);
