@@ -12,7 +12,7 @@ const ROWS: [&str; 2] = ["intervals", "latency_intervals"];
 
 /// Writes the rows of a document, and of its parts, as columns.
 pub(crate) fn pack(document: &mut Value) {
-    visit(document, &|value| {
+    visit(document, &mut |value| {
         if let Value::Array(rows) = value {
             *value = packed(rows);
         }
@@ -25,7 +25,7 @@ pub(crate) fn pack(document: &mut Value) {
 /// The fault in the columns.
 pub(crate) fn unpack(document: &mut Value) -> Result<(), String> {
     let mut wrong = None;
-    visit_mut(document, &mut |value| {
+    visit(document, &mut |value| {
         if value.is_object() {
             match unpacked(value) {
                 Ok(rows) => *value = Value::Array(rows),
@@ -36,17 +36,13 @@ pub(crate) fn unpack(document: &mut Value) -> Result<(), String> {
     wrong.map_or(Ok(()), Err)
 }
 
-fn visit(document: &mut Value, change: &impl Fn(&mut Value)) {
-    visit_mut(document, &mut |value| change(value));
-}
-
-fn visit_mut(document: &mut Value, change: &mut dyn FnMut(&mut Value)) {
+fn visit(document: &mut Value, change: &mut dyn FnMut(&mut Value)) {
     let Value::Object(fields) = document else { return };
     for name in ROWS {
         fields.get_mut(name).map(&mut *change);
     }
     if let Some(Value::Array(parts)) = fields.get_mut("tests") {
-        parts.iter_mut().for_each(|part| visit_mut(part, change));
+        parts.iter_mut().for_each(|part| visit(part, change));
     }
 }
 

@@ -4,7 +4,9 @@
 mod server;
 mod sqlite;
 
+use crate::query::from_sql;
 use crate::{Location, Result, StoreError};
+use model::time::WallTime;
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -114,6 +116,16 @@ impl Database {
         Ok(rows)
     }
 
+    /// The texts of the first column.
+    ///
+    /// # Errors
+    /// The statement failed.
+    pub(crate) fn texts(&self, sql: &str, values: &[Value]) -> Result<Vec<String>> {
+        let mut texts = Vec::new();
+        self.each(sql, values, |mut row| texts.push(row.text(0)))?;
+        Ok(texts)
+    }
+
     /// Passes on every row of a result, up to one that cannot be read.
     pub(crate) fn each(&self, sql: &str, values: &[Value], take: impl FnMut(ResultRow)) -> Result<()> {
         match &self.handle {
@@ -155,14 +167,11 @@ impl Database {
         self.in_transaction.set(true);
         let ended = act().and_then(|done| self.script("COMMIT").map(|()| done));
         self.in_transaction.set(false);
-        match ended {
-            Ok(done) => Ok(done),
-            Err(error) => {
-                // A statement that found the disk full has ended the transaction already.
-                let _ = self.script("ROLLBACK");
-                Err(error)
-            }
+        if ended.is_err() {
+            // A statement that found the disk full has ended the transaction already.
+            let _ = self.script("ROLLBACK");
         }
+        ended
     }
 
     fn of_file(&self, error: &rusqlite::Error) -> StoreError {
@@ -176,17 +185,18 @@ impl ResultRow {
     }
 
     pub(crate) fn optional_text(&mut self, column: usize) -> Option<String> {
-        match self.take(column) {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
+        let Value::Text(text) = self.take(column) else { return None };
+        Some(text)
     }
 
     pub(crate) fn int(&mut self, column: usize) -> Option<i64> {
-        match self.take(column) {
-            Value::Int(value) => Some(value),
-            _ => None,
-        }
+        let Value::Int(value) = self.take(column) else { return None };
+        Some(value)
+    }
+
+    /// A time; that of 1970 where there is none.
+    pub(crate) fn time(&mut self, column: usize) -> WallTime {
+        from_sql(self.int(column).unwrap_or_default())
     }
 
     pub(crate) fn real(&mut self, column: usize) -> Option<f64> {
@@ -198,10 +208,8 @@ impl ResultRow {
     }
 
     pub(crate) fn bytes(&mut self, column: usize) -> Vec<u8> {
-        match self.take(column) {
-            Value::Bytes(bytes) => bytes,
-            _ => Vec::new(),
-        }
+        let Value::Bytes(bytes) = self.take(column) else { return Vec::new() };
+        bytes
     }
 
     fn take(&mut self, column: usize) -> Value {

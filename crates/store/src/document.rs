@@ -60,9 +60,7 @@ pub(crate) fn describe(database: &Database, id: &str, measured: Measured<'_>) ->
 /// Does the same for every run of a store of version 1, which had these parts in the documents alone. A damaged document yields
 /// none.
 pub(crate) fn describe_all(database: &Database) -> Result<()> {
-    let mut ids = Vec::new();
-    database.each("SELECT run FROM documents", &[], |mut row| ids.push(row.text(0)))?;
-    for id in ids {
+    for id in database.texts("SELECT run FROM documents", &[])? {
         let select = "SELECT document FROM documents WHERE run = $1";
         let packed = database.rows(select, &[(&id).into()])?.first_mut().map(|row| row.bytes(0));
         if let Some(kept) = packed.and_then(|packed| unpack(run::SCHEMA, &packed).ok()) {

@@ -2,7 +2,7 @@
 
 use crate::database::Value;
 use crate::document::{damaged, unpacked};
-use crate::{Result, Store, query};
+use crate::{Result, Store};
 use model::history::{Origin, StoredAs};
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ impl Store {
                 target: row.text(2),
                 label: row.text(3),
                 origin: Origin::named(&row.text(4)),
-                started: query::from_sql(row.int(5).unwrap_or_default()),
+                started: row.time(5),
                 note: row.optional_text(6).unwrap_or_default(),
             };
             let packed = row.bytes(7);

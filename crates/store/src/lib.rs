@@ -111,17 +111,8 @@ impl Content {
     /// The document, where the run has ended.
     #[must_use]
     pub fn into_document(self) -> Option<Kept> {
-        match self {
-            Content::Kept(kept) => Some(kept),
-            Content::Events(_) => None,
-        }
-    }
-
-    fn document(&self) -> Option<Measured<'_>> {
-        match self {
-            Content::Kept(kept) => Some(kept.measured()),
-            Content::Events(_) => None,
-        }
+        let Content::Kept(kept) = self else { return None };
+        Some(kept)
     }
 }
 
@@ -251,9 +242,9 @@ impl Store {
                 label: entry.label,
                 started: entry.started,
             };
-            let Some(measured) = content.document() else { continue };
+            let Some(kept) = content.into_document() else { continue };
             // Its label was checked when it began.
-            self.put(&begun, entry.origin, measured, &entry.figures, Ended::Stays)?;
+            self.put(&begun, entry.origin, kept.measured(), &entry.figures, Ended::Stays)?;
             self.set_note(&id, &entry.note)?;
             other.forget(&id)?;
             delivered += 1;

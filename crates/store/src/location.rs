@@ -16,10 +16,8 @@ impl Location {
     /// The file, where it is one.
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
-        match self {
-            Location::File(file) => Some(file),
-            Location::Server(_) => None,
-        }
+        let Location::File(file) = self else { return None };
+        Some(file)
     }
 
     /// The store exists, or may exist: a server is queried later.

@@ -1,7 +1,7 @@
 //! Stored facts about trends: known changes, reported changes, and alerts that are still to be delivered.
 
 use crate::database::Value;
-use crate::query::{from_sql, to_sql};
+use crate::query::to_sql;
 use crate::{Filter, Result, Store};
 use model::history::{Mark, Sample};
 use model::time::WallTime;
@@ -73,7 +73,7 @@ impl Store {
             kind: row.text(2),
             figure: row.text(3),
             change: row.text(4),
-            at: from_sql(row.int(5).unwrap_or_default()),
+            at: row.time(5),
             waiting: row.int(6).and_then(|count| count.try_into().ok()).unwrap_or_default(),
         };
         Ok(self.database.rows(&sql, &values)?.into_iter().map(alerted).collect())
@@ -168,10 +168,8 @@ impl Store {
     pub fn undelivered(&self, receiver: &str) -> Result<Vec<Undelivered>> {
         let select = "SELECT since, alert FROM outbox WHERE receiver = $1 ORDER BY since, run, figure";
         let rows = self.database.rows(select, &[receiver.into()])?;
-        let undelivered = |mut row: crate::database::ResultRow| Undelivered {
-            since: from_sql(row.int(0).unwrap_or_default()),
-            alert: row.text(1),
-        };
+        let undelivered =
+            |mut row: crate::database::ResultRow| Undelivered { since: row.time(0), alert: row.text(1) };
         Ok(rows.into_iter().map(undelivered).collect())
     }
 
@@ -191,7 +189,7 @@ fn as_text<S: Serializer>(time: &WallTime, to: S) -> std::result::Result<S::Ok, 
 }
 
 fn mark(mut row: crate::database::ResultRow) -> Mark {
-    Mark { target: row.text(0), at: from_sql(row.int(1).unwrap_or_default()), note: row.text(2) }
+    Mark { target: row.text(0), at: row.time(1), note: row.text(2) }
 }
 
 impl Change<'_> {

@@ -169,15 +169,7 @@ impl From<&Option<String>> for Value {
 
 /// A pattern for any text with this part, with special characters escaped.
 fn pattern(part: &str) -> String {
-    let mut pattern = String::from("%");
-    for letter in part.chars() {
-        if matches!(letter, '%' | '_' | '!') {
-            pattern.push('!');
-        }
-        pattern.push(letter);
-    }
-    pattern.push('%');
-    pattern
+    format!("%{}%", part.replace('!', "!!").replace('%', "!%").replace('_', "!_"))
 }
 
 /// The columns of an entry. A run counts as being measured as long as its program updates `alive`.
@@ -230,7 +222,7 @@ impl Store {
     /// The store cannot be read.
     pub fn ids(&self, filter: &Filter) -> Result<Vec<String>> {
         let Chosen { conditions: sql, values } = filter.select("id");
-        Ok(self.database.rows(&sql, &values)?.into_iter().map(|mut row| row.text(0)).collect())
+        self.database.texts(&sql, &values)
     }
 
     /// The distinct values of a column but the empty one, that of the latest run first.
@@ -246,8 +238,7 @@ impl Store {
         let sql = format!(
             "SELECT {column} FROM runs WHERE {column} <> '' GROUP BY {column} ORDER BY max(started) DESC, {column} LIMIT $1"
         );
-        let rows = self.database.rows(&sql, &[i64::try_from(limit).unwrap_or(i64::MAX).into()])?;
-        Ok(rows.into_iter().map(|mut row| row.text(0)).collect())
+        self.database.texts(&sql, &[i64::try_from(limit).unwrap_or(i64::MAX).into()])
     }
 
     /// Data for a trend of the runs that a filter selects, the latest first: figures without histograms, in three queries, however many
@@ -266,7 +257,7 @@ impl Store {
                 kind: row.text(1),
                 target: row.text(2),
                 label: row.text(3),
-                started: from_sql(row.int(4).unwrap_or_default()),
+                started: row.time(4),
                 status: row.optional_text(5),
                 ..Sample::default()
             });
@@ -275,11 +266,9 @@ impl Store {
         let Chosen { conditions: inner, values } = filter.select("id");
         let sql = format!("SELECT run, name, value FROM figures WHERE run IN ({inner}) ORDER BY run, number");
         self.database.each(&sql, &values, |mut row| {
-            let figure = (row.text(1), row.real(2).unwrap_or_default());
-            places
-                .get(&row.text(0))
-                .into_iter()
-                .for_each(|&place| samples[place].figures.push(figure.clone()));
+            if let Some(&place) = places.get(&row.text(0)) {
+                samples[place].figures.push((row.text(1), row.real(2).unwrap_or_default()));
+            }
         })?;
         let known = facts(&self.database, &filter.select("fingerprint"))?;
         for (sample, fingerprint) in samples.iter_mut().zip(fingerprints) {
@@ -335,15 +324,13 @@ pub(crate) fn beginning(database: &Database, beginning: &str) -> Result<Vec<Stri
     }
     let sql = "SELECT id FROM runs WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 100";
     let last = format!("{beginning}{}", char::MAX);
-    let rows = database.rows(sql, &[beginning.into(), (&last).into()])?;
-    let found: Vec<String> = rows.into_iter().map(|mut row| row.text(0)).collect();
+    let found = database.texts(sql, &[beginning.into(), (&last).into()])?;
     // A complete name is meant, even where others begin with it.
     Ok(if found.iter().any(|id| id == beginning) { vec![beginning.to_owned()] } else { found })
 }
 
 pub(crate) fn events(database: &Database, id: &str) -> Result<Vec<String>> {
-    let rows = database.rows("SELECT event FROM events WHERE run = $1 ORDER BY number", &[id.into()])?;
-    Ok(rows.into_iter().map(|mut row| row.text(0)).collect())
+    database.texts("SELECT event FROM events WHERE run = $1 ORDER BY number", &[id.into()])
 }
 
 /// Further data for a comparison: the round trips of these samples of the filter.
@@ -389,7 +376,7 @@ fn entry_of(mut row: ResultRow) -> Entry {
         target: row.text(2),
         label: row.text(3),
         origin: Origin::named(&row.text(4)),
-        started: from_sql(row.int(5).unwrap_or_default()),
+        started: row.time(5),
         finished: row.int(6).map(from_sql),
         status: row.optional_text(7),
         verdict: row.optional_text(8),

@@ -2,7 +2,7 @@
 //! it is overdue.
 
 use crate::database::{ResultRow, Value};
-use crate::query::{from_sql, to_sql};
+use crate::query::to_sql;
 use crate::{Result, Store};
 use model::time::WallTime;
 use model::units::Nanos;
@@ -93,7 +93,7 @@ impl ScheduleKey {
 
 fn schedule_of(mut row: ResultRow) -> Schedule {
     let key = ScheduleKey { host: row.text(0), target: row.text(1), kind: row.text(2), label: row.text(3) };
-    let mut time = |column| from_sql(row.int(column).unwrap_or_default());
+    let mut time = |column| row.time(column);
     let [every, latest, due] = [4, 5, 6].map(&mut time);
     Schedule { key, every: Nanos(every.0), latest, due }
 }
