@@ -29,7 +29,7 @@ pub enum Kind {
 ///
 /// `{}` prints the outermost layer, `{:#}` all of them on one line, from the operation down to the cause; the layers are those
 /// of [`std::error::Error::source`].
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[must_use]
 pub enum Error {
@@ -43,15 +43,20 @@ pub enum Error {
         refused: Box<OsError>,
     },
     /// The dialogue with the far end failed.
-    Protocol(ProtocolError),
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
     /// The system refused an operation on an object; both are named.
-    System(OsError),
+    #[error(transparent)]
+    System(#[from] OsError),
     /// Reading or writing failed. A layer above names the object.
-    Io(io::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
     /// TLS could not be set up; a handshake that fails is a [`Error::Failure`].
-    Tls(rustls::Error),
+    #[error(transparent)]
+    Tls(#[from] rustls::Error),
     /// A topology could not be built or used.
     #[cfg(feature = "device")]
+    #[error(transparent)]
     Lab(Box<LabError>),
     /// The layer above another error: what was being done, with what, and what may help.
     During {
@@ -109,10 +114,8 @@ impl Error {
 
     /// The cause, where the dialogue with the far end failed.
     pub fn protocol(&self) -> Option<&ProtocolError> {
-        match self.cause() {
-            Error::Protocol(error) => Some(error),
-            _ => None,
-        }
+        let Error::Protocol(error) = self.cause() else { return None };
+        Some(error)
     }
 
     /// The cause, where the system refused something.
@@ -135,21 +138,6 @@ impl Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Failure(_) | Error::Explained { .. } => None,
-            Error::Protocol(error) => error.source(),
-            Error::System(error) => error.source(),
-            Error::Io(error) => error.source(),
-            Error::Tls(error) => error.source(),
-            #[cfg(feature = "device")]
-            Error::Lab(error) => error.source(),
-            Error::During { source, .. } => Some(source),
-        }
-    }
-}
-
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -169,30 +157,6 @@ impl Display for Error {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Error {
         Error::Failure(failure)
-    }
-}
-
-impl From<ProtocolError> for Error {
-    fn from(error: ProtocolError) -> Error {
-        Error::Protocol(error)
-    }
-}
-
-impl From<OsError> for Error {
-    fn from(error: OsError) -> Error {
-        Error::System(error)
-    }
-}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Error {
-        Error::Io(error)
-    }
-}
-
-impl From<rustls::Error> for Error {
-    fn from(error: rustls::Error) -> Error {
-        Error::Tls(error)
     }
 }
 
