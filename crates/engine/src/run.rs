@@ -169,18 +169,12 @@ struct Measured {
     error: Option<Error>,
 }
 
-impl From<Measured> for Ended {
-    fn from(measured: Measured) -> Ended {
-        Ended { document: Kept::Run(Box::new(measured.run)), error: measured.error }
-    }
-}
-
 /// Carries a plan out. Events go to `sink` as they happen, also before an error.
 ///
 /// # Errors
 /// Nothing was measured: the far end cannot be reached, refuses, or vanishes; [`crate::error::Error::kind`] has the kind.
 pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Ended> {
-    let measured = match plan {
+    let Measured { run, error } = match plan {
         Plan::Throughput(plan) => throughput::run(plan, options, sink),
         Plan::Pairs(plan) => pairs::run(plan, options, sink),
         Plan::Measure(plan) => measure::run(plan, options, sink),
@@ -191,8 +185,8 @@ pub fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Resu
         Plan::Transfer(work) => transfer::run(work, options, sink),
         #[cfg(feature = "device")]
         Plan::Device(plan) => return device::run(plan, options, sink),
-    };
-    Ok(measured?.into())
+    }?;
+    Ok(Ended { document: Kept::Run(Box::new(run)), error })
 }
 
 /// A name for a run: a UUID of version 7 (RFC 9562), so that names sort by the time of their making.
@@ -216,10 +210,8 @@ fn link(target: &Target, local: &LocalOptions) -> Option<Event> {
 
 /// The speed that [`link`] found.
 fn link_rate(link: Option<&Event>) -> Option<BitRate> {
-    match link {
-        Some(Event::Probe(Probe::Link { rate, .. })) => Some(*rate),
-        _ => None,
-    }
+    let Event::Probe(Probe::Link { rate, .. }) = link? else { return None };
+    Some(*rate)
 }
 
 /// From this event of a test on something is measured.

@@ -37,12 +37,17 @@ impl<'a> Begun<'a> {
         }
     }
 
+    /// Sends and keeps several, in order.
+    pub(super) fn take(&mut self, events: impl IntoIterator<Item = Event>) {
+        events.into_iter().for_each(|event| self.event(&event));
+    }
+
     /// Finds what limits each direction of a test that has ended well.
     pub(super) fn find_limit(&mut self, plan: &Plan, options: &Options) {
         let events = std::mem::take(&mut self.events);
         let found = limit::decide(plan, options, &events, self.sink);
         self.events = events;
-        found.iter().for_each(|event| self.event(event));
+        self.take(found);
     }
 
     /// The events that were kept.

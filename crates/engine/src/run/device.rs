@@ -17,7 +17,7 @@ use linux::clock::wall_now;
 use model::dut::{
     Action, BenchRequest, BenchmarkPlan, DeviceReport, DutReport, SCHEMA, Setup, SetupError, Suite, Test,
 };
-use model::event::{DeviceProgress, Event, Progress};
+use model::event::{DeviceProgress, Event};
 use model::history::Kept;
 use model::units::Nanos;
 use serde::{Serialize, Serializer};
@@ -194,7 +194,7 @@ impl DeviceJob<'_> {
                     suite.leave_out(&sentence(&error));
                     self.write_down(&order, Came::LeftOut(sentence(&error)), bench.voided() - voided);
                     let doing = format!("{}: {stream}, {test}: {}", self.name, sentence(&error));
-                    (self.sink)(&Event::Progress(Progress { part: None, doing }));
+                    (self.sink)(&Event::progress(doing));
                     failed.get_or_insert(error);
                 }
                 Err(error) => return Err(error),
@@ -214,7 +214,7 @@ impl DeviceJob<'_> {
         let entry = Entry { device: self.name.clone(), order: order.clone(), came, voided };
         if let Some(error) = journal.write(&entry) {
             let doing = format!("{}; a run that is cut off begins anew", sentence(&error));
-            (self.sink)(&Event::Progress(Progress { part: None, doing }));
+            (self.sink)(&Event::progress(doing));
         }
     }
 }

@@ -28,9 +28,7 @@ pub(super) fn run(work: &HopsWork, options: &Options, sink: &mut dyn FnMut(&Even
         interrupt: &options.stop,
     };
     let outcome = hops::run(&job, &mut |event| begun.event(event));
-    for event in watched.finish(None, &options.stop, Reach::default()) {
-        begun.event(&event);
-    }
+    begun.take(watched.finish(None, &options.stop, Reach::default()));
     begun.end(
         "hops",
         outcome,

@@ -63,25 +63,14 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
     let raw = work.raw.as_deref().map(RawFile::create).transpose()?;
     let mut begun = Begun::new(options, sink);
     let watched = Watched::start(egress.target.address.ip(), &options.capture)?;
-    let job = LatencyJob {
-        plan: &work.plan,
-        security: &options.security,
-        tls: None,
-        key: work.key.as_ref(),
-        playback: &work.playback,
-        raw,
-        interrupt: &options.stop,
-    };
+    let job = LatencyJob { raw, ..job(work, &work.plan, options) };
     let outcome = measure(&job, work, options, &mut begun);
-    for event in watched.finish(None, &options.stop, Reach::default()) {
-        begun.event(&event);
-    }
+    begun.take(watched.finish(None, &options.stop, Reach::default()));
     if more.is_empty() {
         let known = run_of_events("", "latency", begun.events());
         if outcome.is_ok() {
-            for event in limit::decide_loaded(&work.plan, options, &known, &mut |event| begun.event(event)) {
-                begun.event(&event);
-            }
+            let found = limit::decide_loaded(&work.plan, options, &known, &mut |event| begun.event(event));
+            begun.take(found);
         }
         // A run without any reply has failed, and may have a reason that probes show.
         explain::explain(&subject(&work.plan, egress), options, known, &mut |event| begun.event(event));
@@ -108,6 +97,18 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
 }
 
 /// Measures the round trips, and observes hosts beside their load.
+fn job<'a>(work: &'a LatencyWork, plan: &'a LatencyPlan, options: &'a Options) -> LatencyJob<'a> {
+    LatencyJob {
+        plan,
+        security: &options.security,
+        tls: None,
+        key: work.key.as_ref(),
+        playback: &work.playback,
+        raw: None,
+        interrupt: &options.stop,
+    }
+}
+
 fn measure(job: &LatencyJob<'_>, work: &LatencyWork, options: &Options, begun: &mut Begun<'_>) -> Result<()> {
     let observed = plan_of_observed(work);
     // Without intervals nothing shows when the load begins.
@@ -119,9 +120,7 @@ fn measure(job: &LatencyJob<'_>, work: &LatencyWork, options: &Options, begun: &
         }
         begun.event(event);
     });
-    for event in observing.into_iter().flat_map(Observing::finish) {
-        begun.event(&event);
-    }
+    begun.take(observing.into_iter().flat_map(Observing::finish));
     outcome
 }
 
@@ -153,18 +152,9 @@ fn replies_unmarked(work: &LatencyWork, options: &Options) -> bool {
         return false;
     }
     let plan = LatencyPlan { tos: 0, end: End::Time(SHORT), load: None, ..work.plan.clone() };
-    let job = LatencyJob {
-        plan: &plan,
-        security: &options.security,
-        tls: None,
-        key: work.key.as_ref(),
-        playback: &work.playback,
-        raw: None,
-        interrupt: &options.stop,
-    };
     let mut events = Vec::new();
     // How it ends is of no matter.
-    latency::run(&job, &mut |event| events.push(event.clone())).ok();
+    latency::run(&job(work, &plan, options), &mut |event| events.push(event.clone())).ok();
     has_replies(&events)
 }
 
@@ -172,13 +162,7 @@ fn replies_unmarked(work: &LatencyWork, options: &Options) -> bool {
 fn subject(plan: &LatencyPlan, egress: &EgressPath) -> Subject {
     Subject {
         target: egress.target.clone(),
-        local: LocalOptions {
-            bind: egress.bind,
-            device: egress.device.clone(),
-            connect_timeout: Some(plan.connect_timeout),
-            explain: plan.explain,
-            ..LocalOptions::default()
-        },
+        local: plan.local_options(egress),
         is_native: plan.protocol == LatencyProtocol::Native,
         plan: None,
         directions: vec![Direction::Up, Direction::Down],

@@ -110,13 +110,7 @@ pub(super) fn decide_loaded(
 pub(super) fn plan_of_load(plan: &LatencyPlan) -> Option<Plan> {
     let (load, [egress]) = (plan.load.as_ref()?, plan.egress_paths.as_slice()) else { return None };
     let test = TestSpec { end: End::Time(load.time), streams: load.streams, ..TestSpec::new(Transport::Tcp) };
-    let local = LocalOptions {
-        bind: egress.bind,
-        device: egress.device.clone(),
-        connect_timeout: Some(plan.connect_timeout),
-        explain: plan.explain,
-        ..LocalOptions::default()
-    };
+    let local = plan.local_options(egress);
     let is_native = plan.protocol == LatencyProtocol::Native;
     is_native.then(|| Plan { target: egress.target.clone(), protocol: ProtocolName::Native, test, local })
 }

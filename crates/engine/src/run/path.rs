@@ -17,9 +17,7 @@ pub(super) fn run(plan: &PathPlan, options: &Options, sink: &mut dyn FnMut(&Even
     let watched = Watched::start(plan.target.address.ip(), &options.capture)?;
     let job = PathJob { plan, security: &options.security, interrupt: &options.stop };
     let outcome = path::run(&job, &mut |event| begun.event(event));
-    for event in watched.finish(None, &options.stop, Reach::default()) {
-        begun.event(&event);
-    }
+    begun.take(watched.finish(None, &options.stop, Reach::default()));
     begun.end(
         "mtu",
         outcome,

@@ -22,27 +22,21 @@ pub(super) fn is_refused(error: &Error) -> bool {
 
 pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let mut begun = Begun::new(options, sink);
-    if let Some(link) = link(&plan.target, &plan.local) {
-        begun.event(&link);
-    }
+    begun.take(link(&plan.target, &plan.local));
     let watched = Watched::start(plan.target.address.ip(), &options.capture)?;
     let observing = Observing::start(plan, options);
     let outcome = client::run(plan, &options.security, &Extras::default(), &options.stop, &mut |event| {
         begun.event(event);
     });
-    observing.finish().iter().for_each(|event| begun.event(event));
-    for event in watched.finish(outcome.as_ref().err(), &options.stop, Reach::default()) {
-        begun.event(&event);
-    }
+    begun.take(observing.finish());
+    begun.take(watched.finish(outcome.as_ref().err(), &options.stop, Reach::default()));
     if outcome.is_ok() {
         begun.find_limit(plan, options);
     }
     let known = run_of_events("", "throughput", begun.events());
     explain::explain(&Subject::of_test(plan), options, known, &mut |event| begun.event(event));
     if outcome.is_ok() {
-        for event in without_copy::repeat(begun.events(), options) {
-            begun.event(&event);
-        }
+        begun.take(without_copy::repeat(begun.events(), options));
     }
     let has_begun = begun.events().iter().any(is_start);
     let outcome = match outcome {
