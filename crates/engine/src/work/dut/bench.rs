@@ -24,8 +24,6 @@ use tester::Tester;
 
 /// A device between two ports, ready to be tested.
 pub struct Bench {
-    name: String,
-    title: Option<String>,
     tester: Tester,
     reset: Reset,
     hops: Hops,
@@ -57,8 +55,6 @@ impl Bench {
         let reset = Reset::new(&options.reset, testbed.as_ref())?;
         let tester = Tester::new(connected.ports, options, stop);
         Ok(Bench {
-            name: options.device.name(),
-            title: options.device.title(),
             tester,
             reset,
             hops,
@@ -92,8 +88,7 @@ impl Bench {
     /// Adds the device, the generators and the places of dropped frames to a report. To be called when all else is in the
     /// report.
     pub fn describe(&self, report: &mut DeviceReport) {
-        report.name.clone_from(&self.name);
-        report.title.clone_from(&self.title);
+        (report.name, report.title) = (self.options.device.name(), self.options.device.title());
         self.tester.describe(report);
         report.hops = self.hops.most_loaded();
         report.shares_cpu = self.testbed.as_ref().and_then(Testbed::shares_cpu).or(report.shares_cpu);

@@ -40,7 +40,15 @@ pub(crate) fn ports(
 ) -> Result<Connected> {
     let with = |fallback: fn(u8) -> Addressing| {
         let open = |side: usize| {
-            named(&specs[side], settings(specs, side, fallback, options, places, stop), options)
+            let settings = LocalOptions {
+                name: Some(specs[side].clone()),
+                cpu: Some(places.generators[side]),
+                addressing: addressing_of(&options.sides[side]),
+                fallback: fallback(u8::from(side == 1)),
+                is_lab: false,
+                stop: stop.clone(),
+            };
+            named(&specs[side], settings, options)
         };
         joined([open(0)?, open(1)?], options)
     };
@@ -79,24 +87,6 @@ pub(crate) fn ends(
         local(testbed.namespace(end)?, &end.device, &settings)
     };
     joined([open(0)?, open(1)?], options)
-}
-
-fn settings(
-    specs: &[PortSpec; 2],
-    side: usize,
-    fallback: fn(u8) -> Addressing,
-    options: &BenchOptions,
-    places: &Places,
-    stop: &Stop,
-) -> LocalOptions {
-    LocalOptions {
-        name: Some(specs[side].clone()),
-        cpu: Some(places.generators[side]),
-        addressing: addressing_of(&options.sides[side]),
-        fallback: fallback(u8::from(side == 1)),
-        is_lab: false,
-        stop: stop.clone(),
-    }
 }
 
 fn named(spec: &PortSpec, settings: LocalOptions, options: &BenchOptions) -> Result<Opened> {

@@ -110,6 +110,13 @@ impl RemotePort {
         }
     }
 
+    fn begin(&self, ask: FramesAsk) -> Result<()> {
+        match self.ask(ask)? {
+            FramesReply::Begun {} => Ok(()),
+            reply => Err(self.other(&reply)),
+        }
+    }
+
     fn lost(&self) -> Error {
         let why = self.over.get().map_or("it does not say why", String::as_str);
         let what = format!("{}: the session with that host is over: {why}", self.name);
@@ -151,11 +158,7 @@ impl Port for RemotePort {
 
     fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> Result<()> {
         let times = watch == Watch::Times;
-        let ask = FramesAsk::Count { sink: kind, spec: spec.clone(), frames, times };
-        match self.ask(ask)? {
-            FramesReply::Begun {} => Ok(()),
-            reply => Err(self.other(&reply)),
-        }
+        self.begin(FramesAsk::Count { sink: kind, spec: spec.clone(), frames, times })
     }
 
     fn counted(&mut self) -> Result<Counted> {
@@ -166,11 +169,7 @@ impl Port for RemotePort {
     }
 
     fn send(&mut self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> Result<()> {
-        let ask = FramesAsk::Send { source: kind, spec: spec.clone(), burst: convert::limited(burst) };
-        match self.ask(ask)? {
-            FramesReply::Begun {} => Ok(()),
-            reply => Err(self.other(&reply)),
-        }
+        self.begin(FramesAsk::Send { source: kind, spec: spec.clone(), burst: convert::limited(burst) })
     }
 
     fn sent(&mut self) -> Result<Sent> {

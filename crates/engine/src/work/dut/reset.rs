@@ -62,18 +62,17 @@ impl Reset {
                 Ok(Reset { act: Act::Command(command.clone()), description })
             }
             (ResetMethod::Link, None) => Ok(none("the device is not made here")),
-            (ResetMethod::Link, Some(testbed)) => match testbed.device() {
-                None => Ok(none("the topology names no device under test")),
-                Some((node, described, interface)) => match node.namespace() {
-                    None => Ok(none("the device is a virtual machine")),
-                    Some(namespace) => {
-                        let description =
-                            format!("{interface} of {} was taken down and up again", node.name());
-                        let link = LinkReset::new(namespace, described, interface)?;
-                        Ok(Reset { act: Act::Link(link), description })
-                    }
-                },
-            },
+            (ResetMethod::Link, Some(testbed)) => {
+                let Some((node, described, interface)) = testbed.device() else {
+                    return Ok(none("the topology names no device under test"));
+                };
+                let Some(namespace) = node.namespace() else {
+                    return Ok(none("the device is a virtual machine"));
+                };
+                let description = format!("{interface} of {} was taken down and up again", node.name());
+                let link = LinkReset::new(namespace, described, interface)?;
+                Ok(Reset { act: Act::Link(link), description })
+            }
         }
     }
 
@@ -84,10 +83,8 @@ impl Reset {
 
     /// Why it cannot be done; `None` where it can.
     pub(crate) fn impossible(&self) -> Option<&str> {
-        match &self.act {
-            Act::None(why) => Some(why),
-            Act::Link(_) | Act::Command(_) => None,
-        }
+        let Act::None(why) = &self.act else { return None };
+        Some(why)
     }
 
     /// Resets the device, and waits for the end of the action.

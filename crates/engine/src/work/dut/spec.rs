@@ -84,12 +84,7 @@ impl Display for PortSpec {
             write!(f, "{namespace}/")?;
         }
         f.write_str(&self.interface)?;
-        let Some(HostPort { host, port }) = &self.host else { return Ok(()) };
-        match port {
-            Some(port) if host.contains(':') => write!(f, "@[{host}]:{port}"),
-            Some(port) => write!(f, "@{host}:{port}"),
-            None => write!(f, "@{host}"),
-        }
+        self.host.as_ref().map_or(Ok(()), |host| write!(f, "@{}", host.typed()))
     }
 }
 

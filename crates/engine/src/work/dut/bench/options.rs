@@ -78,9 +78,7 @@ impl Device {
 
     /// Its topology, where it is a lab's.
     pub(crate) fn topology(&self) -> Option<&Topology> {
-        match self {
-            Device::Ports(_) => None,
-            Device::Lab(topology) => Some(topology),
-        }
+        let Device::Lab(topology) = self else { return None };
+        Some(topology)
     }
 }

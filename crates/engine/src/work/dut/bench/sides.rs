@@ -2,7 +2,7 @@
 
 use super::super::local::{ipv4, ipv6};
 use super::super::port::{Port, Traffic};
-use super::options::{BenchOptions, SideOptions};
+use super::options::BenchOptions;
 use crate::error::{Failure, Result};
 use crate::host::entropy;
 use frames::FrameSpec;
@@ -15,22 +15,13 @@ use std::net::IpAddr;
 /// The frames' addresses and tags, at both ports.
 #[derive(Clone, Debug)]
 pub(super) struct Sides {
-    sides: [SideOptions; 2],
-    vlan: Option<u16>,
-    ports: Option<(u16, u16)>,
-    hop_limit: u8,
+    options: BenchOptions,
     last_tag: u32,
 }
 
 impl Sides {
     pub(super) fn new(options: &BenchOptions) -> Sides {
-        Sides {
-            sides: options.sides.clone(),
-            vlan: options.vlan,
-            ports: options.ports,
-            hop_limit: options.hop_limit,
-            last_tag: 0,
-        }
+        Sides { options: options.clone(), last_tag: 0 }
     }
 
     /// The frames of one trial in one direction. Each has a tag of its own, so that late frames of an earlier one do not count;
@@ -49,7 +40,8 @@ impl Sides {
         let (source, destination) = (self.address(ports, from, network)?, self.address(ports, to, network)?);
         let out = self.tunnel(from, network);
         let link_network = if out.is_some() { Network::V6 } else { network };
-        let gateway = self.sides[from].gateways.iter().copied().find(|address| is_of(link_network, address));
+        let gateway =
+            self.options.sides[from].gateways.iter().copied().find(|address| is_of(link_network, address));
         let destination_mac = match (gateway, out) {
             (Some(gateway), _) => ports[from].next_hop(gateway)?,
             (None, Some(tunnel)) => ports[from].next_hop(tunnel.remote.into())?,
@@ -62,9 +54,9 @@ impl Sides {
             destination_mac,
             source,
             destination,
-            hop_limit: self.hop_limit,
-            ports: self.ports,
-            vlan: self.vlan,
+            hop_limit: self.options.hop_limit,
+            ports: self.options.ports,
+            vlan: self.options.vlan,
             outer: out.map(|TunnelEnds { local, remote }| (local, remote)),
             sizes: sizes.to_vec(),
             tag: self.tag()?,
@@ -77,7 +69,7 @@ impl Sides {
     fn address(&self, ports: &[Box<dyn Port>; 2], side: usize, network: Network) -> Result<IpAddr> {
         let given = |side: usize| {
             let requested =
-                self.sides[side].addresses.iter().copied().find(|address| is_of(network, address));
+                self.options.sides[side].addresses.iter().copied().find(|address| is_of(network, address));
             requested.or_else(|| own(&*ports[side], network))
         };
         match (given(side), given(1 - side)) {
@@ -95,12 +87,12 @@ impl Sides {
 
     /// The tunnel that packets of this network go through at a port.
     fn tunnel(&self, side: usize, network: Network) -> Option<TunnelEnds> {
-        self.sides[side].tunnel.filter(|_| network == Network::V4)
+        self.options.sides[side].tunnel.filter(|_| network == Network::V4)
     }
 
     /// The tunnel whose far end each port is, if any.
     pub(super) fn tunnels(&self) -> [Option<TunnelEnds>; 2] {
-        [0, 1].map(|side| self.sides[side].tunnel)
+        [0, 1].map(|side| self.options.sides[side].tunnel)
     }
 
     /// A tag that distinguishes the frames of one trial from others. It differs from the last one.

@@ -13,7 +13,7 @@ use crate::error::Result;
 use frames::{Burst, FrameSpec, Pace, Stop, Watch};
 use linux::clock::mono_now;
 use model::dut::{Action, BenchRequest, DeviceReport, Observation, PortFacts, SourceKind, Stream, Test};
-use model::plan::{Direction, Directions};
+use model::plan::Direction;
 use model::search::{Load, Trial};
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -83,11 +83,7 @@ impl Tester {
             return;
         }
         for one_way in &observation.directions {
-            let (frames, took) = (one_way.result.sent, one_way.time.as_secs_f64());
-            if frames > 1 && took > 0.0 {
-                let key = (order.stream.to_string(), one_way.direction);
-                self.ceilings.insert(key, Load(frames as f64 / took));
-            }
+            self.learn_ceiling(&order.stream, one_way.direction, one_way.result.sent, one_way.time);
         }
     }
 
@@ -102,7 +98,8 @@ impl Tester {
 
     /// Measures what the generator that was chosen for a stream reaches over a cable of its own.
     pub(super) fn measure_alone(&mut self, options: &BenchOptions, stream: &Stream) {
-        if let Some(tools) = self.chosen.first_of(directions(stream)[0]) {
+        let first = stream.directions.each().next();
+        if let Some(tools) = first.and_then(|direction| self.chosen.first_of(direction)) {
             tools.alone = alone(options, tools.source, stream, &self.stop).ok();
         }
     }
@@ -118,14 +115,10 @@ impl Tester {
         let frames = Load(MOST).frames_in(time);
         let burst = Burst { frames, interval_ps: 0, then: None, time };
         let mut all = Vec::new();
-        for direction in directions(stream) {
+        for direction in stream.directions.each() {
             let ran = self.run(order, &[direction], &burst, time, None)?;
             for one in &ran {
-                let took = one.sent.time.as_secs_f64();
-                if one.sent.frames > 1 && took > 0.0 {
-                    self.ceilings
-                        .insert((stream.to_string(), direction), Load(one.sent.frames as f64 / took));
-                }
+                self.learn_ceiling(stream, direction, one.sent.frames, one.sent.time);
             }
             all.extend(ran);
         }
@@ -144,11 +137,12 @@ impl Tester {
         let duration = trial.duration + then.map_or(Nanos::ZERO, |then| then.duration);
         // A generator at its limit leaves frames unsent; one that the host delayed takes longer.
         let is_near = |direction: &Direction| is_near(trial.load, self.ceiling(stream, *direction));
-        let (share, least) = if directions(stream).iter().any(is_near) { TIGHT } else { AMPLE };
+        let directions: Vec<Direction> = stream.directions.each().collect();
+        let (share, least) = if directions.iter().any(is_near) { TIGHT } else { AMPLE };
         let margin = Nanos(duration.0 / share) + least;
         let burst = Burst { then: then.map(Pace::from_trial), ..Burst::from_trial(trial, margin) };
         let burst = Burst { time: duration + margin, ..burst };
-        self.run(order, &directions(stream), &burst, duration, reset)
+        self.run(order, &directions, &burst, duration, reset)
     }
 
     /// Again until the host has not spoilt it, a few times. After that, and after many spoilt trials in all, a trial is one at the
@@ -181,6 +175,14 @@ impl Tester {
             self.kept += 1;
             self.note_irregular(&order.stream, &ran);
             return Ok(summed(&ran));
+        }
+    }
+
+    /// Frames of a stream were sent as fast as possible for this time.
+    fn learn_ceiling(&mut self, stream: &Stream, direction: Direction, frames: u64, time: Nanos) {
+        let took = time.as_secs_f64();
+        if frames > 1 && took > 0.0 {
+            self.ceilings.insert((stream.to_string(), direction), Load(frames as f64 / took));
         }
     }
 
@@ -345,14 +347,6 @@ fn watch(test: Test) -> Watch {
     match test {
         Test::Latency | Test::DelayVariation | Test::Service | Test::Reset => Watch::Times,
         Test::Throughput | Test::FrameLoss | Test::BackToBack | Test::Recovery | Test::Mrr => Watch::Counts,
-    }
-}
-
-fn directions(stream: &Stream) -> Vec<Direction> {
-    match stream.directions {
-        Directions::Up => vec![Direction::Up],
-        Directions::Down => vec![Direction::Down],
-        Directions::Both => vec![Direction::Up, Direction::Down],
     }
 }
 

@@ -24,8 +24,8 @@ pub(crate) fn bridged(port: u8) -> Addressing {
     Addressing { addresses, gateways: Vec::new() }
 }
 
-fn of_family(addressing: &Addressing, like: Family) -> Addressing {
-    let is_like = |address: &IpAddr| address.is_ipv4() == (like == Family::V4);
+fn of_family(addressing: &Addressing, is_ipv4: bool) -> Addressing {
+    let is_like = |address: &IpAddr| address.is_ipv4() == is_ipv4;
     Addressing {
         addresses: addressing.addresses.iter().filter(|(address, _)| is_like(address)).copied().collect(),
         gateways: addressing.gateways.iter().filter(|address| is_like(address)).copied().collect(),
@@ -94,15 +94,15 @@ impl Added {
             notes: vec![],
             renewal: None,
         };
-        for family in [Family::V4, Family::V6] {
-            let (asked, fallback) = (of_family(asked, family), of_family(fallback, family));
+        for is_ipv4 in [true, false] {
+            let (asked, fallback) = (of_family(asked, is_ipv4), of_family(fallback, is_ipv4));
             let has = |like: &(IpAddr, u8)| nic.addresses.contains(&like.0);
             let missing: Vec<_> = asked.addresses.iter().filter(|like| !has(like)).copied().collect();
             for address in missing {
                 added.add(address)?;
             }
             added.gateways.extend(&asked.gateways);
-            let none = !nic.addresses.iter().any(|own| own.is_ipv4() == (family == Family::V4));
+            let none = !nic.addresses.iter().any(|own| own.is_ipv4() == is_ipv4);
             if none && asked.addresses.is_empty() && !fallback.addresses.is_empty() {
                 added.fall_back(&fallback, asked.gateways.is_empty());
             }
@@ -177,12 +177,6 @@ pub(super) fn left_behind(port: &Interface) -> linux::Result<Vec<IpAddr>> {
     let all = Network::open()?.addresses()?.into_iter();
     let left = all.filter(|one| one.link == port.nic.link.index && one.expires);
     Ok(left.map(|one| one.address).filter(|address| is_for_benchmarks(*address)).collect())
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Family {
-    V4,
-    V6,
 }
 
 /// An address of 198.18.0.0/15 (RFC 2544 appendix C): the host in the network 198.18.0.0/24 (0) or 198.19.0.0/24 (1).
