@@ -67,10 +67,8 @@ pub fn lookup(host: &str, port: u16, family: Family) -> Result<SocketAddr, Failu
 
 /// The first of a host's addresses that the family admits.
 pub(crate) fn first(host: &str, addresses: &[SocketAddr], family: Family) -> Result<SocketAddr, Failure> {
-    match addresses.iter().copied().find(|&address| family.admits(address)) {
-        Some(address) => Ok(address),
-        None => Err(none_left(host, addresses, family)),
-    }
+    let admitted = addresses.iter().copied().find(|&address| family.admits(address));
+    admitted.ok_or_else(|| none_left(host, addresses, family))
 }
 
 fn not_found(host: &str, error: &io::Error) -> Failure {

@@ -22,10 +22,34 @@ fn judge(facts: &Facts) -> Vec<Check> {
         privileges(facts),
         buffer("receive-buffer", "net.core.rmem_max", facts.rmem_max, facts),
         buffer("send-buffer", "net.core.wmem_max", facts.wmem_max, facts),
-        udp_gso(facts),
-        udp_gro(facts),
-        io_uring(facts),
-        packet_capture(facts),
+        tried(
+            "udp-gso",
+            &facts.udp_gso,
+            "one call sent four datagrams over loopback",
+            "with it a sender hands over some 40 datagrams in one call and is many times faster; needs Linux 4.18",
+            None,
+        ),
+        tried(
+            "udp-gro",
+            &facts.udp_gro,
+            "one call received four datagrams over loopback",
+            "with it a receiver takes many datagrams in one call and loses fewer; needs Linux 5.0",
+            None,
+        ),
+        tried(
+            "io-uring",
+            &facts.io_uring,
+            "a ring can be made",
+            "with it a single TCP stream is received faster; without it pathmeter uses plain calls",
+            Some("sudo sysctl -w kernel.io_uring_disabled=0".into()),
+        ),
+        tried(
+            "packet-capture",
+            &facts.capture,
+            "a packet socket with a ring can be opened",
+            "--capture and --pcap count and keep the packets of a test; without it TCP's segments are still counted",
+            Some(fix::rights(Some(&program(facts)))),
+        ),
         clock_source(facts),
         cpus(facts),
         cpu_frequency(facts),
@@ -46,14 +70,13 @@ fn privileges(facts: &Facts) -> Check {
     let held = facts.capabilities.iter().copied().map(Capability::name).collect::<Vec<_>>().join(", ");
     let who = if facts.is_root { "root" } else { "an ordinary user" };
     let with = if held.is_empty() { "no capabilities".to_owned() } else { held };
-    let program = facts.program.as_ref().map_or("pathmeter".into(), |path| path.display().to_string());
     Check {
         name: "privileges",
         status: if is_fine { Status::Ok } else { Status::Warn },
         found: format!("{who} with {with}"),
         why_it_matters: "buffers beyond the system's limit, ICMP and packet sockets, and real-time priority need rights; \
                          throughput and latency work without",
-        fix: (!is_fine).then(|| fix::rights(Some(&quoted(&program)))),
+        fix: (!is_fine).then(|| fix::rights(Some(&program(facts)))),
     }
 }
 
@@ -71,47 +94,6 @@ fn buffer(name: &'static str, setting: &str, found: Option<Bytes>, facts: &Facts
                          the limit takes no memory, it lets `-w` ask for as much as a busy host needs",
         fix: (!is_fine).then(|| fix::buffer_limit(setting)),
     }
-}
-
-fn udp_gso(facts: &Facts) -> Check {
-    tried(
-        "udp-gso",
-        &facts.udp_gso,
-        "one call sent four datagrams over loopback",
-        "with it a sender hands over some 40 datagrams in one call and is many times faster; needs Linux 4.18",
-        None,
-    )
-}
-
-fn udp_gro(facts: &Facts) -> Check {
-    tried(
-        "udp-gro",
-        &facts.udp_gro,
-        "one call received four datagrams over loopback",
-        "with it a receiver takes many datagrams in one call and loses fewer; needs Linux 5.0",
-        None,
-    )
-}
-
-fn io_uring(facts: &Facts) -> Check {
-    tried(
-        "io-uring",
-        &facts.io_uring,
-        "a ring can be made",
-        "with it a single TCP stream is received faster; without it pathmeter uses plain calls",
-        Some("sudo sysctl -w kernel.io_uring_disabled=0".into()),
-    )
-}
-
-fn packet_capture(facts: &Facts) -> Check {
-    let program = facts.program.as_ref().map_or("pathmeter".into(), |path| path.display().to_string());
-    tried(
-        "packet-capture",
-        &facts.capture,
-        "a packet socket with a ring can be opened",
-        "--capture and --pcap count and keep the packets of a test; without it TCP's segments are still counted",
-        Some(fix::rights(Some(&quoted(&program)))),
-    )
 }
 
 fn clock_source(facts: &Facts) -> Check {
@@ -260,6 +242,11 @@ fn describe(nic: &Nic, missing: &[&str]) -> String {
     let on: Vec<_> = nic.offloads.iter().map(|offload| offload.name()).collect();
     let off = if missing.is_empty() { String::new() } else { format!("; off: {}", missing.join(" ")) };
     format!("{} ({driver}), MTU {}, {speed}; on: {}{off}", nic.link.name, nic.link.mtu, on.join(" "))
+}
+
+/// This program as one word of a shell.
+fn program(facts: &Facts) -> String {
+    quoted(&facts.program.as_ref().map_or("pathmeter".into(), |path| path.display().to_string()))
 }
 
 /// A check that is nothing but an attempt.

@@ -247,6 +247,15 @@ impl Counts {
         self.unknown -= 1;
         true
     }
+
+    fn forget(&mut self, number: Option<u64>) {
+        let quiet = number.and_then(|number| self.quiet.remove(&number));
+        if quiet.is_some_and(|quiet| quiet.leave.load(Ordering::Relaxed)) {
+            self.going -= 1;
+            // The holder was removed from the count when it was requested to leave.
+            self.unknown += 1;
+        }
+    }
 }
 
 impl Held {
@@ -279,17 +288,6 @@ impl Held {
         counts.remove(self.source, self.amount, Client::Unknown);
         counts.add(self.source, self.amount, Client::Trusted);
         self.client = Client::Trusted;
-    }
-}
-
-impl Counts {
-    fn forget(&mut self, number: Option<u64>) {
-        let quiet = number.and_then(|number| self.quiet.remove(&number));
-        if quiet.is_some_and(|quiet| quiet.leave.load(Ordering::Relaxed)) {
-            self.going -= 1;
-            // The holder was removed from the count when it was requested to leave.
-            self.unknown += 1;
-        }
     }
 }
 

@@ -153,10 +153,8 @@ fn requests_ecn() -> bool {
 /// The host as requested, and its address; with its port, where the request has one.
 fn named(Target { host, address }: &Target) -> String {
     let ip = address.ip();
-    if address.port() == 0 {
-        return if *host == ip.to_string() { ip.to_string() } else { format!("{host} ({ip})") };
-    }
-    if *host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") }
+    let shown = if address.port() == 0 { ip.to_string() } else { address.to_string() };
+    if *host == ip.to_string() { shown } else { format!("{host} ({shown})") }
 }
 
 /// Why a server could not be reached, and what to try.

@@ -75,13 +75,8 @@ impl Link {
 
     /// A value that only the two ends of this TLS connection know; empty without TLS.
     pub(crate) fn binding(&self) -> Result<Vec<u8>> {
-        Ok(self
-            .tls
-            .as_ref()
-            .map(crate::session::tls::binding)
-            .transpose()?
-            .map(Vec::from)
-            .unwrap_or_default())
+        let bound = self.tls.as_ref().map(crate::session::tls::binding).transpose()?;
+        Ok(bound.map(Vec::from).unwrap_or_default())
     }
 
     /// Is there something to read that poll(2) does not know of?
@@ -103,8 +98,7 @@ impl Link {
         }
         match self.read_raw(buf) {
             Ok(n) => Ok(Some(n)),
-            Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(None),
-            Err(e) if e.kind() == ErrorKind::Interrupted => Ok(None),
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
             Err(e) => Err(e),
         }
     }

@@ -28,17 +28,9 @@ struct Penalty {
 impl Penalties {
     /// How long a client of this address waits before it is heard; `None`: too many wait already.
     pub(crate) fn wait(&self, source: IpAddr, now: MonoTime) -> Option<Nanos> {
-        let penalties = &mut self.lock().known;
-        let is_full = penalties.len() >= MOST_SOURCES;
-        let penalty = match penalties.get_mut(&network_of(source)) {
-            Some(penalty) => penalty,
-            // Where no more can be remembered, those that are new share one wait.
-            None if is_full => match penalties.get_mut(&OTHERS) {
-                Some(penalty) => penalty,
-                None => return Some(Nanos::ZERO),
-            },
-            None => return Some(Nanos::ZERO),
-        };
+        let mut sources = self.lock();
+        let key = sources.key(source);
+        let Some(penalty) = sources.known.get_mut(&key) else { return Some(Nanos::ZERO) };
         let wait = penalty.next.saturating_since(now);
         if wait > LONGEST_QUEUE {
             return None;
@@ -55,12 +47,8 @@ impl Penalties {
             sources.known.retain(|_, penalty| now.saturating_since(penalty.next) < FORGOTTEN);
             sources.swept = Some(now);
         }
-        let penalties = &mut sources.known;
-        let source = network_of(source);
-        let is_full = penalties.len() >= MOST_SOURCES && !penalties.contains_key(&source);
-        let penalty = penalties
-            .entry(if is_full { OTHERS } else { source })
-            .or_insert(Penalty { failures: 0, next: now });
+        let key = sources.key(source);
+        let penalty = sources.known.entry(key).or_insert(Penalty { failures: 0, next: now });
         penalty.failures += 1;
         penalty.next = penalty.next.max(now + penalty.delay());
     }
@@ -72,6 +60,15 @@ impl Penalties {
 
     fn lock(&self) -> MutexGuard<'_, Sources> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sources {
+    /// The source that an address counts as. Where no more can be remembered, those that are new share one.
+    fn key(&self, source: IpAddr) -> IpAddr {
+        let source = network_of(source);
+        let is_known = self.known.len() < MOST_SOURCES || self.known.contains_key(&source);
+        if is_known { source } else { OTHERS }
     }
 }
 

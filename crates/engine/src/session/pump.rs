@@ -79,7 +79,7 @@ impl Pump {
         self.deaf = true;
         // Data that the peer sent before it closed come first.
         self.hear(session)?;
-        if takes_nothing(&error) {
+        if VANISHED.contains(&error.kind()) {
             let what = format!("on the control connection: no message can be sent ({error})");
             return Err(ProtocolError::Timeout(what));
         }
@@ -189,10 +189,6 @@ impl Pump {
 }
 
 /// Whether the peer may still be there, and does not accept data.
-fn takes_nothing(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind;
-    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable)
-}
 
 /// A connection whose first bytes are not acknowledged for so long is looked at.
 const UNHEARD: Nanos = Nanos::from_secs(3);

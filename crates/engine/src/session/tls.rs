@@ -10,7 +10,6 @@ use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig, ServerConnection,
     SignatureScheme,
 };
-use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -130,10 +129,7 @@ pub(crate) fn binding(tls: &rustls::Connection) -> Result<[u8; 32]> {
 
 /// Hexadecimal, as users see and type it.
 pub fn hex(fingerprint: &Fingerprint) -> String {
-    fingerprint.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    fingerprint.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn fingerprint(certificate: &CertificateDer<'_>) -> Fingerprint {
