@@ -49,6 +49,23 @@ pub mod wire_rate;
 pub use ::stats::{self, search};
 pub use ::units::{self, framing, time};
 
+/// The values without repetitions, in the order of their first appearance.
+pub fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for value in values {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    found
+}
+
+/// `value` times `factor / divisor`, rounded down, and no more than fits.
+fn scale(value: u64, factor: u64, divisor: u64) -> u64 {
+    let scaled = u128::from(value) * u128::from(factor) / u128::from(divisor);
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
 /// Whether a document leaves a count out.
 fn is_zero(count: &u64) -> bool {
     *count == 0

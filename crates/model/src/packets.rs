@@ -115,8 +115,8 @@ impl PacketDirection {
     pub fn add(&mut self, pieces: &Pieces, fragment: bool) {
         let packets = pieces.packets();
         self.packets = self.packets.saturating_add(packets);
-        self.bytes = add(self.bytes, pieces.bytes());
-        self.payload = add(self.payload, pieces.payload());
+        self.bytes = self.bytes.saturating_add(Bytes(pieces.bytes()));
+        self.payload = self.payload.saturating_add(Bytes(pieces.payload()));
         self.with_payload = self.with_payload.saturating_add(pieces.with_payload());
         self.fragments = self.fragments.saturating_add(if fragment { packets } else { 0 });
         self.super_packets = self.super_packets.saturating_add(u64::from(packets > 1));
@@ -127,8 +127,8 @@ impl PacketDirection {
     /// Takes what another capture counted.
     pub fn merge(&mut self, other: &PacketDirection) {
         self.packets = self.packets.saturating_add(other.packets);
-        self.bytes = add(self.bytes, other.bytes.0);
-        self.payload = add(self.payload, other.payload.0);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.payload = self.payload.saturating_add(other.payload);
         self.with_payload = self.with_payload.saturating_add(other.with_payload);
         self.fragments = self.fragments.saturating_add(other.fragments);
         self.super_packets = self.super_packets.saturating_add(other.super_packets);
@@ -154,7 +154,7 @@ impl PacketResult {
         self.dropped = self.dropped.saturating_add(later.dropped);
         self.unread = self.unread.saturating_add(later.unread);
         self.complete &= later.complete;
-        self.elapsed = Nanos(self.elapsed.0.saturating_add(later.elapsed.0));
+        self.elapsed = self.elapsed.saturating_add(later.elapsed);
         self.pcap = later.pcap.clone().or(self.pcap.take());
     }
 
@@ -168,10 +168,6 @@ impl PacketResult {
             self.other_flows = self.other_flows.saturating_add(flow.up.packets + flow.down.packets);
         }
     }
-}
-
-fn add(bytes: Bytes, more: u64) -> Bytes {
-    Bytes(bytes.0.saturating_add(more))
 }
 
 /// Flows with a row of their own; the packets of others are counted together.

@@ -553,7 +553,7 @@ impl PathResult {
         self.service = later.service.clone().or(self.service.take());
         self.echo_hole = later.echo_hole.or(self.echo_hole);
         self.unknown.extend(later.unknown.iter().cloned());
-        self.elapsed = Nanos(self.elapsed.0.saturating_add(later.elapsed.0));
+        self.elapsed = self.elapsed.saturating_add(later.elapsed);
         self.packets = self.packets.saturating_add(later.packets);
     }
 }

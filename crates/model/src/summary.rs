@@ -298,7 +298,10 @@ impl Summary {
             Event::Result(result) => self.fold_result(result),
             Event::Probe(probe) => self.fold_probe(probe),
             Event::Hops(hops) => self.hops = Some(hops.clone()),
-            Event::Path(path) => self.fold_path(path),
+            Event::Path(path) => {
+                self.path.get_or_insert_default().merge(path);
+                self.facts.is_stale = true;
+            }
             Event::Observed(host) => self.observed.push((**host).clone()),
             Event::LoadProbing(found) => self.load_probing.push((**found).clone()),
             Event::Packets(packets) => self.fold_packets(packets),
@@ -339,11 +342,6 @@ impl Summary {
             Side::Local => self.local = Some(result.result.clone()),
             Side::Peer => self.peer = Some(result.result.clone()),
         }
-        self.facts.is_stale = true;
-    }
-
-    fn fold_path(&mut self, path: &PathResult) {
-        self.path.get_or_insert_default().merge(path);
         self.facts.is_stale = true;
     }
 
@@ -406,10 +404,7 @@ impl Summary {
         let Some(plan) = self.facts.plan.take() else { return };
         for direction in plan.test.directions.each() {
             let value = self.summarize(&plan, direction);
-            match direction {
-                Direction::Up => self.up = value,
-                Direction::Down => self.down = value,
-            }
+            *direction.choose(&mut self.up, &mut self.down) = value;
         }
         self.facts.plan = Some(plan);
     }
@@ -514,10 +509,7 @@ impl Summary {
         )
         .ok()?;
         // Transit is receiver's clock minus sender's; the offset is peer minus local.
-        let correction = match direction {
-            Direction::Up => clock.offset_ns,
-            Direction::Down => clock.offset_ns.saturating_neg(),
-        };
+        let correction = direction.choose(clock.offset_ns, clock.offset_ns.saturating_neg());
         let true_ns = |ns: i64| u64::try_from(ns.saturating_sub(correction)).ok().map(Nanos);
         let delay =
             OneWayDelay { min: true_ns(min)?, mean: true_ns(mean)?, max: true_ns(max)?, error: clock.error };

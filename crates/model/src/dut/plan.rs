@@ -142,7 +142,7 @@ impl Setup {
         trials.saturating_mul(self.times.search_repeats)
     }
 
-    fn longest_trial(&self) -> Nanos {
+    pub(super) fn longest_trial(&self) -> Nanos {
         self.goals.iter().map(|named| named.goal.final_duration).max().unwrap_or_default()
     }
 

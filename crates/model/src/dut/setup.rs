@@ -7,6 +7,7 @@ mod error;
 pub use error::SetupError;
 
 use super::{NamedGoal, SearchMethod, Setup, Stream, Test, Times};
+use crate::distinct;
 use crate::framing::{Encaps, Framing, FramingError, Ratio, Transport};
 use crate::search::{BinaryConfig, Goal, Limits, Load, LossStepsConfig, MlrConfig};
 use crate::units::{Bytes, Nanos};
@@ -124,16 +125,9 @@ impl Setup {
 
 /// The tests with the throughput before the first that needs one.
 fn in_order(tests: &[Test]) -> Vec<Test> {
-    let mut ordered = Vec::new();
-    for test in tests {
-        let first = test.needs_throughput().then_some(Test::Throughput);
-        for one in first.into_iter().chain([*test]) {
-            if !ordered.contains(&one) {
-                ordered.push(one);
-            }
-        }
-    }
-    ordered
+    let with_first =
+        |test: &Test| test.needs_throughput().then_some(Test::Throughput).into_iter().chain([*test]);
+    distinct(tests.iter().flat_map(with_first))
 }
 
 impl Test {

@@ -3,6 +3,7 @@
 //!
 //! Information rates count frames from destination address to FCS.
 
+use crate::scale;
 use crate::units::{BitRate, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +94,7 @@ impl Profile {
     /// the excess rate. Without an excess rate, 125 % of the committed one is policed.
     #[must_use]
     pub fn steps(&self) -> Vec<Step> {
-        let part = |rate: BitRate, percent: u64| BitRate(scale(rate, percent, 100));
+        let part = |rate: BitRate, percent: u64| BitRate(scale(rate.0, percent, 100));
         let committed = |percent| Step { kind: Kind::Committed, offered: part(self.committed, percent) };
         let mut steps: Vec<Step> = [25, 50, 75, 100].map(committed).to_vec();
         let policed = if self.excess == BitRate(0) {
@@ -153,11 +154,6 @@ pub fn availability(loss_of_seconds: &[f64]) -> Option<f64> {
         unavailable_seconds += usize::from(!available);
     }
     (!severe.is_empty()).then(|| 1.0 - unavailable_seconds as f64 / severe.len() as f64)
-}
-
-fn scale(rate: BitRate, factor: u64, divisor: u64) -> u64 {
-    let scaled = u128::from(rate.0) * u128::from(factor) / u128::from(divisor);
-    u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
 /// Rounded down: a rate that is short of a bit per second has not failed.

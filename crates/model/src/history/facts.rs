@@ -1,6 +1,7 @@
 //! Conditions of a run beside its figures: two runs that differ in one of them measured two different things.
 
 use super::Measured;
+use crate::distinct;
 use crate::dut::{DutReport, SearchMethod};
 use crate::host::Host;
 use crate::latency::LatencyPlan;
@@ -49,15 +50,7 @@ fn of_devices(report: &DutReport) -> Vec<(&'static str, String)> {
     let mut known: Vec<(&str, String)> = Vec::new();
     known.extend(HERE.into_iter().zip(report.host.as_ref().map(of_host).unwrap_or_default()));
     let ports = || report.devices.iter().flat_map(|device| &device.ports);
-    let joined = |values: Vec<String>| {
-        let mut distinct: Vec<String> = Vec::new();
-        for value in values {
-            if !distinct.contains(&value) {
-                distinct.push(value);
-            }
-        }
-        distinct.join(" ")
-    };
+    let joined = |values: Vec<String>| distinct(values).join(" ");
     let setup = &report.setup;
     let directions = setup.streams.iter().map(|stream| match stream.directions {
         Directions::Up => "from the first port to the second",

@@ -2,6 +2,7 @@
 
 use super::{LabReport, Series, Variant};
 use crate::framing::{Encaps, Framing, Network, Transport};
+use crate::scale;
 use crate::units::{BitRate, Bytes, PacketRate};
 use serde::{Deserialize, Serialize};
 
@@ -53,12 +54,12 @@ impl Packet {
 
     /// Frames that carry this goodput.
     fn frames(&self, goodput: BitRate) -> BitRate {
-        BitRate(scale(goodput.0, self.frame, self.payload))
+        BitRate(scale(goodput.0, self.frame.into(), self.payload.max(1).into()))
     }
 
     /// The goodput of frames that fill a link.
     fn goodput(&self, link: BitRate) -> BitRate {
-        BitRate(scale(link.0, self.payload, self.frame))
+        BitRate(scale(link.0, self.payload.into(), self.frame.max(1).into()))
     }
 }
 
@@ -107,12 +108,6 @@ impl Series {
 
 fn ratio(value: f64, of: BitRate) -> Option<f64> {
     (of.0 > 0).then(|| value / of.0 as f64)
-}
-
-/// `value × factor / divisor`; no packet has a size of zero.
-fn scale(value: u64, factor: u32, divisor: u32) -> u64 {
-    let product = u128::from(value) * u128::from(factor) / u128::from(divisor.max(1));
-    u64::try_from(product).unwrap_or(u64::MAX)
 }
 
 /// The frame check sequence, which no software sees.

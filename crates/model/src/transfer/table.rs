@@ -2,7 +2,7 @@
 
 use super::{Transfer, TransferPlan, TransferTcp};
 use crate::packets::{PacketDirection, PacketResult};
-use crate::stats::compare::{self, Case, Comparison, Judgement, Rules};
+use crate::stats::compare::{self, Case, Comparison, Rules};
 use crate::stats::spread::Moments;
 use serde::{Deserialize, Serialize};
 
@@ -281,12 +281,6 @@ impl Gain {
             _ => Fit::Unknown,
         }
     }
-
-    /// Surely better or worse than the baseline.
-    #[must_use]
-    pub fn is_sure(&self) -> bool {
-        matches!(self.comparison.judgement, Judgement::Better | Judgement::Worse)
-    }
 }
 
 /// The share of a link's bits that is TCP payload, when packets of this size fill it: the packet without its headers, over
@@ -311,6 +305,7 @@ const RULES: Rules =
 mod tests {
     use super::super::tests::{plan, transfer};
     use super::*;
+    use crate::stats::compare::Judgement;
     use proptest::prelude::*;
 
     #[test]
@@ -380,7 +375,7 @@ mod tests {
             let mut result = result(&pairs.collect::<Vec<_>>());
             result.conclude(&plan(&[1280, 2000], "1280"), None);
             let gain = result.rows[1].gain.clone().expect("a baseline");
-            (gain.fit(), gain.is_sure())
+            (gain.fit(), matches!(gain.comparison.judgement, Judgement::Better | Judgement::Worse))
         };
         assert_eq!(fit([19_370, 19_365, 19_372, 19_361, 19_368, 19_366]), (Fit::Agrees, true));
         assert_eq!(fit([21_370, 21_365, 21_372, 21_361, 21_368, 21_366]), (Fit::More, true));

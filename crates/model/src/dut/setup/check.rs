@@ -155,7 +155,7 @@ impl Setup {
             for index in 0..self.goals.len() {
                 Binary::new(self.binary(index, limits, limits.max))?;
             }
-            let longest = self.goals.iter().map(|named| named.goal.final_duration).max().unwrap_or_default();
+            let longest = self.longest_trial();
             if longest + self.times.pause > self.times.search {
                 return Err(SetupError::Search {
                     search: self.times.search,

@@ -6,6 +6,7 @@ use super::super::{
 };
 use super::delays::{by_direction, trial, variation};
 use super::job::DeviceTest;
+use crate::distinct;
 use crate::search::{Load, Trial};
 use crate::units::{BitRate, Nanos};
 
@@ -77,17 +78,11 @@ impl Service {
             .sort_by(|one, other| other.1.len().cmp(&one.1.len()).then(other.0.loss.total_cmp(&one.0.loss)));
         let worst = judged.first().map(|(observed, _)| *observed);
         let nothing = Observed { received: BitRate(0), loss: 1.0, delay: None, variation: None };
-        let mut misses: Vec<Miss> = Vec::new();
-        for miss in judged.into_iter().flat_map(|(_, misses)| misses) {
-            if !misses.contains(&miss) {
-                misses.push(miss);
-            }
-        }
-        let observed = worst.unwrap_or(nothing);
-        if worst.is_none() {
-            misses = self.profile.misses(step, &nothing);
-        }
-        ServiceStep { step: *step, observed, misses }
+        let misses = match worst {
+            Some(_) => distinct(judged.into_iter().flat_map(|(_, misses)| misses)),
+            None => self.profile.misses(step, &nothing),
+        };
+        ServiceStep { step: *step, observed: worst.unwrap_or(nothing), misses }
     }
 
     fn note(&mut self, text: &str) {

@@ -2,6 +2,7 @@
 
 use super::shift::changes;
 use super::{AnswerKind, FlowTrace, Sent, Tracer};
+use crate::distinct;
 use crate::hops::{Counted, Hop, HopFlow, HopRouter, HopsEnd, HopsResult, hops_back, judge};
 use crate::stats::exact::Exact;
 use crate::units::Nanos;
@@ -152,13 +153,8 @@ fn routers(probes: &[&Sent]) -> Vec<HopRouter> {
 /// The routers that come again in a flow that does not reach the far end.
 fn circle(trace: &Tracer) -> Vec<IpAddr> {
     let circling = |flow_trace: &&FlowTrace| flow_trace.end.is_some_and(|end| end.1 == HopsEnd::Circle);
-    let mut found = Vec::new();
-    for flow_trace in trace.flows.iter().filter(circling) {
-        for (_, router) in &flow_trace.routers {
-            if flow_trace.turns(*router, u8::MAX) > 1 && !found.contains(router) {
-                found.push(*router);
-            }
-        }
-    }
-    found
+    distinct(trace.flows.iter().filter(circling).flat_map(|flow_trace| {
+        let routers = flow_trace.routers.iter().map(|(_, router)| *router);
+        routers.filter(|router| flow_trace.turns(*router, u8::MAX) > 1)
+    }))
 }

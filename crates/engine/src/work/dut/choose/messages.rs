@@ -4,6 +4,7 @@ use super::share;
 use crate::error::Failure;
 use crate::work::dut::port::{Port, Traffic};
 use frames::FrameSpec;
+use model::distinct;
 use model::dut::{PortFacts, SinkKind, SourceKind, Tried};
 use model::units::Bytes;
 
@@ -60,13 +61,9 @@ pub(super) fn failure(tried: &[Tried], from: &PortFacts, to: &PortFacts, traffic
         let advice = if in_tunnel { format!("{LOOK_AT}; {LOOK_AT_TUNNEL}") } else { LOOK_AT.to_owned() };
         return Failure::unreachable(what, advice);
     }
-    let mut refusals: Vec<String> = Vec::new();
-    for row in tried {
-        let refusal = row.refused.clone().unwrap_or_else(|| format!("{}: no frame was sent", row.source));
-        if !refusals.contains(&refusal) {
-            refusals.push(refusal);
-        }
-    }
+    let refusal =
+        |row: &Tried| row.refused.clone().unwrap_or_else(|| format!("{}: no frame was sent", row.source));
+    let refusals = distinct(tried.iter().map(refusal));
     let what = match refusals.is_empty() {
         true => format!("no method can send out of {out} or to count on {into}"),
         false => format!("nothing can be sent out of {out} and counted on {into}: {}", refusals.join("; ")),
