@@ -17,16 +17,12 @@ pub(super) fn open(file: &Path, access: Access) -> Result<Connection> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(|source| StoreError::Folder { folder: folder.to_owned(), source })?;
     }
-    private(file);
+    // A missing file is created with access for its owner alone: the results are private. Files that SQLite creates beside it
+    // have the same rights. Whether the file can be used SQLite reports.
+    let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
     let db = Connection::open(file).map_err(reported)?;
     db.busy_timeout(TIMEOUT).map_err(reported)?;
     Ok(db)
-}
-
-/// Creates a missing file with access for its owner alone: the results are private. Files that SQLite creates beside it have the
-/// same rights. Whether the file can be used SQLite reports.
-fn private(file: &Path) {
-    let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
 }
 
 /// Readers and one writer do not wait for each other in WAL mode; there a crash of the host may lose the last runs, and never the
