@@ -138,8 +138,9 @@ impl Server {
     /// A port is taken or may not be used; a group, an interface or a limit cannot be had.
     pub fn bind(mut config: Config) -> Result<Server> {
         let sockets = Sockets::open(&mut config)?;
-        let offers = Offers::new(&config.frames_ports, config.frames_anywhere)?;
-        let offers = offers.with_vlans(&config.frames_vlans).with_networks(&config.frames_networks);
+        let mut offers = Offers::new(&config.frames_ports, config.frames_anywhere)?;
+        offers.vlans.clone_from(&config.frames_vlans);
+        offers.networks.clone_from(&config.frames_networks);
         let beyond = sockets.addresses().any(is_beyond);
         if beyond && config.token.is_none() && !config.frames_ports.is_empty() {
             return Err(Failure::usage(
@@ -240,20 +241,13 @@ impl Server {
             let counting = if config.stamp_stateless { "stateless" } else { "stateful" };
             listens(socket.local_addr()?, &format!("{}, {mode}, {counting}", listed(Name::Stamp)));
         }
-        if let Some(listener) = &sockets.twamp {
-            listens(listener.local_addr()?, &format!("{}, unauthenticated", listed(Name::Twamp)));
-        }
-        if let Some(listener) = &sockets.http {
-            listens(listener.local_addr()?, &format!("{}: GET /bytes/10M, PUT /", listed(Name::Http)));
-        }
-        if let Some((listener, _)) = &sockets.iperf2 {
-            listens(listener.local_addr()?, &listed(Name::Iperf2));
-        }
-        for listener in &sockets.native {
-            listens(listener.local_addr()?, &listed(Name::Native));
-        }
-        if let Some(listener) = &sockets.iperf3 {
-            listens(listener.local_addr()?, &listed(Name::Iperf3));
+        let twamp = sockets.twamp.iter().map(|socket| (socket, Name::Twamp, ", unauthenticated"));
+        let http = sockets.http.iter().map(|socket| (socket, Name::Http, ": GET /bytes/10M, PUT /"));
+        let iperf2 = sockets.iperf2.iter().map(|(socket, _)| (socket, Name::Iperf2, ""));
+        let native = sockets.native.iter().map(|socket| (socket, Name::Native, ""));
+        let iperf3 = sockets.iperf3.iter().map(|socket| (socket, Name::Iperf3, ""));
+        for (socket, name, also) in twamp.chain(http).chain(iperf2).chain(native).chain(iperf3) {
+            listens(socket.local_addr()?, &format!("{}{also}", listed(name)));
         }
         for port in &config.frames_ports {
             lines.push(format!(

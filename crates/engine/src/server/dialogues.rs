@@ -5,7 +5,6 @@ use crate::error::{Context, Result, refused};
 use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::budget::{self, Budget, Client, Held, Limits, client_of};
-use crate::session::closing::Tcp;
 use crate::session::link::Link;
 use crate::session::listener::{
     Accepted, FIRST_BYTES_LIMIT, FIRST_BYTES_STEP, Heard, LEFT, Listener, Quota, Service, hear,
@@ -22,7 +21,6 @@ use linux::clock::mono_now;
 use linux::privilege::drop::Confined;
 use model::host::Host;
 use model::plan::{LocalOptions, ProtocolName};
-use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -158,14 +156,11 @@ impl Service for Port {
     }
 
     fn serve(&self, accepted: Accepted) -> Result<()> {
-        let Accepted { socket, peer, order, mut held } = accepted;
         // A client that has vanished without a word is given up also where this end only waits for it.
-        linux::options::set_keepalive(&socket, KEEPALIVE, KEEPALIVE_STEP, KEEPALIVE_TRIES).ok();
+        linux::options::set_keepalive(&accepted.socket, KEEPALIVE, KEEPALIVE_STEP, KEEPALIVE_TRIES).ok();
         match self.protocol {
-            ProtocolName::Native | ProtocolName::Iperf2 | ProtocolName::Foreign => {
-                self.server.welcome_native(socket, peer, order, &mut held)
-            }
-            ProtocolName::Iperf3 => self.server.welcome_iperf3(socket, peer, order, &mut held),
+            ProtocolName::Iperf3 => self.server.welcome_iperf3(accepted),
+            _ => self.server.welcome_native(accepted),
         }
     }
 
@@ -182,23 +177,23 @@ impl Service for Port {
 }
 
 impl Server {
-    fn welcome_native(&self, socket: Tcp, peer: SocketAddr, order: u64, connection: &mut Held) -> Result<()> {
-        let Some(first) = self.first_bytes(&socket, Name::Native, connection)? else { return Ok(()) };
+    fn welcome_native(&self, accepted: Accepted) -> Result<()> {
+        let Some(first) = self.first_bytes(&accepted, Name::Native)? else { return Ok(()) };
         match flow::classify(&first) {
             flow::Opening::Tls => {
                 let Some(tls) = &self.config.tls else {
                     return Err(refused("a client wants TLS, and this server runs without --tls; closed"));
                 };
-                self.converse_native(socket, peer, first, Some(tls.accept()?), connection)
+                self.converse_native(accepted, first, Some(tls.accept()?))
             }
             flow::Opening::Control if self.config.tls.is_some() => {
-                turn_away(&socket, &native::refusal("unsupported", WITHOUT_TLS, GIVE_FINGERPRINT))?;
+                turn_away(&accepted.socket, &native::refusal("unsupported", WITHOUT_TLS, GIVE_FINGERPRINT))?;
                 Err(refused("a client came without TLS, and this server demands it"))
             }
-            flow::Opening::Control => self.converse_native(socket, peer, first, None, connection),
+            flow::Opening::Control => self.converse_native(accepted, first, None),
             flow::Opening::Flow(hello) => {
-                let answered = socket.try_clone()?;
-                let answer = self.arrivals.deliver_native(&hello, socket, order);
+                let answered = accepted.socket.try_clone()?;
+                let answer = self.arrivals.deliver_native(&hello, accepted.socket, accepted.order);
                 if answer != flow::FlowAnswer::Welcome {
                     io::Write::write_all(&mut &answered, &[answer.byte()])?;
                 }
@@ -212,15 +207,18 @@ impl Server {
     ///
     /// # Errors
     /// The bytes are another protocol's, or nothing arrives.
-    fn first_bytes(&self, socket: &TcpStream, name: Name, connection: &Held) -> Result<Option<Vec<u8>>> {
+    fn first_bytes(&self, Accepted { socket, held, .. }: &Accepted, name: Name) -> Result<Option<Vec<u8>>> {
         let (protocol, deadline, mut first) =
             (Protocol::named(name), mono_now() + FIRST_BYTES_LIMIT, Vec::new());
         loop {
             match protocol.hello(&first) {
                 Hello::Own => return Ok(Some(first)),
                 Hello::More(total) => {
-                    if !self.read_up_to(socket, &mut first, (total, deadline), connection)? {
-                        return Ok(None);
+                    let mut buffer = vec![0; total - first.len()];
+                    match hear(socket, &mut buffer, (held, &self.interrupt), deadline)? {
+                        Heard::Bytes(length) => first.extend_from_slice(&buffer[..length]),
+                        Heard::Pause => {}
+                        Heard::End => return Ok(None),
                     }
                 }
                 Hello::Foreign => return Err(refused(foreign(protocol, first, socket))),
@@ -228,8 +226,9 @@ impl Server {
         }
     }
 
-    fn welcome_iperf3(&self, socket: Tcp, peer: SocketAddr, order: u64, connection: &mut Held) -> Result<()> {
-        let Some(first) = self.first_bytes(&socket, Name::Iperf3, connection)? else { return Ok(()) };
+    fn welcome_iperf3(&self, accepted: Accepted) -> Result<()> {
+        let Some(first) = self.first_bytes(&accepted, Name::Iperf3)? else { return Ok(()) };
+        let Accepted { socket, peer, order, mut held } = accepted;
         let iperf3::Classified::Cookie(cookie) = iperf3::classify(&first) else { return Ok(()) };
         if self.arrivals.awaits_cookie(cookie.as_str()) {
             self.arrivals.deliver_iperf3(cookie.as_str(), socket, order);
@@ -251,19 +250,18 @@ impl Server {
         let mut session = iperf3::Server::new(config, cookie, mono_now());
         let link = Link::new(socket, Vec::new(), None)?;
         let host = host::describe(Some(peer.ip()));
-        self.drive(&mut session, link, peer, (ProtocolName::Iperf3, host, client), connection).map(drop)
+        self.drive(&mut session, link, peer, (ProtocolName::Iperf3, host, client), &mut held)
     }
 
     fn converse_native(
         &self,
-        socket: Tcp,
-        peer: SocketAddr,
+        accepted: Accepted,
         first: Vec<u8>,
         tls: Option<rustls::Connection>,
-        connection: &mut Held,
     ) -> Result<()> {
-        let client = client_of(peer.ip(), self.config.token.is_some());
-        self.wait_for_penalty(&socket, peer.ip(), connection)?;
+        let client = client_of(accepted.peer.ip(), self.config.token.is_some());
+        self.wait_for_penalty(&accepted)?;
+        let Accepted { socket, peer, mut held, .. } = accepted;
         let mut link = Link::new(socket, first, tls)?;
         link.handshake(mono_now() + FIRST_BYTES_LIMIT).context("TLS")?;
         let config = native::ServerConfig {
@@ -277,7 +275,7 @@ impl Server {
         };
         let host = config.host.clone();
         let mut session = native::Server::new(config, mono_now());
-        let driven = self.drive(&mut session, link, peer, (ProtocolName::Native, host, client), connection);
+        let driven = self.drive(&mut session, link, peer, (ProtocolName::Native, host, client), &mut held);
         match session.authenticated() {
             Some(true) => self.penalties.succeeded(peer.ip()),
             Some(false) => self.penalties.failed(peer.ip(), mono_now()),
@@ -295,14 +293,14 @@ impl Server {
     }
 
     /// An address that has given wrong tokens is heard again after a while.
-    fn wait_for_penalty(&self, socket: &TcpStream, source: IpAddr, connection: &Held) -> Result<()> {
-        let Some(wait) = self.penalties.wait(source, mono_now()) else {
+    fn wait_for_penalty(&self, Accepted { socket, peer, held, .. }: &Accepted) -> Result<()> {
+        let Some(wait) = self.penalties.wait(peer.ip(), mono_now()) else {
             turn_away(socket, &self.words_of_limit("too many attempts after wrong tokens"))?;
             return Err(refused("too many attempts after wrong tokens"));
         };
         let until = mono_now() + wait;
         while mono_now() < until {
-            if self.interrupt.is_raised() || connection.must_leave() {
+            if self.interrupt.is_raised() || held.must_leave() {
                 return Err(refused(LEFT));
             }
             std::thread::sleep(FIRST_BYTES_STEP.min((until - mono_now()).to_duration()));
@@ -342,27 +340,6 @@ impl Server {
         let outcome = Driver::new(session, link, setting, &self.interrupt, leave)?.run();
         watcher.ended(outcome.as_ref().copied());
         Ok(())
-    }
-
-    /// Reads until `total` bytes are there; false: the peer closed, or this server stops.
-    fn read_up_to(
-        &self,
-        socket: &TcpStream,
-        bytes: &mut Vec<u8>,
-        (total, deadline): (usize, MonoTime),
-        connection: &Held,
-    ) -> Result<bool> {
-        let mut buffer = vec![0; total - bytes.len()];
-        loop {
-            match hear(socket, &mut buffer, (connection, &self.interrupt), deadline)? {
-                Heard::Bytes(length) => {
-                    bytes.extend_from_slice(&buffer[..length]);
-                    return Ok(true);
-                }
-                Heard::Pause => {}
-                Heard::End => return Ok(false),
-            }
-        }
     }
 }
 

@@ -155,12 +155,6 @@ impl Conversation {
     }
 }
 
-impl std::fmt::Debug for Conversation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Conversation").field("machine", &self.dialogue.machine).finish_non_exhaustive()
-    }
-}
-
 const MESSAGES: Messages = Messages { closed: "during a session of frames", late: "about its interface" };
 /// How soon a raised stop is noticed during a request.
 const STEP: Nanos = Nanos::from_millis(50);

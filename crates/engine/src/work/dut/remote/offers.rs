@@ -19,10 +19,10 @@ pub struct Offers {
     ports: Vec<Offer>,
     /// Frames may go to any address.
     anywhere: bool,
-    /// The operator's own list: networks beside those for benchmarks.
-    networks: Vec<(IpAddr, u8)>,
+    /// The operator's own list: networks beside those for benchmarks, an address and the length of its prefix each.
+    pub(crate) networks: Vec<(IpAddr, u8)>,
     /// VLAN tags that frames may have.
-    vlans: Vec<u16>,
+    pub(crate) vlans: Vec<u16>,
 }
 
 #[derive(Debug)]
@@ -49,11 +49,8 @@ impl Offers {
         for port in ports {
             if port.host.is_some() {
                 let what = format!("--frames-port {port} names another host");
-                return Err(Failure::usage(
-                    what,
-                    format!("run `pathmeter serve --frames-port {}` there", port.at_its_host()),
-                )
-                .into());
+                let advice = format!("run `pathmeter serve --frames-port {}` there", port.at_its_host());
+                return Err(Failure::usage(what, advice).into());
             }
             if offers.ports.iter().any(|offer| offer.port == *port) {
                 let what = format!("--frames-port {port} is given twice");
@@ -64,18 +61,6 @@ impl Offers {
             offers.ports.push(Offer { port: port.clone(), taken: AtomicBool::new(false) });
         }
         Ok(offers)
-    }
-
-    /// The same, with frames that may have these VLAN tags.
-    #[must_use]
-    pub fn with_vlans(self, vlans: &[u16]) -> Offers {
-        Offers { vlans: vlans.to_vec(), ..self }
-    }
-
-    /// The same, with frames that may have addresses of these networks: an address and the length of its prefix each.
-    #[must_use]
-    pub fn with_networks(self, networks: &[(IpAddr, u8)]) -> Offers {
-        Offers { networks: networks.to_vec(), ..self }
     }
 
     /// Opens an interface and closes it again; an error names what could be disturbed.
