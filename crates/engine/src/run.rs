@@ -103,14 +103,6 @@ pub enum Plan {
     Device(Box<DevicePlan>),
 }
 
-impl Plan {
-    /// The load that is sent to name a limit, beside the tests themselves, in words; absent: none is.
-    #[must_use]
-    pub fn announced_load(&self) -> Option<String> {
-        limit::announced(self)
-    }
-}
-
 /// The form of a plan that is printed before anything is done.
 impl Serialize for Plan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

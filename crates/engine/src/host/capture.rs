@@ -60,15 +60,17 @@ pub fn start(options: &CaptureOptions, peer: IpAddr) -> Result<Option<Capture>> 
         return Ok(None);
     }
     let peer = peer.to_canonical();
-    let captor = match open(options, peer) {
+    let (setup, captor) = match open(options, peer) {
         Ok(opened) => opened,
         Err(error) => match error.errno() {
-            Some(ENODEV) if options.interface.is_some() => return Err(no_interface(&error).into()),
+            Some(ENODEV) if options.interface.is_some() => {
+                let advice = "`ip link` shows the names of the interfaces";
+                return Err(Failure::usage(error.to_string(), advice).into());
+            }
             _ if options.pcap.is_some() => return Err(no_file(&error).into()),
             _ => return Ok(Some(Capture(State::Refused(refused(&error))))),
         },
     };
-    let (setup, captor) = captor;
     let file = options.pcap.as_deref().map(|path| PcapWriter::create(path, &setup, &captor, options.split));
     let file = file.transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -120,10 +122,6 @@ fn open(options: &CaptureOptions, peer: IpAddr) -> linux::Result<(Setup, Captor)
     let setup = Setup { interface, peer, snap, memory };
     let captor = setup.start()?;
     Ok((setup, captor))
-}
-
-fn no_interface(error: &linux::OsError) -> Failure {
-    Failure::usage(error.to_string(), "`ip link` shows the names of the interfaces")
 }
 
 fn no_file(error: &linux::OsError) -> Failure {

@@ -16,25 +16,28 @@ use model::run::Run;
 use model::units::{BitRate, Nanos};
 use std::net::IpAddr;
 
-/// The load that a plan may send beside its own, in words, for `--dry-run`; absent: none.
-pub(super) fn announced(plan: &super::Plan) -> Option<String> {
-    match plan {
-        super::Plan::Throughput(plan) => {
-            let when = match plan.test.transport {
-                Transport::Tcp => "after TCP in each direction",
-                Transport::Udp => "after the test, in each direction that loses 1 % of its datagrams,",
-            };
-            announced_after(&[plan.as_ref()], when)
+impl super::Plan {
+    /// The load that is sent to name a limit, beside the tests themselves, in words; absent: none is.
+    #[must_use]
+    pub fn announced_load(&self) -> Option<String> {
+        match self {
+            super::Plan::Throughput(plan) => {
+                let when = match plan.test.transport {
+                    Transport::Tcp => "after TCP in each direction",
+                    Transport::Udp => "after the test, in each direction that loses 1 % of its datagrams,",
+                };
+                announced_after(&[plan.as_ref()], when)
+            }
+            super::Plan::Measure(plan) => {
+                announced_after(&plan.tests.iter().collect::<Vec<_>>(), "after TCP in each direction")
+            }
+            super::Plan::Latency(work) => {
+                let plan = plan_of_load(&work.plan)?;
+                announced_after(&[&plan], "after the load, in each direction whose queue it filled,")
+            }
+            super::Plan::Frames(plan) => announced_after(&[&plan_of_rows(plan)?], "after all frame sizes"),
+            _ => None,
         }
-        super::Plan::Measure(plan) => {
-            announced_after(&plan.tests.iter().collect::<Vec<_>>(), "after TCP in each direction")
-        }
-        super::Plan::Latency(work) => {
-            let plan = plan_of_load(&work.plan)?;
-            announced_after(&[&plan], "after the load, in each direction whose queue it filled,")
-        }
-        super::Plan::Frames(plan) => announced_after(&[&plan_of_rows(plan)?], "after all frame sizes"),
-        _ => None,
     }
 }
 

@@ -72,38 +72,30 @@ pub(crate) fn connect_or(
 fn no_tls(address: SocketAddr, error: &std::io::Error) -> Failure {
     use std::io::ErrorKind;
     let cause = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>());
-    match (error.kind(), cause) {
-        (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe, _) => {
-            Failure::unreachable(
-                format!(
-                    "{address} closed the connection when TLS was asked for: it most likely runs without"
-                ),
-                "start `pathmeter serve --tls` there, or drop --tls and --fingerprint here",
-            )
-        }
-        (ErrorKind::TimedOut, _) => Failure::unreachable(
+    let (what, advice) = match (error.kind(), cause) {
+        (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe, _) => (
+            format!("{address} closed the connection when TLS was asked for: it most likely runs without"),
+            "start `pathmeter serve --tls` there, or drop --tls and --fingerprint here",
+        ),
+        (ErrorKind::TimedOut, _) => (
             format!("{address} accepts connections but does not answer when TLS is asked for"),
             "check that `pathmeter serve --tls` runs on this port",
         ),
-        (_, Some(rustls::Error::AlertReceived(rustls::AlertDescription::AccessDenied))) => {
-            Failure::unreachable(
-                format!(
-                    "{address} turned this connection away: it has too many connections, of this address or in all, or too many \
+        (_, Some(rustls::Error::AlertReceived(rustls::AlertDescription::AccessDenied))) => (
+            format!(
+                "{address} turned this connection away: it has too many connections, of this address or in all, or too many \
                  wrong tokens came from this address"
-                ),
-                "try again later; the server's log has the reason",
-            )
-        }
-        (_, Some(rustls::Error::General(other_certificate))) => Failure::unreachable(
+            ),
+            "try again later; the server's log has the reason",
+        ),
+        (_, Some(rustls::Error::General(other_certificate))) => (
             format!("{address} is not the server that was expected: {other_certificate}"),
             "give the --fingerprint that the server printed at its last start (each start makes a new \
              certificate); if it did not start anew, somebody else answers in its place",
         ),
-        _ => Failure::unreachable(
-            format!("TLS with {address}: {error}"),
-            "check that `pathmeter serve --tls` runs on this port",
-        ),
-    }
+        _ => (format!("TLS with {address}: {error}"), "check that `pathmeter serve --tls` runs on this port"),
+    };
+    Failure::unreachable(what, advice)
 }
 
 /// This end's description of itself in our own protocol.

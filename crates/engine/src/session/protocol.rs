@@ -71,8 +71,6 @@ pub(crate) enum Proof {
 /// How a protocol measures throughput.
 #[derive(Debug)]
 pub(crate) struct Tests {
-    /// Its name in plans and results.
-    name: ProtocolName,
     /// The largest UDP payload that its servers take without an option, over IPv4 and IPv6.
     largest_payload: [u32; 2],
     /// Without an option it is a segment of the control connection, or this.
@@ -114,7 +112,6 @@ const PROTOCOLS: [Protocol; 7] = [
         unprotected: None,
         has_limits: true,
         tests: Some(Tests {
-            name: ProtocolName::Native,
             largest_payload: [u32::MAX; 2],
             payload_of_segment: None,
             start: "start `pathmeter serve` there (it listens on 5210), or give its port as HOST:PORT",
@@ -141,7 +138,6 @@ const PROTOCOLS: [Protocol; 7] = [
         unprotected: Some("that protocol has no such thing"),
         has_limits: true,
         tests: Some(Tests {
-            name: ProtocolName::Iperf3,
             largest_payload: [u32::MAX; 2],
             payload_of_segment: Some(iperf3::DEFAULT_UDP_LENGTH),
             start: "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p",
@@ -168,7 +164,6 @@ const PROTOCOLS: [Protocol; 7] = [
         unprotected: Some("that protocol has no such thing"),
         has_limits: true,
         tests: Some(Tests {
-            name: ProtocolName::Iperf2,
             // They read no more of a datagram than their own -l, and 2.1 falls over larger ones.
             largest_payload: [1470, 1450],
             payload_of_segment: None,
@@ -288,8 +283,7 @@ impl Proof {
 impl Tests {
     /// Those of this protocol; a test of another tool is done as ours.
     pub(crate) fn for_protocol(name: ProtocolName) -> &'static Tests {
-        let mut all = PROTOCOLS.iter().filter_map(|row| row.tests.as_ref());
-        all.clone().find(|tests| tests.name == name).or_else(|| all.next()).expect("there are rows")
+        Protocol::named(name.into()).tests.as_ref().expect("protocols of tests have them")
     }
 
     /// Those of the protocol whose servers listen at this port.
@@ -385,11 +379,17 @@ mod tests {
         for name in [Native, Iperf3, Iperf2, Sockperf, Stamp, Twamp, Http] {
             assert_eq!(Protocol::named(name).name, name);
         }
-        for name in [ProtocolName::Native, ProtocolName::Iperf3, ProtocolName::Iperf2] {
-            assert_eq!(Tests::for_protocol(name).name, name);
-            assert!(Protocol::named(name.into()).tests.as_ref().is_some_and(|tests| tests.name == name));
+        let rows = [
+            (ProtocolName::Native, Native),
+            (ProtocolName::Iperf3, Iperf3),
+            (ProtocolName::Iperf2, Iperf2),
+            (ProtocolName::Foreign, Native),
+        ];
+        for (name, row) in rows {
+            assert_eq!(Name::from(name), row);
+            let start = Protocol::named(row).tests.as_ref().map(|tests| tests.start);
+            assert_eq!(Some(Tests::for_protocol(name).start), start);
         }
-        assert_eq!(Tests::for_protocol(ProtocolName::Foreign).name, ProtocolName::Native);
         assert!(Tests::for_protocol(ProtocolName::Native).start.contains(&native::PORT.to_string()));
     }
 

@@ -17,11 +17,9 @@ pub fn read(file: &Path) -> Result<Vec<u8>> {
     // systemd lets a service read its credentials by an access list, whose mask stands where the group's mode does.
     let refused = if file.starts_with(CREDENTIALS) { 0o007 } else { 0o077 };
     if open.metadata().is_ok_and(|meta| meta.is_file()) && mode & refused != 0 {
-        return Err(Failure::usage(
-            format!("{} may be read by others than its owner (mode {:04o})", file.display(), mode & 0o7777),
-            format!("make it yours alone: chmod 600 {}", file.display()),
-        )
-        .into());
+        let (name, mode) = (file.display(), mode & 0o7777);
+        let what = format!("{name} may be read by others than its owner (mode {mode:04o})");
+        return Err(Failure::usage(what, format!("make it yours alone: chmod 600 {name}")).into());
     }
     let mut bytes = Vec::new();
     open.take(LONGEST).read_to_end(&mut bytes).with_context(named)?;

@@ -95,8 +95,8 @@ impl Reset {
         match &self.act {
             Act::None(why) => {
                 let message = format!("the device cannot be reset: {why}");
-                Err(Failure::usage(message, "give --reset-command COMMAND, or leave the test of reset out")
-                    .into())
+                let advice = "give --reset-command COMMAND, or leave the test of reset out";
+                Err(Failure::usage(message, advice).into())
             }
             Act::Link(link) => link.act(),
             Act::Command(command) => command::run(command, TIMEOUT),

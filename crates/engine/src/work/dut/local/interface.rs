@@ -48,22 +48,16 @@ fn named(interface: &str, name: &PortSpec) -> Result<Nic> {
 /// The Ethernet address of an interface that is up.
 fn usable(nic: &Nic, name: &PortSpec) -> Result<[u8; 6], Failure> {
     let link = &nic.link;
-    let other = "name an interface that a cable of the device under test ends at";
-    if link.is_loopback {
-        return Err(Failure::usage(format!("{name} is the loopback interface: nothing leaves by it"), other));
-    }
-    let Some(mac) = link.mac.filter(|mac| *mac != [0; 6]) else {
-        return Err(Failure::usage(
-            format!("{name} is not an interface of Ethernet: it has no such address"),
-            other,
-        ));
+    let mac = match link.mac.filter(|mac| *mac != [0; 6]) {
+        _ if link.is_loopback => Err("is the loopback interface: nothing leaves by it"),
+        None => Err("is not an interface of Ethernet: it has no such address"),
+        Some(_) if link.kind.as_deref() == Some("bridge") => {
+            Err("is a bridge, which forwards what a port is to send")
+        }
+        Some(mac) => Ok(mac),
     };
-    if let Some(kind) = link.kind.as_deref().filter(|kind| *kind == "bridge") {
-        return Err(Failure::usage(
-            format!("{name} is a {kind}, which forwards what a port is to send"),
-            other,
-        ));
-    }
+    let other = "name an interface that a cable of the device under test ends at";
+    let mac = mac.map_err(|what| Failure::usage(format!("{name} {what}"), other))?;
     if !link.is_up {
         let set = name.command(&format!("ip link set {} up", link.name));
         return Err(Failure::unreachable(format!("{name} is down"), format!("`{set}` sets it up")));
