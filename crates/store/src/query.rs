@@ -104,11 +104,11 @@ struct Chosen {
 impl Filter {
     fn conditions(&self) -> Chosen {
         let wanted: [(&str, Value); 7] = [
-            ("id =", (&self.id).into()),
-            ("kind =", (&self.kind).into()),
-            ("target =", (&self.target).into()),
-            ("label =", (&self.label).into()),
-            ("status =", (&self.status).into()),
+            ("id =", self.id.as_deref().into()),
+            ("kind =", self.kind.as_deref().into()),
+            ("target =", self.target.as_deref().into()),
+            ("label =", self.label.as_deref().into()),
+            ("status =", self.status.as_deref().into()),
             ("started >=", self.since.map(to_sql).into()),
             ("started <", self.before.map(to_sql).into()),
         ];
@@ -158,12 +158,6 @@ impl Filter {
         let (limit, offset) = (values.len() - 1, values.len());
         let sorting = format!("ORDER BY {} LIMIT ${limit} OFFSET ${offset}", self.order.sql());
         Chosen { conditions: format!("SELECT {columns} FROM runs{conditions} {sorting}"), values }
-    }
-}
-
-impl From<&Option<String>> for Value {
-    fn from(text: &Option<String>) -> Value {
-        text.as_deref().map_or(Value::Null, Value::from)
     }
 }
 

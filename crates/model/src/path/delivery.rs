@@ -45,17 +45,8 @@ impl FragmentDelivery {
 
     /// Datagrams in fragments are lost, all or some of them.
     pub fn is_lossy(self) -> bool {
-        matches!(
-            self,
-            FragmentDelivery::AllDropped
-                | FragmentDelivery::NonFirstDropped
-                | FragmentDelivery::FirstDropped
-                | FragmentDelivery::Dropped
-                | FragmentDelivery::OutOfOrderDropped
-                | FragmentDelivery::LargeDropped
-                | FragmentDelivery::SmallDropped
-                | FragmentDelivery::NotReassembled
-        )
+        use FragmentDelivery::{Pass, Reassembled, Unknown};
+        !matches!(self, Unknown | Pass | Reassembled)
     }
 }
 
