@@ -101,7 +101,7 @@ impl Trial<'_> {
         let mut fastest = (sources[0], None);
         for source in deliver {
             let flood = self.burst(source, sink, &FLOOD);
-            let ceiling = rate(&flood);
+            let ceiling = rate(flood.sent, flood.time);
             if let Some(row) = self.tried.iter_mut().find(|row| (row.source, row.sink) == (source, sink)) {
                 row.ceiling_pps = ceiling;
             }
@@ -183,10 +183,10 @@ fn share(tried: &Tried) -> f64 {
     if tried.sent == 0 { 0.0 } else { tried.received as f64 / tried.sent as f64 }
 }
 
-/// Sent per second.
-fn rate(tried: &Tried) -> Option<PacketRate> {
-    let seconds = tried.time.as_secs_f64();
-    (tried.sent > 1 && seconds > 0.0).then(|| PacketRate(((tried.sent - 1) as f64 / seconds).round() as u64))
+/// Frames per second, where the last of so many was sent this long after the first.
+pub(super) fn rate(frames: u64, time: Nanos) -> Option<PacketRate> {
+    let seconds = time.as_secs_f64();
+    (frames > 1 && seconds > 0.0).then(|| PacketRate(((frames - 1) as f64 / seconds).round() as u64))
 }
 
 /// Ten frames, a millisecond apart.

@@ -54,11 +54,8 @@ impl Cpus {
             ));
         }
         let free = |taken: &[u32]| available.iter().copied().find(|cpu| !taken.contains(cpu));
-        let first = self.generators.first().copied().or_else(|| {
-            let taken: Vec<u32> = self.device.into_iter().collect();
-            free(&taken).or(available.first().copied())
-        });
-        let first = first.unwrap_or(0);
+        let usual = || free(self.device.as_slice()).or(available.first().copied());
+        let first = self.generators.first().copied().or_else(usual).unwrap_or(0);
         let second = match self.generators.get(1) {
             Some(cpu) => *cpu,
             None if both_directions && self.generators.is_empty() => {

@@ -3,6 +3,7 @@
 
 mod in_use;
 
+use super::local::is_for_benchmarks;
 use super::spec::PortSpec;
 use crate::error::{Failure, Result};
 use linux::nic::Nic;
@@ -93,27 +94,25 @@ pub(crate) fn check(ports: &[&Exposure], destinations: &[IpAddr], allowed: bool)
 
 /// Neither set aside for benchmarks (RFC 2544, RFC 5180) nor for private networks, this link, or documentation.
 fn is_public(address: IpAddr) -> bool {
-    let set_aside = match address {
+    let is_private = match address {
         IpAddr::V4(v4) => {
             let [a, b, ..] = v4.octets();
             v4.is_private()
                 || v4.is_link_local()
                 || v4.is_documentation()
                 || v4.is_loopback()
-                || (a == 198 && b & 0xfe == 18)
                 || (a == 100 && b & 0xc0 == 64)
         }
         IpAddr::V6(v6) => {
-            let [a, b, c, ..] = v6.segments();
+            let [a, b, ..] = v6.segments();
             v6.is_unique_local()
                 || v6.is_unicast_link_local()
                 || v6.is_loopback()
-                || (a, b, c) == (0x2001, 2, 0)
                 || (a, b) == (0x2001, 0xdb8)
                 || (a == 0x3fff && b & 0xf000 == 0)
         }
     };
-    !set_aside
+    !is_private && !is_for_benchmarks(address)
 }
 
 const ADVICE: &str = "name interfaces that lead to the device under test and nowhere else; --allow-live-network sends all the \

@@ -1,6 +1,7 @@
 //! The generator by itself: what it reaches over a cable of its own, two virtual interfaces with nothing between them. Held against
 //! it, what it reaches through the device shows what the device takes of it.
 
+use super::super::choose::rate;
 use super::super::connect;
 use super::super::port::Port;
 use super::super::testbed::Testbed;
@@ -35,11 +36,8 @@ pub(super) fn alone(
     let mut ports = connect::ends(&testbed, &options, &places, stop)?.ports;
     let mut with = |frames: Option<(u16, u16)>| -> Result<PacketRate> {
         let mut sides = Sides::new(&BenchOptions { ports: frames, ..options.clone() });
-        let mut most = PacketRate(0);
-        for _ in 0..FLOODS {
-            most = most.max(flood(&mut ports, &mut sides, source, stream)?);
-        }
-        Ok(most)
+        let mut reached = || flood(&mut ports, &mut sides, source, stream);
+        (0..FLOODS).try_fold(PacketRate(0), |most, _| Ok(most.max(reached()?)))
     };
     let same = with(options.ports)?;
     let one_flow = match options.ports {
@@ -63,9 +61,7 @@ fn flood(
     // Also where nothing was sent, so that the sink goes.
     ports[1].counted()?;
     let sent = sent?;
-    let seconds = sent.time.as_secs_f64();
-    let is_known = sent.frames > 1 && seconds > 0.0;
-    Ok(PacketRate(if is_known { ((sent.frames - 1) as f64 / seconds).round() as u64 } else { 0 }))
+    Ok(rate(sent.frames, sent.time).unwrap_or_default())
 }
 
 /// The best of some: what others take of a CPU is no limit of the generator.

@@ -62,16 +62,11 @@ impl Tester {
     /// # Errors
     /// Those of [`super::Bench::execute`].
     pub(super) fn execute(&mut self, order: &BenchRequest, reset: &Reset) -> Result<Observation> {
-        match order.action {
-            Action::Flood(time) => self.flood(order, time),
-            Action::Trial(trial) => {
-                self.repeated(order, trial.load, |tester| tester.trial(order, &trial, None, None))
-            }
-            Action::Overload { overload, relief } => self
-                .repeated(order, overload.load, |tester| tester.trial(order, &overload, Some(&relief), None)),
-            Action::Reset(trial) => {
-                self.repeated(order, trial.load, |tester| tester.trial(order, &trial, None, Some(reset)))
-            }
+        match &order.action {
+            Action::Flood(time) => self.flood(order, *time),
+            Action::Trial(trial) => self.repeated(order, trial, None, None),
+            Action::Overload { overload, relief } => self.repeated(order, overload, Some(relief), None),
+            Action::Reset(trial) => self.repeated(order, trial, None, Some(reset)),
         }
     }
 
@@ -150,13 +145,14 @@ impl Tester {
     fn repeated(
         &mut self,
         order: &BenchRequest,
-        load: Load,
-        mut trial: impl FnMut(&mut Tester) -> Result<Vec<Ran>>,
+        trial: &Trial,
+        then: Option<&Trial>,
+        reset: Option<&Reset>,
     ) -> Result<Observation> {
         let mut repeats = 0;
         loop {
-            let mut ran = trial(self)?;
-            let why = |one: &Ran| judge(order, load, one, self.ceiling(&order.stream, one.direction));
+            let mut ran = self.trial(order, trial, then, reset)?;
+            let why = |one: &Ran| judge(order, trial.load, one, self.ceiling(&order.stream, one.direction));
             let whys: Vec<Option<String>> = ran.iter().map(why).collect();
             if let Some(why) = whys.iter().flatten().next() {
                 if repeats < REPEATS && self.voided < MOST_SPOILT {
