@@ -134,7 +134,8 @@ impl Watch {
             let changes = record.changes_of(next_hop.place);
             let states = (state(&self.before), state(&after));
             // Loopback and tunnels have no neighbours.
-            let lost = used == Some(next_hop.place) && carrier_losses > 0;
+            let is_used = used == Some(next_hop.place);
+            let lost = is_used && carrier_losses > 0;
             let known =
                 lost || !changes.is_empty() || states != (NeighbourState::Unknown, NeighbourState::Unknown);
             let reported = observed.next_hops.iter().any(|hop| hop.address == next_hop.place.1);
@@ -143,13 +144,8 @@ impl Watch {
                 let confirmed = all.iter().find(|known| (known.link, known.address) == next_hop.place);
                 observed.next_hops.push(NextHop {
                     confirmed_ago: confirmed.and_then(|known| known.confirmed),
-                    carrier_losses: if used == Some(next_hop.place) { carrier_losses } else { 0 },
-                    answers_from: answers
-                        .iter()
-                        .flatten()
-                        .filter(|_| used == Some(next_hop.place))
-                        .cloned()
-                        .collect(),
+                    carrier_losses: if is_used { carrier_losses } else { 0 },
+                    answers_from: answers.iter().flatten().filter(|_| is_used).cloned().collect(),
                     ..NextHop::judge(hop, states, &changes, length)
                 });
             }

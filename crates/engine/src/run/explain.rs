@@ -106,7 +106,7 @@ const HYPOTHESES: &[HypothesisRow] = &[
         cost: Nanos::from_millis(1_200),
         suspects: tcp::suspects_mark,
         probe: tcp::mark,
-        findings: tcp::MARK,
+        findings: &["mark-dropped"],
     },
     HypothesisRow {
         id: "segment-size",
@@ -114,7 +114,7 @@ const HYPOTHESES: &[HypothesisRow] = &[
         cost: Nanos::from_millis(1_300),
         suspects: tcp::suspects_segments,
         probe: tcp::segments,
-        findings: tcp::SEGMENTS,
+        findings: &["tcp-blackhole"],
     },
     HypothesisRow {
         id: "joined-segments",
@@ -122,7 +122,7 @@ const HYPOTHESES: &[HypothesisRow] = &[
         cost: Nanos::from_millis(2_400),
         suspects: tcp::suspects_joined,
         probe: tcp::joined,
-        findings: tcp::JOINED,
+        findings: &["joined-segments-dropped"],
     },
 ];
 

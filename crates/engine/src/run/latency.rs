@@ -17,38 +17,29 @@ use model::plan::{Direction, End, LocalOptions, Plan, Target, TestSpec};
 use model::playback::Item;
 use model::reach::Reach;
 use model::units::Nanos;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::path::PathBuf;
 use wire::ProtocolError;
 use wire::stamp::Key;
 
-/// The plan of a run of round trips, and what it reads and writes.
-#[derive(Clone, Debug)]
+/// The plan of a run of round trips, and what it reads and writes. Its serialized form is printed before anything is done.
+#[derive(Clone, Debug, Serialize)]
 pub struct LatencyWork {
     /// The plan of the measurement.
+    #[serde(flatten)]
     pub plan: LatencyPlan,
     /// Key of STAMP's authenticated mode.
+    #[serde(skip)]
     pub key: Option<Key>,
     /// The messages of a playback.
+    #[serde(skip)]
     pub playback: Vec<Item>,
     /// The file in which every round trip is a line.
+    #[serde(skip)]
     pub raw: Option<PathBuf>,
     /// Hosts between the ends that are observed beside the load.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub observe: Vec<Target>,
-}
-
-/// The form that is printed before anything is done.
-impl Serialize for LatencyWork {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Printed<'a> {
-            #[serde(flatten)]
-            plan: &'a LatencyPlan,
-            #[serde(skip_serializing_if = "<[Target]>::is_empty")]
-            observe: &'a [Target],
-        }
-        Printed { plan: &self.plan, observe: &self.observe }.serialize(serializer)
-    }
 }
 
 pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {

@@ -90,11 +90,7 @@ impl Notes {
 
     /// A line on the server itself that may come again and again: as many of all such lines as of one source.
     pub(crate) fn note_again(&self, text: &str) {
-        if let Some(left_out) = self.limit.pass(IpAddr::V4(Ipv4Addr::UNSPECIFIED), mono_now()) {
-            let more =
-                if left_out == 0 { String::new() } else { format!(" ({left_out} such lines were left out)") };
-            self.note(&format!("{text}{more}"));
-        }
+        self.pass(IpAddr::V4(Ipv4Addr::UNSPECIFIED), text, "such lines");
     }
 
     /// A line on a client that was turned away, unless there have been many.
@@ -105,17 +101,16 @@ impl Notes {
 
     /// A line on what a client has done, unless there have been many.
     pub(crate) fn note_limited(&self, peer: SocketAddr, text: &str) {
-        if let Some(left_out) = self.limit.pass(peer.ip(), mono_now()) {
-            self.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));
-        }
+        self.pass(peer.ip(), &format!("{}: {text}", plain(peer)), "more lines of this address");
     }
-}
 
-/// A line with what was left out before it.
-fn with_left_out(text: &str, left_out: u64) -> String {
-    match left_out {
-        0 => text.to_owned(),
-        more => format!("{text} ({more} more lines of this address were left out)"),
+    /// A line of a source, unless there have been many, with how many lines like it were left out before.
+    fn pass(&self, source: IpAddr, text: &str, like_it: &str) {
+        match self.limit.pass(source, mono_now()) {
+            None => {}
+            Some(0) => self.note(text),
+            Some(left_out) => self.note(&format!("{text} ({left_out} {like_it} were left out)")),
+        }
     }
 }
 

@@ -12,13 +12,6 @@ use model::summary::{DirectionSummary, Summary};
 use model::units::{BitRate, Nanos};
 use wire::iperf3::Extras;
 
-/// Full segments vanish and smaller ones do not, though packets as large cross.
-pub(super) const SEGMENTS: &[&str] = &["tcp-blackhole"];
-/// Segments that an offload joined are dropped.
-pub(super) const JOINED: &[&str] = &["joined-segments-dropped"];
-/// Packets with the mark are dropped.
-pub(super) const MARK: &[&str] = &["mark-dropped"];
-
 /// Nothing came over TCP, and the sizes of packets are not the reason.
 pub(super) fn suspects_segments(case: &Case<'_>, direction: Direction) -> bool {
     stalled(case, direction) && !case.is_explained(direction) && crossing(case, direction).is_some()
