@@ -173,7 +173,9 @@ impl Run {
     }
 
     fn begin(&mut self, wall: WallTime, work: Work, host: &Host) {
-        (self.started, self.work, self.host) = (Some(wall), Some(work), Some(host.clone()));
+        self.started = Some(wall);
+        self.work = Some(work);
+        self.host = Some(host.clone());
     }
 
     fn take(&mut self, event: &Event) {

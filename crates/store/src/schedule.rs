@@ -93,8 +93,7 @@ impl ScheduleKey {
 
 fn schedule_of(mut row: ResultRow) -> Schedule {
     let key = ScheduleKey { host: row.text(0), target: row.text(1), kind: row.text(2), label: row.text(3) };
-    let mut time = |column| row.time(column);
-    let [every, latest, due] = [4, 5, 6].map(&mut time);
+    let [every, latest, due] = [4, 5, 6].map(|column| row.time(column));
     Schedule { key, every: Nanos(every.0), latest, due }
 }
 

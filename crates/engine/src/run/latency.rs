@@ -87,7 +87,7 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
     begun.end("latency", outcome, options, |event| matches!(event, Event::Latency(_)), attribute)
 }
 
-/// Measures the round trips, and observes hosts beside their load.
+/// The round trips of this plan with the key and the messages of the work, without a file of its lines.
 fn job<'a>(work: &'a LatencyWork, plan: &'a LatencyPlan, options: &'a Options) -> LatencyJob<'a> {
     LatencyJob {
         plan,
@@ -100,6 +100,7 @@ fn job<'a>(work: &'a LatencyWork, plan: &'a LatencyPlan, options: &'a Options) -
     }
 }
 
+/// Measures the round trips, and observes hosts beside their load.
 fn measure(job: &LatencyJob<'_>, work: &LatencyWork, options: &Options, begun: &mut Begun<'_>) -> Result<()> {
     let observed = plan_of_observed(work);
     // Without intervals nothing shows when the load begins.

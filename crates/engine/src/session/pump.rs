@@ -188,8 +188,6 @@ impl Pump {
     }
 }
 
-/// Whether the peer may still be there, and does not accept data.
-
 /// A connection whose first bytes are not acknowledged for so long is looked at.
 const UNHEARD: Nanos = Nanos::from_secs(3);
 /// The next look.
@@ -202,6 +200,6 @@ const WRITE_LIMIT: Nanos = Nanos::from_secs(10);
 const GOODBYE: Nanos = Nanos::from_millis(500);
 /// Portions of control bytes read before looking at anything else.
 const READS_AT_ONCE: usize = 128;
-/// Errors of a connection whose other end is not there any more, or not reached.
+/// Errors of a connection whose other end is not there any more, is not reached, or may be there and accepts no data.
 const VANISHED: [ErrorKind; 3] =
     [ErrorKind::TimedOut, ErrorKind::HostUnreachable, ErrorKind::NetworkUnreachable];

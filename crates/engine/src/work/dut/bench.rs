@@ -88,7 +88,8 @@ impl Bench {
     /// Adds the device, the generators and the places of dropped frames to a report. To be called when all else is in the
     /// report.
     pub fn describe(&self, report: &mut DeviceReport) {
-        (report.name, report.title) = (self.options.device.name(), self.options.device.title());
+        report.name = self.options.device.name();
+        report.title = self.options.device.title();
         self.tester.describe(report);
         report.hops = self.hops.most_loaded();
         report.shares_cpu = self.testbed.as_ref().and_then(Testbed::shares_cpu).or(report.shares_cpu);
