@@ -1,7 +1,7 @@
 //! Messages of ICMP (RFC 792) and ICMPv6 (RFC 4443): echo requests and replies, and packet too big.
 
 use crate::Ip;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 /// Bytes of the header of an echo request, a reply, or an error.
 pub const HEADER: usize = 8;
@@ -80,6 +80,12 @@ pub struct Quote<'a> {
 }
 
 impl Quote<'_> {
+    /// Reads an ICMPv6 message that a UDP datagram is too big for the next link (RFC 4443 section 3.2); `None` for another one.
+    #[must_use]
+    pub fn too_big(message: &[u8]) -> Option<Quote<'_>> {
+        Quote::of_udp(true, message).filter(|quote| quote.kind == PACKET_TOO_BIG_V6)
+    }
+
     /// Reads an error about a UDP datagram; `None` for another message, and for one that quotes no ports.
     #[must_use]
     pub fn of_udp(is_ipv6: bool, message: &[u8]) -> Option<Quote<'_>> {
@@ -106,38 +112,6 @@ impl Quote<'_> {
         let word = u32::from_be_bytes(*rest);
         let mtu = if is_ipv6 { word } else { word & 0xffff };
         Some(Quote { kind: *kind, code: *code, mtu, hops: *hops, source, destination, payload })
-    }
-}
-
-/// A packet-too-big message of ICMPv6 about a datagram of UDP (RFC 4443 section 3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooBig<'a> {
-    /// The MTU that the message reports.
-    pub mtu: u32,
-    /// Source of the datagram.
-    pub source: SocketAddr,
-    /// Destination of the datagram.
-    pub destination: SocketAddr,
-    /// The front of the datagram's payload.
-    pub quote: &'a [u8],
-}
-
-impl TooBig<'_> {
-    /// Reads a message; `None` for another one, and for one about another protocol.
-    #[must_use]
-    pub fn read(message: &[u8]) -> Option<TooBig<'_>> {
-        let ([kind, _, _, _, mtu @ ..], packet) = message.split_first_chunk::<HEADER>()?;
-        let (ip, udp) = packet.split_first_chunk::<{ crate::header::IPV6 }>()?;
-        let ([a, b, c, d, ..], quote) = udp.split_first_chunk::<{ crate::header::UDP }>()?;
-        if *kind != PACKET_TOO_BIG_V6 || ip[0] >> 4 != 6 || ip[6] != Ip::UDP {
-            return None;
-        }
-        let end = |at: usize, port: [u8; 2]| {
-            let octets = *ip.get(at..)?.first_chunk::<16>()?;
-            Some(SocketAddr::new(IpAddr::V6(Ipv6Addr::from(octets)), u16::from_be_bytes(port)))
-        };
-        let (source, destination) = (end(8, [*a, *b])?, end(24, [*c, *d])?);
-        Some(TooBig { mtu: u32::from_be_bytes(*mtu), source, destination, quote })
     }
 }
 
@@ -188,20 +162,21 @@ mod tests {
         let packet =
             HandMade { source, destination, payload: b"quoted", id: 0, hops: 64, label: 0 }.whole().unwrap();
         let message = [&[2, 0, 0, 0, 0, 0, 0x05, 0x78], &packet[..52]].concat();
-        let reported = TooBig { mtu: 1400, source, destination, quote: b"quot" };
-        assert_eq!(TooBig::read(&message), Some(reported));
+        let payload = &b"quot"[..];
+        let reported = Quote { kind: 2, code: 0, mtu: 1400, hops: 64, source, destination, payload };
+        assert_eq!(Quote::too_big(&message), Some(reported));
         for (at, value) in [(0, 3), (8, 0x45), (14, 6)] {
             let mut other = message.clone();
             other[at] = value;
-            assert_eq!(TooBig::read(&other), None, "byte {at}");
+            assert_eq!(Quote::too_big(&other), None, "byte {at}");
         }
-        assert_eq!(TooBig::read(&message[..55]), None, "cut short");
+        assert_eq!(Quote::too_big(&message[..55]), None, "cut short");
     }
 
     proptest! {
         #[test]
         fn any_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-            let _ = (TooBig::read(&bytes), Echo::of_request(&bytes), Echo::of_reply(true, &bytes));
+            let _ = (Quote::too_big(&bytes), Echo::of_request(&bytes), Echo::of_reply(true, &bytes));
             let _ = (Quote::of_udp(false, &bytes), Quote::of_udp(true, &bytes));
         }
     }

@@ -3,13 +3,13 @@
 
 use model::packets::{Observation, Tally};
 use model::time::WallTime;
-use packet::icmp::{Echo, TooBig};
+use packet::icmp::{Echo, Quote};
 use packet::pcapng::{self, LinkType, Packet};
 use packet::{Captured, Splitter, mpls_labels, syn_options};
 
 /// One input.
 pub(crate) fn run(data: &[u8]) {
-    let _ = (syn_options(data), Echo::of_request(data), TooBig::read(data));
+    let _ = (syn_options(data), Echo::of_request(data), Quote::too_big(data));
     if let Some((&at, quote)) = data.split_first() {
         // The quote is read as a message with the place of its extensions, and as one of an old router.
         assert!(mpls_labels(quote, Some(at.into()), 28).len() <= 16);

@@ -96,6 +96,7 @@ mod receiving {
     use crate::tally::Taken;
     use crate::{FrameSpec, Watch};
     use std::net::UdpSocket;
+    use units::Bytes;
     use units::time::MonoTime;
 
     /// Returns configured values: first a number of frames at once, and then statistics.
@@ -137,7 +138,18 @@ mod receiving {
     }
 
     fn spec() -> FrameSpec {
-        FrameSpec::example(4, None, &[64])
+        FrameSpec {
+            source_mac: [2, 0, 0, 0, 0, 1],
+            destination_mac: [2, 0, 0, 0, 0, 2],
+            source: [198, 18, 0, 1].into(),
+            destination: [198, 19, 0, 1].into(),
+            hop_limit: 64,
+            ports: None,
+            vlan: None,
+            outer: None,
+            sizes: vec![Bytes(64)],
+            tag: 0x1234_5678,
+        }
     }
 
     fn reader(frames: u64, statistics: Statistics, change: impl FnOnce(&mut Fake)) -> Reader {

@@ -1,9 +1,25 @@
 use super::*;
 use packet::frame::Writer;
-use units::Nanos;
+use std::net::{IpAddr, Ipv6Addr};
+use units::{Bytes, Nanos};
 
 fn spec(family: u8, vlan: Option<u16>, size: u64) -> FrameSpec {
-    FrameSpec::example(family, vlan, &[size])
+    let [source, destination] = match family {
+        4 => [18, 19].map(|net| IpAddr::from([198, net, 0, 1])),
+        _ => [0, 1].map(|net| Ipv6Addr::new(0x2001, 2, 0, net, 0, 0, 0, 1).into()),
+    };
+    FrameSpec {
+        source_mac: [2, 0, 0, 0, 0, 1],
+        destination_mac: [2, 0, 0, 0, 0, 2],
+        source,
+        destination,
+        hop_limit: 64,
+        ports: None,
+        vlan,
+        outer: None,
+        sizes: vec![Bytes(size)],
+        tag: 0x1234_5678,
+    }
 }
 
 /// Frames of one trial sent to a tally.
@@ -124,7 +140,8 @@ fn foreign_frames_are_others() {
         (4, Some(7), true),
     ] {
         let plain = spec(family, vlan, 128);
-        let wanted = if is_wrapped { plain.clone().wrapped() } else { plain.clone() };
+        let [source, destination] = [0xa, 0xb].map(|host| Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, host));
+        let wanted = FrameSpec { outer: is_wrapped.then_some((source, destination)), ..plain.clone() };
         let mut road = Road::new(&wanted, 100, Watch::Times);
         let frame = road.frame(0, 0);
         let Offsets { packet, ip, payload, .. } = road.tally.wanted.offsets;

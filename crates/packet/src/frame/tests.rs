@@ -3,6 +3,34 @@
 use super::*;
 use crate::checksum::Sum;
 
+impl FrameSpec {
+    /// The same frames in a tunnel between two addresses for benchmarks.
+    pub(super) fn wrapped(self) -> FrameSpec {
+        let [source, destination] = [0xa, 0xb].map(|host| Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, host));
+        FrameSpec { outer: Some((source, destination)), ..self }
+    }
+
+    /// Test frames between addresses that are reserved for benchmarks (RFC 2544, RFC 5180), of family 4 or 6.
+    pub(super) fn example(family: u8, vlan: Option<u16>, sizes: &[u64]) -> FrameSpec {
+        let [source, destination] = match family {
+            4 => [18, 19].map(|net| IpAddr::from([198, net, 0, 1])),
+            _ => [0, 1].map(|net| Ipv6Addr::new(0x2001, 2, 0, net, 0, 0, 0, 1).into()),
+        };
+        FrameSpec {
+            source_mac: [2, 0, 0, 0, 0, 1],
+            destination_mac: [2, 0, 0, 0, 0, 2],
+            source,
+            destination,
+            hop_limit: 64,
+            ports: None,
+            vlan,
+            outer: None,
+            sizes: sizes.iter().copied().map(Bytes).collect(),
+            tag: 0x1234_5678,
+        }
+    }
+}
+
 fn spec(family: u8, size: u64) -> FrameSpec {
     FrameSpec::example(family, None, &[size])
 }

@@ -1,6 +1,6 @@
 //! ICMPv6 packet-too-big messages about the probes of a flow (RFC 4443 section 3.2).
 
-use packet::icmp::TooBig;
+use packet::icmp::Quote;
 use std::net::SocketAddr;
 
 /// A packet-too-big message that quotes a probe.
@@ -14,12 +14,12 @@ pub struct QuotedTooBig {
 
 /// Reads an ICMPv6 message; `None`: the message is of another type, or does not quote a probe sent from `local` to `remote`.
 pub fn packet_too_big(message: &[u8], local: SocketAddr, remote: SocketAddr) -> Option<QuotedTooBig> {
-    let reported = TooBig::read(message)?;
+    let reported = Quote::too_big(message)?;
     let ours = [local, remote].map(|end| (end.ip(), end.port()));
     if [reported.source, reported.destination].map(|end| (end.ip(), end.port())) != ours {
         return None;
     }
-    let (_, _, size) = super::quoted(reported.quote)?;
+    let (_, _, size) = super::quoted(reported.payload)?;
     Some(QuotedTooBig { mtu: reported.mtu, size })
 }
 
