@@ -31,12 +31,12 @@ pub struct Bouncer {
     clock: Clock,
     /// TOS byte of the server's replies.
     tos: u8,
-    /// Bytes of a reply, where they differ from those of the request.
-    reply: Option<u32>,
-    /// The server is to acknowledge at once.
-    quick_ack: bool,
+    /// Bytes of a reply, where they differ from those of the request (2.2 and newer): [`MIN_REPLY`] to [`MAX_BOUNCE`].
+    pub reply: Option<u32>,
+    /// The server is to acknowledge at once; otherwise its kernel acknowledges as it likes.
+    pub quick_ack: bool,
     /// Both clocks are taken to be synchronised.
-    trip_times: bool,
+    pub trip_times: bool,
     /// Sequence number of the last request.
     sequence: u64,
     length: usize,
@@ -96,21 +96,6 @@ impl Bouncer {
     /// For one connection.
     pub fn new(clock: Clock, tos: u8) -> Bouncer {
         Bouncer { clock, tos, reply: None, quick_ack: true, trip_times: false, sequence: 0, length: 0 }
-    }
-
-    /// Without a request for immediate acknowledgements: the server's kernel acknowledges as it likes.
-    pub fn without_quick_ack(self) -> Bouncer {
-        Bouncer { quick_ack: false, ..self }
-    }
-
-    /// With the flag that both clocks are synchronised.
-    pub fn with_trip_times(self) -> Bouncer {
-        Bouncer { trip_times: true, ..self }
-    }
-
-    /// With replies of another length than the requests (2.2 and newer): [`MIN_REPLY`] to [`MAX_BOUNCE`] bytes.
-    pub fn with_reply(self, reply: u32) -> Bouncer {
-        Bouncer { reply: Some(reply), ..self }
     }
 }
 
@@ -262,7 +247,8 @@ mod tests {
             trip_times: false,
         };
         assert_eq!(read, Some(expected));
-        let mut slow = Bouncer::new(clock(), 0).without_quick_ack().with_trip_times().with_reply(300);
+        let usual = Bouncer::new(clock(), 0);
+        let mut slow = Bouncer { quick_ack: false, trip_times: true, reply: Some(300), ..usual };
         let other = BounceRequest {
             reply: Some(300),
             hold: 0,
@@ -312,7 +298,7 @@ mod tests {
     fn a_client_may_ask_for_longer_and_shorter_replies() {
         for reply in [64, 500, 2000] {
             let (mut bouncer, mut bounce) =
-                (Bouncer::new(clock(), 0).with_reply(reply), Bounce::new(clock()));
+                (Bouncer { reply: Some(reply), ..Bouncer::new(clock(), 0) }, Bounce::new(clock()));
             let mut message = request(&mut bouncer, 7, 100);
             assert_eq!(bounce.reply_len(&message), reply as usize);
             message.resize(2000, 0);

@@ -129,29 +129,16 @@ impl Group {
     /// Adds a flow that begins with these bytes.
     fn came(&mut self, first: &[u8], now: MonoTime) {
         if self.transport == Transport::Udp {
-            match UdpServer::new(first, &self.policy, self.clock, now) {
-                Some(machine) => {
-                    let machine = match &self.awaited {
-                        Some(asked) => machine.awaited(asked.clone(), now),
-                        None => machine,
-                    };
-                    self.add(Box::new(machine), None, now);
-                }
+            let machine: Box<dyn Flow> = match UdpServer::new(first, &self.policy, self.clock, now) {
+                Some(machine) => Box::new(machine.awaited(self.awaited.clone(), now)),
                 // A refused flow keeps its number, because the driver counts it.
-                None => self.add(Box::new(Refused(true)), None, now),
-            }
+                None => Box::new(Refused(true)),
+            };
+            self.add(machine, None, now);
             return;
         }
-        let machine = TcpServer::new(self.policy.clone(), self.clock, now);
-        let machine = match &self.key {
-            Some(key) => machine.with_key(key.clone()),
-            None => machine,
-        };
-        let machine = match &self.awaited {
-            Some(asked) => machine.awaited(asked.clone(), now),
-            None => machine,
-        };
-        self.add(Box::new(machine), None, now);
+        let machine = TcpServer::new(self.policy.clone(), self.clock, now).with_key(self.key.clone());
+        self.add(Box::new(machine.awaited(self.awaited.clone(), now)), None, now);
         if !first.is_empty() {
             self.give(self.flows.len() - 1, now, FlowInput::Received(first));
         }

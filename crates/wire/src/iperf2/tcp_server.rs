@@ -59,14 +59,14 @@ impl TcpServer {
         }
     }
 
-    /// Serves only clients with this key (`--permit-key`).
-    pub fn with_key(self, key: Vec<u8>) -> TcpServer {
-        TcpServer { key: Some(key), ..self }
+    /// Serves only clients with this key (`--permit-key`), if there is one.
+    pub fn with_key(self, key: Option<Vec<u8>>) -> TcpServer {
+        TcpServer { key, ..self }
     }
 
-    /// A connection back, which was accepted now: it is to carry the requested data.
-    pub(super) fn awaited(self, asked: Request, now: MonoTime) -> TcpServer {
-        TcpServer { awaited: Some((asked, now)), ..self }
+    /// A connection back, if one is awaited, which was accepted now: it is to carry the requested data.
+    pub(super) fn awaited(self, asked: Option<Request>, now: MonoTime) -> TcpServer {
+        TcpServer { awaited: asked.map(|asked| (asked, now)), ..self }
     }
 
     fn read(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {

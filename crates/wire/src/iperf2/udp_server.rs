@@ -95,10 +95,10 @@ impl UdpServer {
         Some(flow)
     }
 
-    /// A flow back, which came now: it is to bring what was asked for.
+    /// A flow back, if one is awaited, which came now: it is to bring what was asked for.
     #[must_use]
-    pub(super) fn awaited(self, asked: Request, now: MonoTime) -> UdpServer {
-        UdpServer { awaited: Some((asked, now)), ..self }
+    pub(super) fn awaited(self, asked: Option<Request>, now: MonoTime) -> UdpServer {
+        UdpServer { awaited: asked.map(|asked| (asked, now)), ..self }
     }
 
     /// The part that is missing where nothing arrives any more.

@@ -14,9 +14,11 @@ use std::sync::Arc;
 #[must_use]
 pub struct Responder {
     max: usize,
-    replies: bool,
+    /// False: takes messages and never replies (sockperf's `--dont-reply`).
+    pub replies: bool,
     times: bool,
-    watch: Option<Watch>,
+    /// Called for each message.
+    pub watch: Option<Watch>,
 }
 
 /// Called for each message of a client, also for those without a reply, after the reply is ready.
@@ -44,16 +46,6 @@ impl Responder {
     /// The same as [`Responder::new`], and returns its clock where [`TIMES`] requests it.
     pub fn native(max: usize) -> Responder {
         Responder { times: true, ..Responder::new(max) }
-    }
-
-    /// Takes messages and never replies (sockperf's `--dont-reply`).
-    pub fn silent(self) -> Responder {
-        Responder { replies: false, ..self }
-    }
-
-    /// Calls `watch` for each message.
-    pub fn watched(self, watch: Watch) -> Responder {
-        Responder { watch: Some(watch), ..self }
     }
 
     fn answer(&self, header: Header, arrival: Arrival, now: MonoTime, message: &mut [u8]) -> Option<usize> {
@@ -138,7 +130,8 @@ mod tests {
         for flags in [0, CLIENT, PONG, WARM_UP | PONG, CLIENT | WARM_UP, CLIENT | PONG | WARM_UP] {
             assert_eq!(reply(&mut server, message(flags, 14, 14)), None, "flags {flags:#x}");
         }
-        assert_eq!(reply(&mut Responder::new(100).silent(), message(CLIENT | PONG, 14, 14)), None);
+        let mut silent = Responder { replies: false, ..Responder::new(100) };
+        assert_eq!(reply(&mut silent, message(CLIENT | PONG, 14, 14)), None);
     }
 
     #[test]
@@ -185,7 +178,7 @@ mod tests {
         let watch = Arc::new(move |message: Observation| {
             kept.lock().unwrap().push((message.sequence, message.warm_up))
         });
-        let mut server = Responder::new(100).silent().watched(watch);
+        let mut server = Responder { replies: false, watch: Some(watch), ..Responder::new(100) };
         for flags in [CLIENT, 0, CLIENT | PONG, CLIENT | WARM_UP, PONG] {
             reply(&mut server, message(flags, 14, 14));
         }

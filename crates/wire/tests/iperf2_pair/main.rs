@@ -422,7 +422,7 @@ fn first_bytes_of_every_kind() {
 #[test]
 fn a_key_is_demanded_where_there_is_one() {
     let hears = |request: &Request| {
-        let mut server = TcpServer::new(Policy::default(), clock(), BEGIN).with_key(b"secret".to_vec());
+        let mut server = TcpServer::new(Policy::default(), clock(), BEGIN).with_key(Some(b"secret".to_vec()));
         server.input(BEGIN, FlowInput::Received(&request.bytes()))
     };
     let plain = request(Transport::Tcp, Traffic::Forward);

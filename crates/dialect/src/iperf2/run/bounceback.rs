@@ -120,13 +120,6 @@ fn sum<'a>(rows: &Mutex<Iperf2Bounceback>, all: impl Iterator<Item = &'a Trips>)
     lock(rows).row("[SUM]", (Nanos::ZERO, elapsed), whole.distribution().as_ref())
 }
 
-/// Applies the requested options.
-fn bouncer(bouncer: Bouncer, asked: Bounceback) -> Bouncer {
-    let bouncer = if asked.quick_ack { bouncer } else { bouncer.without_quick_ack() };
-    let bouncer = if asked.trip_times { bouncer.with_trip_times() } else { bouncer };
-    asked.reply.map_or(bouncer, |reply| bouncer.with_reply(reply))
-}
-
 /// The connection, its line, and how long it took.
 fn connect(
     plan: &Plan,
@@ -198,10 +191,14 @@ struct Trips {
 impl Trips {
     fn new(id: u32, socket: TcpStream, (plan, asked, size): (&Plan, Bounceback, u32), clock: Clock) -> Trips {
         let reply = asked.reply.unwrap_or(size);
+        let mut bouncer = Bouncer::new(clock, plan.test.tos);
+        bouncer.quick_ack = asked.quick_ack;
+        bouncer.trip_times = asked.trip_times;
+        bouncer.reply = asked.reply;
         Trips {
             id,
             socket,
-            bouncer: bouncer(Bouncer::new(clock, plan.test.tos), asked),
+            bouncer,
             clock,
             size: size as usize,
             reply: reply as usize,

@@ -31,12 +31,10 @@ pub(super) fn run(both: &Both, server: &Server, places: &[SocketSpec], process: 
     pin(server)?;
     let watched = Arc::new(Mutex::new(Watched::new(both.activity, server.gaps)));
     let mut responder = Responder::new(server.max as usize);
-    if server.silent {
-        responder = responder.silent();
-    }
+    responder.replies = !server.silent;
     let watching = watched.clone();
     let see = move |observed| watching.lock().unwrap_or_else(PoisonError::into_inner).see(observed);
-    let responder = responder.watched(Arc::new(see));
+    responder.watch = Some(Arc::new(see));
     let reported: Note = Arc::new(|line: &str| note(line));
     let opened = places.iter().map(|place| open(both, place)).collect::<Stepped<Vec<_>>>()?;
     let rights = (process.confine)().map_err(|error| End::fatal(format!("{error:#}")))?;

@@ -37,10 +37,8 @@ pub(super) fn open(
     if server.config.key.is_none() && begins_with_a_record(server, &socket, (deadline, held))? {
         return bounce::serve(server, &socket, (clock, deadline)).map(|()| None);
     }
-    let mut machine = TcpServer::new(server.config.policy.clone(), clock, mono_now());
-    if let Some(key) = &server.config.key {
-        machine = machine.with_key(key.clone());
-    }
+    let machine = TcpServer::new(server.config.policy.clone(), clock, mono_now());
+    let mut machine = machine.with_key(server.config.key.clone());
     let Some((request, first)) = first_word(server, &socket, &mut machine, (deadline, held))? else {
         return Ok(None);
     };
