@@ -54,7 +54,7 @@ pub enum WorkReply {
     /// Reply about an interface.
     Frames(frames::PortAnswer),
     /// Figures of a step of load.
-    Load(load::Reply),
+    Load(Box<load::StepReport>),
     /// Reply about flows that carry their own description.
     InBand(in_band::Reply),
 }
@@ -161,6 +161,32 @@ impl From<FlowsRequest> for WorkRequest {
     fn from(order: FlowsRequest) -> WorkRequest {
         WorkRequest::Flows(Box::new(order))
     }
+}
+
+/// The requests of each kind of work, and the replies to them.
+macro_rules! kinds {
+    ($($kind:ident: $request:ty => $reply:ty;)*) => {$(
+        impl From<$request> for WorkRequest {
+            fn from(request: $request) -> WorkRequest {
+                WorkRequest::$kind(request)
+            }
+        }
+
+        impl From<$reply> for WorkReply {
+            fn from(reply: $reply) -> WorkReply {
+                WorkReply::$kind(reply)
+            }
+        }
+    )*};
+}
+
+kinds! {
+    Throughput: throughput::Request => throughput::Reply;
+    Probes: probes::Request => probes::Reply;
+    RoundTrips: round_trips::Request => round_trips::LatencyObservation;
+    Frames: frames::PortRequest => frames::PortAnswer;
+    Load: load::Request => Box<load::StepReport>;
+    InBand: in_band::Request => in_band::Reply;
 }
 
 impl Refusal {

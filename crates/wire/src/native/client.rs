@@ -23,6 +23,8 @@ pub type Client = Caller<Test>;
 #[derive(Debug)]
 pub struct Test {
     state: State,
+    /// Time at which the server is late, until the test runs.
+    deadline: MonoTime,
     spec: TestSpec,
     started: MonoTime,
     has_clock: bool,
@@ -34,12 +36,9 @@ enum State {
     Opening {
         open: bool,
         ready: bool,
-        deadline: MonoTime,
     },
     /// `start` has been sent.
-    Starting {
-        deadline: MonoTime,
-    },
+    Starting,
     Running(Box<Run>),
 }
 
@@ -47,8 +46,9 @@ impl Client {
     /// Begins the dialogue. `interval` is the time between the server's reports; zero: none.
     pub fn new(config: ClientConfig, spec: TestSpec, interval: Nanos, now: MonoTime) -> Client {
         let ask = Ask::Throughput { spec: Box::new(spec.clone()), interval };
-        let state = State::Opening { open: false, ready: false, deadline: now };
-        Caller::begin(config, ask, Test { state, spec, started: now, has_clock: true }, now)
+        let state = State::Opening { open: false, ready: false };
+        let kind = Test { state, deadline: now, spec, started: now, has_clock: true };
+        Caller::begin(config, ask, kind, now)
     }
 
     /// Leaves out the exchanges of clock readings before the test, which take a round trip.
@@ -62,11 +62,11 @@ impl Client {
 impl Test {
     /// Sends `start` once flows and pings are ready.
     fn start(&mut self, talk: &mut Talk, now: MonoTime) {
-        if let State::Opening { open: true, ready: true, .. } = self.state
+        if let State::Opening { open: true, ready: true } = self.state
             && talk.pinger.burst_is_over()
         {
             talk.link.send(&Message::Start {});
-            self.state = State::Starting { deadline: now + ANSWER };
+            (self.state, self.deadline) = (State::Starting, now + ANSWER);
         }
     }
 
@@ -110,7 +110,8 @@ impl Kind for Test {
             self.spec.clone_from(test);
         }
         talk.pinger = if self.has_clock { Pinger::new(now) } else { Pinger::seldom(now) };
-        self.state = State::Opening { open: false, ready: false, deadline: now + opening(&self.spec) };
+        self.state = State::Opening { open: false, ready: false };
+        self.deadline = now + opening(&self.spec);
         talk.open(self.spec.clone(), WorkKind::Throughput);
     }
 
@@ -120,7 +121,7 @@ impl Kind for Test {
                 *ready = true;
                 self.start(talk, now);
             }
-            (State::Starting { .. }, Message::Started {}) => self.started(talk, now),
+            (State::Starting, Message::Started {}) => self.started(talk, now),
             (State::Running(run), message) => return run.message(&mut talk.link, now, message),
             (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
             _ => return Err(violation("a message that is not due before a test has started".into())),
@@ -145,7 +146,7 @@ impl Kind for Test {
 
     fn deadline(&self, link: &Link) -> Option<MonoTime> {
         match &self.state {
-            State::Opening { deadline, .. } | State::Starting { deadline } => Some(*deadline),
+            State::Opening { .. } | State::Starting => Some(self.deadline),
             State::Running(run) if run.is_alone() => None,
             State::Running(run) => run.deadline().into_iter().chain([link.silence_ends()]).min(),
         }
@@ -157,7 +158,7 @@ impl Kind for Test {
                 let limit = opening(&self.spec);
                 ProtocolError::Timeout(format!("while the data flows were opened, for {limit}"))
             }
-            State::Starting { .. } => ProtocolError::Timeout(format!("to the start within {ANSWER}")),
+            State::Starting => ProtocolError::Timeout(format!("to the start within {ANSWER}")),
             State::Running(_) if now >= link.silence_ends() => silent(),
             State::Running(run) => run.timeout(),
         }

@@ -116,19 +116,18 @@ impl Entry {
     }
 
     fn hello(&mut self, link: &mut Link, hello: Hello) -> Result<(), ProtocolError> {
+        let needed = match self.ask {
+            Ask::Frames(_) => Some(frames::FEATURE),
+            Ask::Load {} => Some(load::FEATURE),
+            _ => None,
+        };
+        let missing = needed.filter(|feature| !hello.knows(feature));
         self.limits = hello.limits.unwrap_or_default();
         self.software = hello.software;
-        if matches!(self.ask, Ask::Frames(_)) && !frames::is_known(&hello.features) {
-            return Err(ProtocolError::Refused(format!(
-                "the far end, {}, knows no sessions of frames; upgrade pathmeter there",
-                if self.software.is_empty() { "of unknown version" } else { &self.software }
-            )));
-        }
-        if matches!(self.ask, Ask::Load {}) && !hello.features.iter().any(|feature| feature == load::FEATURE)
-        {
+        if let Some(feature) = missing {
             let software = if self.software.is_empty() { "of unknown version" } else { &self.software };
             return Err(ProtocolError::Refused(format!(
-                "the far end, {software}, knows no sessions of load; upgrade pathmeter there"
+                "the far end, {software}, knows no sessions of {feature}; upgrade pathmeter there"
             )));
         }
         match (hello.challenge, &self.config.token) {
@@ -152,10 +151,7 @@ impl Entry {
 
     /// The test as finally requested: where the client set no rate, the server's limit is the rate.
     pub(super) fn test(&self) -> Option<&TestSpec> {
-        match &self.ask {
-            Ask::Throughput { spec, .. } => Some(spec),
-            _ => None,
-        }
+        self.ask.test()
     }
 
     fn keep_to_the_limit(&mut self, link: &mut Link) {

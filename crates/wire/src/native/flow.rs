@@ -47,13 +47,13 @@ pub struct FlowHello {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowAnswer {
     /// The flow is part of the session.
-    Welcome,
+    Welcome = 0,
     /// The session does not exist (any more).
-    UnknownSession,
+    UnknownSession = 1,
     /// The MAC is wrong.
-    NotProved,
+    NotProved = 2,
     /// The session has no such stream, or the stream is already open.
-    NoSuchStream,
+    NoSuchStream = 3,
 }
 
 /// Classifies a connection by its first bytes. Reading `NeedMore` bytes at a time never reads beyond the presentation.
@@ -141,12 +141,7 @@ fn code(transport: Transport) -> u8 {
 impl FlowAnswer {
     /// The byte on the wire.
     pub fn byte(self) -> u8 {
-        match self {
-            FlowAnswer::Welcome => 0,
-            FlowAnswer::UnknownSession => 1,
-            FlowAnswer::NotProved => 2,
-            FlowAnswer::NoSuchStream => 3,
-        }
+        self as u8
     }
 
     /// The answer of a byte; `None`: the byte is unknown.

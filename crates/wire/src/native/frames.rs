@@ -17,8 +17,3 @@ pub(super) mod server;
 
 /// The extension as both ends name it in their hello.
 pub(super) const FEATURE: &str = "frames";
-
-/// Does an end with these extensions support sessions of frames?
-pub(super) fn is_known(features: &[String]) -> bool {
-    features.iter().any(|feature| feature == FEATURE)
-}

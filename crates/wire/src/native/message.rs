@@ -176,6 +176,9 @@ pub enum Message {
     },
     /// C, then S: the end.
     Bye {},
+    /// A type this software does not know.
+    #[serde(other)]
+    Unknown,
 }
 
 /// Software, extensions and limits of an end.
@@ -192,6 +195,13 @@ pub struct Hello {
     /// S: its limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+}
+
+impl Hello {
+    /// Does the end that sends it know this extension?
+    pub(super) fn knows(&self, feature: &str) -> bool {
+        self.features.iter().any(|known| known == feature)
+    }
 }
 
 /// Limits of a server; absent: the protocol's own limit.
@@ -262,6 +272,16 @@ pub enum Ask {
     Unknown,
 }
 
+impl Ask {
+    /// The plan of a throughput test.
+    pub(super) fn test(&self) -> Option<&TestSpec> {
+        match self {
+            Ask::Throughput { spec, .. } => Some(spec),
+            _ => None,
+        }
+    }
+}
+
 /// A request to send datagrams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeSend {
@@ -304,37 +324,3 @@ fn spec_with_defaults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<
     fields.extend(given);
     serde_json::from_value(spec).map(Box::new).map_err(D::Error::custom)
 }
-
-/// Every type of message, to distinguish an unknown one from a malformed one.
-pub(super) const TYPES: [&str; 30] = [
-    "load_send",
-    "load_report",
-    "load_seen",
-    "frames_port",
-    "frames_ask",
-    "frames_told",
-    "path_report",
-    "path_seen",
-    "latency_report",
-    "latency_seen",
-    "hello",
-    "auth",
-    "proof",
-    "test",
-    "accept",
-    "refuse",
-    "ready",
-    "start",
-    "started",
-    "ping",
-    "pong",
-    "interval",
-    "stop",
-    "sent",
-    "results",
-    "probe_send",
-    "probe_sent",
-    "probe_report",
-    "probe_seen",
-    "bye",
-];

@@ -53,6 +53,8 @@ pub struct Server {
     config: ServerConfig,
     link: Link,
     state: State,
+    /// Time at which the client is late, where the state has no deadline of its own.
+    deadline: MonoTime,
     session: SessionId,
     key: FlowKey,
     ask: Option<Ask>,
@@ -67,26 +69,15 @@ pub struct Server {
 #[derive(Debug)]
 enum State {
     /// Waits for the client's hello.
-    Hello {
-        deadline: MonoTime,
-    },
-    /// Waits for the proof of the token.
-    Auth {
-        challenge: Nonce,
-        deadline: MonoTime,
-    },
+    Hello,
+    /// Waits for the proof of the token over this challenge.
+    Auth(Nonce),
     /// Waits for the client's request.
-    Test {
-        deadline: MonoTime,
-    },
+    Test,
     /// Waits until the flows are open.
-    Opening {
-        deadline: MonoTime,
-    },
+    Opening,
     /// Waits for the client's `start`.
-    Ready {
-        deadline: MonoTime,
-    },
+    Ready,
     Running {
         run: Box<Run>,
         limit: Option<MonoTime>,
@@ -94,19 +85,11 @@ enum State {
     Probing(Box<Probing>),
     Framing(Box<Framing>),
     /// The driver answers the messages of a latency session.
-    Reflecting {
-        deadline: MonoTime,
-    },
+    Reflecting,
     /// All messages are sent; waits for the client's `bye`.
-    Leaving {
-        deadline: MonoTime,
-        verdict: Result<(), ProtocolError>,
-    },
+    Leaving(Result<(), ProtocolError>),
     /// The client was refused; waits until it has read that and closes, and ignores its messages.
-    Denied {
-        deadline: MonoTime,
-        error: ProtocolError,
-    },
+    Denied(ProtocolError),
     Over,
 }
 
@@ -115,19 +98,18 @@ impl Server {
     pub fn new(config: ServerConfig, now: MonoTime) -> Server {
         let session = SessionId::new(short(&derive(&config.entropy, "session")));
         let key = FlowKey::new(derive(&config.entropy, "flow key"));
-        let (link, state) = (Link::new(now), State::Hello { deadline: now + ANSWER });
-        let rate = Some(RateWatch::default());
         Server {
             config,
-            link,
-            state,
+            link: Link::new(now),
+            state: State::Hello,
+            deadline: now + ANSWER,
             session,
             key,
             ask: None,
             peer: None,
             knows_frames: false,
             authenticated: None,
-            rate,
+            rate: Some(RateWatch::default()),
         }
     }
 
@@ -143,10 +125,7 @@ impl Server {
 
     /// The agreed test; `None` before that, and in a probe session.
     pub fn spec(&self) -> Option<&TestSpec> {
-        match &self.ask {
-            Some(Ask::Throughput { spec, .. }) => Some(spec),
-            _ => None,
-        }
+        self.ask.as_ref().and_then(Ask::test)
     }
 
     /// Time between the reports that the client requests; `None`: no reports.
@@ -157,10 +136,6 @@ impl Server {
             }
             _ => None,
         }
-    }
-
-    fn is_probe(&self) -> bool {
-        matches!(self.ask, Some(Ask::Probe {} | Ask::Load {}))
     }
 
     /// Whether the client has proved the token; absent: it has not tried to, or there is none.
@@ -196,47 +171,49 @@ impl Server {
     fn is_deaf(&self) -> bool {
         match &self.state {
             State::Running { run, .. } => run.is_alone(),
-            state => matches!(state, State::Denied { .. } | State::Over),
+            state => matches!(state, State::Denied(_) | State::Over),
         }
     }
 
     fn message(&mut self, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
         match (&mut self.state, message) {
-            (State::Leaving { .. }, Message::Bye {}) => {
-                self.link.send(&Message::Bye {});
+            (
+                State::Leaving(_) | State::Probing(_) | State::Framing(_) | State::Reflecting,
+                message @ Message::Bye {},
+            ) => {
+                self.link.send(&message);
                 return self.leave();
             }
-            (State::Leaving { .. } | State::Denied { .. } | State::Over, _) => {}
+            (State::Leaving(_) | State::Denied(_) | State::Over, _) => {}
             (_, Message::Refuse(refusal)) => return Err(refused(&refusal)),
-            (State::Hello { .. }, Message::Hello(hello)) => self.hello(now, hello),
-            (State::Auth { challenge, .. }, Message::Auth { nonce, mac }) => {
+            (State::Hello, Message::Hello(hello)) => self.hello(now, hello),
+            (State::Auth(challenge), Message::Auth { nonce, mac }) => {
                 let challenge = *challenge;
                 self.auth(now, challenge, nonce, mac);
             }
-            (State::Test { .. }, Message::Test { ask, host }) => self.test(now, ask, host),
+            (State::Test, Message::Test { ask, host }) => self.test(now, ask, host),
             (_, Message::Ping { id, t1, rtt }) if self.ask.is_some() => self.ping(now, id, t1, rtt),
-            (State::Ready { .. }, Message::Start {}) => self.start(now),
+            (State::Ready, Message::Start {}) => self.start(now),
             (State::Running { run, .. }, message) => {
                 run.message(&mut self.link, now, message)?;
                 self.settle(now);
             }
-            (State::Probing(_), message) => return self.probe(now, message),
-            (State::Framing(_), message) => return self.frames(now, message),
-            (State::Reflecting { .. }, Message::LatencyReport {}) => {
-                self.link.work(round_trips::Request::Count)
-            }
-            (State::Reflecting { .. }, message @ Message::Bye {}) => {
-                self.link.send(&message);
-                return self.leave();
-            }
             (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
+            (State::Probing(_), message) => return self.probe(now, message),
+            (State::Framing(framing), Message::FramesAsk { id, ask }) => {
+                return framing.ask(&mut self.link, now, id, ask).map_err(violation);
+            }
+            (State::Framing(_), _) => {
+                return Err(violation("a message that is not due in a session of frames".into()));
+            }
+            (State::Reflecting, Message::LatencyReport {}) => self.link.work(round_trips::Request::Count),
             _ => return Err(violation("a message that is not due before a test has started".into())),
         }
         Ok(())
     }
 
     fn hello(&mut self, now: MonoTime, hello: Hello) {
-        self.knows_frames = frames::is_known(&hello.features);
+        self.knows_frames = hello.knows(frames::FEATURE);
         let challenge = Nonce::new(derive(&self.config.entropy, "server nonce"));
         let required = self.config.token.is_some();
         self.link.send(&Message::Hello(Hello {
@@ -245,8 +222,11 @@ impl Server {
             challenge: required.then_some(challenge),
             limits: Some(admit::limits(&self.config.policy)),
         }));
-        let deadline = now + ANSWER;
-        self.state = if required { State::Auth { challenge, deadline } } else { State::Test { deadline } };
+        self.enter(if required { State::Auth(challenge) } else { State::Test }, now + ANSWER);
+    }
+
+    fn enter(&mut self, state: State, deadline: MonoTime) {
+        (self.state, self.deadline) = (state, deadline);
     }
 
     fn auth(&mut self, now: MonoTime, server: Nonce, client: Nonce, mac: Mac) {
@@ -256,7 +236,7 @@ impl Server {
         self.authenticated = Some(proved);
         if proved {
             self.link.send(&Message::Proof { mac: proof.of_server() });
-            self.state = State::Test { deadline: now + ANSWER };
+            self.enter(State::Test, now + ANSWER);
             return;
         }
         self.deny(
@@ -284,7 +264,7 @@ impl Server {
         };
         self.ask = Some(ask);
         if let Some((test, kind)) = flows {
-            self.state = State::Opening { deadline: now + opening(&test) };
+            self.enter(State::Opening, now + opening(&test));
             let hello = FlowHello::Native { session: self.session, key: self.key };
             let plan = FlowPlan { test, hello, senders_wait_for_stop: false };
             let (peer, interval) = (Some(host.clone()), self.interval());
@@ -318,29 +298,29 @@ impl Server {
     }
 
     fn flows_open(&mut self, now: MonoTime) {
-        if !matches!(self.state, State::Opening { .. }) {
+        if !matches!(self.state, State::Opening) {
             return;
         }
         self.link.send(&Message::Ready {});
-        self.state = if self.is_probe() {
-            State::Probing(Box::new(Probing::new(&self.config.policy, now)))
+        if matches!(self.ask, Some(Ask::Probe {} | Ask::Load {})) {
+            self.state = State::Probing(Box::new(Probing::new(&self.config.policy, now)));
         } else {
-            State::Ready { deadline: now + START }
-        };
+            self.enter(State::Ready, now + START);
+        }
     }
 
     fn flows_failed(&mut self, now: MonoTime, reason: String) {
         self.link.refuse(Refusal::new("flows", &reason, ""));
-        self.state = State::Denied { deadline: now + LEAVING, error: ProtocolError::Flows(reason) };
+        self.enter(State::Denied(ProtocolError::Flows(reason)), now + LEAVING);
     }
 
     fn start(&mut self, now: MonoTime) {
         if let Some(Ask::Latency { spec }) = &self.ask {
             let time = admit::latency_time(spec, &self.config.policy);
-            self.state = State::Reflecting { deadline: now + time + LATENCY_SLACK };
             let most = spec.rate.filter(|_| self.config.policy.max_rate.is_some());
             self.link.work(round_trips::Request::Reflect { spec: (**spec).clone(), most });
             self.link.send(&Message::Started {});
+            self.enter(State::Reflecting, now + time + LATENCY_SLACK);
         }
         let Some(spec) = self.spec().cloned() else { return };
         let limit = match spec.end {
@@ -381,25 +361,7 @@ impl Server {
                 self.link.work(probes::Request::ReportPath { since });
                 Ok(())
             }
-            Message::Stop { reason } => Err(ProtocolError::PeerStopped(reason)),
-            Message::Bye {} => {
-                self.link.send(&message);
-                self.leave()
-            }
             _ => Err(violation("a message that is not due in a probe session".into())),
-        }
-    }
-
-    fn frames(&mut self, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
-        let State::Framing(framing) = &mut self.state else { return Ok(()) };
-        match message {
-            Message::FramesAsk { id, ask } => framing.ask(&mut self.link, now, id, ask).map_err(violation),
-            Message::Stop { reason } => Err(ProtocolError::PeerStopped(reason)),
-            Message::Bye {} => {
-                self.link.send(&message);
-                self.leave()
-            }
-            _ => Err(violation("a message that is not due in a session of frames".into())),
         }
     }
 
@@ -415,7 +377,8 @@ impl Server {
         if let State::Running { run, .. } = &mut self.state
             && run.is_over()
         {
-            self.state = State::Leaving { deadline: now + ANSWER, verdict: run.verdict() };
+            let verdict = run.verdict();
+            self.enter(State::Leaving(verdict), now + ANSWER);
         }
     }
 
@@ -423,15 +386,15 @@ impl Server {
     fn deny(&mut self, now: MonoTime, refusal: Refusal) {
         let error = ProtocolError::Stopped(format!("refused the client: {}", refusal.text()));
         self.link.refuse(refusal);
-        self.state = State::Denied { deadline: now + LEAVING, error };
+        self.enter(State::Denied(error), now + LEAVING);
     }
 
     /// Closes with the outcome of the session.
     fn leave(&mut self) -> Result<(), ProtocolError> {
         self.link.push(Output::Close);
         match std::mem::replace(&mut self.state, State::Over) {
-            State::Leaving { verdict, .. } => verdict,
-            State::Denied { error, .. } => Err(error),
+            State::Leaving(verdict) => verdict,
+            State::Denied(error) => Err(error),
             _ => Ok(()),
         }
     }
@@ -449,11 +412,11 @@ impl Server {
         }
         match &mut self.state {
             State::Running { run, .. } => run.lose(&mut self.link, error),
-            State::Leaving { .. } | State::Denied { .. } => self.leave(),
+            State::Leaving(_) | State::Denied(_) => self.leave(),
             State::Over => Err(error),
             _ if code.is_none() => Err(error),
-            state => {
-                *state = State::Denied { deadline: now + LEAVING, error };
+            _ => {
+                self.enter(State::Denied(error), now + LEAVING);
                 Ok(())
             }
         }
@@ -461,10 +424,10 @@ impl Server {
 
     fn closed(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
         let when = match self.state {
-            State::Leaving { .. } | State::Denied { .. } => return self.leave(),
+            State::Leaving(_) | State::Denied(_) => return self.leave(),
             State::Running { .. } => "during the test",
             State::Probing(_) => "during the probes",
-            State::Reflecting { .. } => "during the round trips",
+            State::Reflecting => "during the round trips",
             State::Framing(_) => "during a session of frames",
             _ => "before a test started",
         };
@@ -474,21 +437,15 @@ impl Server {
     fn deadline(&self) -> Option<MonoTime> {
         let silence = self.link.silence_ends();
         match &self.state {
-            State::Hello { deadline }
-            | State::Auth { deadline, .. }
-            | State::Test { deadline }
-            | State::Opening { deadline }
-            | State::Ready { deadline }
-            | State::Leaving { deadline, .. }
-            | State::Denied { deadline, .. } => Some(*deadline),
             State::Running { run, .. } if run.is_alone() => None,
             State::Running { run, limit } => {
                 [run.deadline(), *limit].into_iter().flatten().chain([silence]).min()
             }
             State::Probing(probing) => Some(probing.deadline().min(silence)),
             State::Framing(framing) => Some(framing.deadline().min(silence)),
-            State::Reflecting { deadline } => Some((*deadline).min(silence)),
+            State::Reflecting => Some(self.deadline.min(silence)),
             State::Over => None,
+            _ => Some(self.deadline),
         }
     }
 
@@ -509,12 +466,12 @@ impl Server {
             return Ok(());
         }
         let error = match &mut self.state {
-            State::Hello { .. } => late("its greeting", ANSWER),
-            State::Auth { .. } => late("the proof of the token", ANSWER),
-            State::Test { .. } => late("its request", ANSWER),
-            State::Opening { .. } => ProtocolError::Timeout("while its data flows were waited for".into()),
-            State::Ready { .. } => late("the start of the test", START),
-            State::Running { .. } | State::Probing(_) | State::Reflecting { .. } | State::Framing(_)
+            State::Hello => late("its greeting", ANSWER),
+            State::Auth(_) => late("the proof of the token", ANSWER),
+            State::Test => late("its request", ANSWER),
+            State::Opening => ProtocolError::Timeout("while its data flows were waited for".into()),
+            State::Ready => late("the start of the test", START),
+            State::Running { .. } | State::Probing(_) | State::Reflecting | State::Framing(_)
                 if now >= self.link.silence_ends() =>
             {
                 silent()
@@ -526,12 +483,12 @@ impl Server {
             }
             State::Running { run, .. } => run.timeout(),
             State::Probing(_) => return self.interrupt(now, "the time for probes is over"),
-            State::Reflecting { .. } => return self.interrupt(now, "the time asked for is over"),
+            State::Reflecting => return self.interrupt(now, "the time asked for is over"),
             State::Framing(framing) => {
                 let reason = framing.late();
                 return self.interrupt(now, reason);
             }
-            State::Leaving { .. } | State::Denied { .. } | State::Over => return self.leave(),
+            State::Leaving(_) | State::Denied(_) | State::Over => return self.leave(),
         };
         self.fail(now, error)
     }
@@ -539,7 +496,7 @@ impl Server {
     fn interrupt(&mut self, now: MonoTime, reason: &str) -> Result<(), ProtocolError> {
         match &mut self.state {
             State::Running { run, .. } => return run.interrupt(&mut self.link, now, reason),
-            State::Leaving { .. } | State::Denied { .. } => return self.leave(),
+            State::Leaving(_) | State::Denied(_) => return self.leave(),
             _ => self.link.greet(),
         }
         self.link.send(&Message::Stop { reason: reason.into() });
@@ -578,7 +535,7 @@ impl Server {
             WorkReply::Probes(reply) => self.probed(reply),
             WorkReply::RoundTrips(observed) => self.link.send(&Message::LatencyObservation(observed)),
             WorkReply::Frames(answer) => self.port(now, answer),
-            WorkReply::Load(work::load::Reply(report)) => self.link.send(&Message::LoadObservation(report)),
+            WorkReply::Load(report) => self.link.send(&Message::LoadObservation(report)),
             WorkReply::InBand(_) => {}
         }
         Ok(())

@@ -3,7 +3,7 @@
 pub use model::dut::{Burst, Pace, Sent};
 pub use packet::frame::FrameSpec;
 
-use super::{Refusal, WorkReply, WorkRequest};
+use super::Refusal;
 use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::units::{Bytes, Nanos};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -202,16 +202,4 @@ fn yes() -> bool {
 fn known<'de, D: Deserializer<'de>, T: for<'a> Deserialize<'a>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     let given = Vec::<Value>::deserialize(deserializer)?;
     Ok(given.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect())
-}
-
-impl From<PortRequest> for WorkRequest {
-    fn from(order: PortRequest) -> WorkRequest {
-        WorkRequest::Frames(order)
-    }
-}
-
-impl From<PortAnswer> for WorkReply {
-    fn from(answer: PortAnswer) -> WorkReply {
-        WorkReply::Frames(answer)
-    }
 }

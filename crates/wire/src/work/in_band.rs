@@ -2,7 +2,6 @@
 //! connection. The driver has the sockets, passes in the bytes that a session is to read, and transfers the data.
 
 use super::throughput::Sent;
-use super::{WorkReply, WorkRequest};
 use model::plan::TestSpec;
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
@@ -222,16 +221,4 @@ pub struct TransitReport {
     pub mean_ns: i64,
     /// Number of datagrams measured.
     pub count: u32,
-}
-
-impl From<Request> for WorkRequest {
-    fn from(request: Request) -> WorkRequest {
-        WorkRequest::InBand(request)
-    }
-}
-
-impl From<Reply> for WorkReply {
-    fn from(reply: Reply) -> WorkReply {
-        WorkReply::InBand(reply)
-    }
 }

@@ -1,6 +1,5 @@
 //! Steps of load on the flows of a session, and what arrived of them (native).
 
-use super::{WorkReply, WorkRequest};
 use model::limit::{StepReceived, StepRequest, StepSent};
 use model::time::MonoTime;
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ pub enum Request {
     /// Send these steps in sequence, instead of the current ones; none: send nothing more. Receiving begins with the first of
     /// these requests.
     Send(Vec<StepRequest>),
-    /// Report the data sent and received in this step; [`Reply`] follows.
+    /// Report the data sent and received in this step; a [`StepReport`] follows.
     Report(u32),
 }
 
@@ -37,20 +36,4 @@ pub struct StepReport {
     pub ttl: Option<u8>,
     /// Datagrams that this host's kernel has dropped since it started.
     pub dropped: u64,
-}
-
-/// The answer to [`Request::Report`].
-#[derive(Debug)]
-pub struct Reply(pub Box<StepReport>);
-
-impl From<Request> for WorkRequest {
-    fn from(request: Request) -> WorkRequest {
-        WorkRequest::Load(request)
-    }
-}
-
-impl From<Reply> for WorkReply {
-    fn from(reply: Reply) -> WorkReply {
-        WorkReply::Load(reply)
-    }
 }

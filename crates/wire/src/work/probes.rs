@@ -1,6 +1,5 @@
 //! Single datagrams of chosen shapes on the flow of a probe session (native server).
 
-use super::{WorkReply, WorkRequest};
 use model::hops::MplsLabel;
 use model::path::{FragmentShape, RouteMtu, Syn, TooBig};
 use model::units::Nanos;
@@ -131,18 +130,6 @@ pub struct Expired {
     /// The label stack of the probe at the router (RFC 4950).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<MplsLabel>,
-}
-
-impl From<Request> for WorkRequest {
-    fn from(request: Request) -> WorkRequest {
-        WorkRequest::Probes(request)
-    }
-}
-
-impl From<Reply> for WorkReply {
-    fn from(reply: Reply) -> WorkReply {
-        WorkReply::Probes(reply)
-    }
 }
 
 /// Largest packet that IPv6 permits without a jumbogram: 65,535 bytes and a header of 40.

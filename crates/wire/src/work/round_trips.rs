@@ -1,6 +1,5 @@
 //! Messages that are answered as they come on the flow of a latency session (native server).
 
-use super::{WorkReply, WorkRequest};
 use model::latency::{LatencySpec, WaitMode};
 use model::units::{Nanos, PacketRate};
 use serde::{Deserialize, Serialize};
@@ -36,16 +35,4 @@ pub struct LatencyObservation {
     /// From the first message to the last.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Nanos,
-}
-
-impl From<Request> for WorkRequest {
-    fn from(request: Request) -> WorkRequest {
-        WorkRequest::RoundTrips(request)
-    }
-}
-
-impl From<LatencyObservation> for WorkReply {
-    fn from(observed: LatencyObservation) -> WorkReply {
-        WorkReply::RoundTrips(observed)
-    }
 }

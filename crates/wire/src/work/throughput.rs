@@ -1,6 +1,5 @@
 //! Data transfer on the flows of a test.
 
-use super::{WorkReply, WorkRequest};
 use model::sample::{IntervalSample, SideResult};
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -108,16 +107,4 @@ pub enum Until {
     Sequence(u64, Nanos),
     /// The stream has ended (TCP), or nothing has arrived for the given time.
     Quiet(Nanos),
-}
-
-impl From<Request> for WorkRequest {
-    fn from(request: Request) -> WorkRequest {
-        WorkRequest::Throughput(request)
-    }
-}
-
-impl From<Reply> for WorkReply {
-    fn from(reply: Reply) -> WorkReply {
-        WorkReply::Throughput(reply)
-    }
 }

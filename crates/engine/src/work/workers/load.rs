@@ -6,7 +6,7 @@ use crate::work::load::{Load, prepare_control};
 use crate::work::throughput::shared::Flow;
 use std::net::TcpStream;
 use wire::WorkRequest;
-use wire::work::load::{Reply, Request};
+use wire::work::load::Request;
 
 /// Load on the flows of one session.
 pub(super) struct Loads {
@@ -36,7 +36,7 @@ impl Worker for Loads {
         let Some(load) = &self.load else { return };
         match request {
             Request::Send(steps) => load.send(steps),
-            Request::Report(step) => context.reply(Reply(Box::new(load.report(step)))),
+            Request::Report(step) => context.reply(Box::new(load.report(step))),
         }
     }
 

@@ -28,6 +28,8 @@ pub type ProbeClient = Caller<Probes>;
 #[derive(Debug)]
 pub struct Probes {
     state: State,
+    /// Time at which the server is late.
+    deadline: MonoTime,
     replies: VecDeque<ProbeReply>,
     latency: Option<LatencySpec>,
     is_load: bool,
@@ -63,16 +65,11 @@ enum State {
     Opening {
         open: bool,
         ready: bool,
-        deadline: MonoTime,
     },
     /// A latency session: waits until the server answers messages.
-    Starting {
-        deadline: MonoTime,
-    },
-    Ready {
-        waiting: u32,
-        deadline: MonoTime,
-    },
+    Starting,
+    /// So many requests are without a reply.
+    Ready(u32),
 }
 
 impl ProbeClient {
@@ -95,7 +92,7 @@ impl ProbeClient {
 
     /// The flow is open and the server listens.
     pub fn is_ready(&self) -> bool {
-        self.is_granted() && matches!(self.kind.state, State::Ready { .. })
+        self.is_granted() && matches!(self.kind.state, State::Ready(_))
     }
 
     /// Requests datagrams from the server; [`ProbeReply::Sent`] follows.
@@ -139,7 +136,7 @@ impl ProbeClient {
     /// The session is not ready.
     pub fn send_load(&mut self, now: MonoTime, steps: Vec<StepRequest>) -> Result<(), ProtocolError> {
         self.ask(now, Nanos::ZERO, Message::LoadSend { steps })?;
-        if let State::Ready { waiting, .. } = &mut self.kind.state {
+        if let State::Ready(waiting) = &mut self.kind.state {
             // This message has no reply.
             *waiting -= 1;
         }
@@ -168,12 +165,12 @@ impl ProbeClient {
 
     fn ask(&mut self, now: MonoTime, time: Nanos, message: Message) -> Result<(), ProtocolError> {
         let granted = self.is_granted();
-        let (State::Ready { waiting, deadline }, true) = (&mut self.kind.state, granted) else {
+        let (State::Ready(waiting), true) = (&mut self.kind.state, granted) else {
             return Err(ProtocolError::Flows("the probe session is not ready".into()));
         };
         *waiting += 1;
         // Four times the requested time: the server's own limit on rates may slow it down.
-        *deadline = (*deadline).max(now) + time.saturating_mul(4) + ANSWER;
+        self.kind.deadline = self.kind.deadline.max(now) + time.saturating_mul(4) + ANSWER;
         self.talk.link.send(&message);
         Ok(())
     }
@@ -181,25 +178,25 @@ impl ProbeClient {
 
 impl Probes {
     fn new(latency: Option<LatencySpec>, now: MonoTime) -> Probes {
-        let state = State::Opening { open: false, ready: false, deadline: now };
-        Probes { state, replies: VecDeque::new(), latency, is_load: false }
+        let state = State::Opening { open: false, ready: false };
+        Probes { state, deadline: now, replies: VecDeque::new(), latency, is_load: false }
     }
 
     fn opened(&mut self, link: &mut Link, now: MonoTime) {
-        if !matches!(self.state, State::Opening { open: true, ready: true, .. }) {
+        if !matches!(self.state, State::Opening { open: true, ready: true }) {
             return;
         }
-        self.state = if self.latency.is_some() {
+        (self.state, self.deadline) = if self.latency.is_some() {
             link.send(&Message::Start {});
-            State::Starting { deadline: now + ANSWER }
+            (State::Starting, now + ANSWER)
         } else {
-            State::Ready { waiting: 0, deadline: now }
+            (State::Ready(0), now)
         };
     }
 
     /// Takes a reply. An unrequested one violates the protocol: such replies could fill the memory.
     fn answered(&mut self, reply: ProbeReply) -> Result<(), ProtocolError> {
-        let State::Ready { waiting: waiting @ 1.., .. } = &mut self.state else {
+        let State::Ready(waiting @ 1..) = &mut self.state else {
             return Err(violation("an answer without a question".into()));
         };
         *waiting -= 1;
@@ -216,38 +213,35 @@ impl Kind for Probes {
             None => (TestSpec::new(Transport::Udp), Pinger::new(now), WorkKind::Probes),
         };
         talk.pinger = pinger;
-        self.state = State::Opening { open: false, ready: false, deadline: now + opening(&test) };
+        self.state = State::Opening { open: false, ready: false };
+        self.deadline = now + opening(&test);
         talk.open(test, kind);
     }
 
     fn message(&mut self, talk: &mut Talk, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
-        match (&mut self.state, message) {
+        let reply = match (&mut self.state, message) {
             (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
             (State::Opening { ready, .. }, Message::Ready {}) => {
                 *ready = true;
                 self.opened(&mut talk.link, now);
+                return Ok(());
             }
-            (State::Ready { .. }, Message::ProbeSent { id, too_big }) => {
-                return self.answered(ProbeReply::Sent { id, too_big });
+            (State::Starting, Message::Started {}) => {
+                (self.state, self.deadline) = (State::Ready(0), now);
+                return Ok(());
             }
-            (State::Ready { .. }, Message::ProbeObservation { id, received }) => {
-                return self.answered(ProbeReply::Observation { id, received });
+            (State::Ready(_), Message::ProbeSent { id, too_big }) => ProbeReply::Sent { id, too_big },
+            (State::Ready(_), Message::ProbeObservation { id, received }) => {
+                ProbeReply::Observation { id, received }
             }
-            (State::Ready { .. }, Message::LoadObservation(report)) => {
-                return self.answered(ProbeReply::Load(report));
+            (State::Ready(_), Message::LoadObservation(report)) => ProbeReply::Load(report),
+            (State::Ready(_), Message::PathObservation(observed)) => {
+                ProbeReply::Path(Box::new(observed.sane()))
             }
-            (State::Ready { .. }, Message::PathObservation(observed)) => {
-                return self.answered(ProbeReply::Path(Box::new(observed.sane())));
-            }
-            (State::Starting { .. }, Message::Started {}) => {
-                self.state = State::Ready { waiting: 0, deadline: now };
-            }
-            (State::Ready { .. }, Message::LatencyObservation(observed)) => {
-                return self.answered(ProbeReply::Reflected(observed));
-            }
+            (State::Ready(_), Message::LatencyObservation(observed)) => ProbeReply::Reflected(observed),
             _ => return Err(violation("a message that is not due in a probe session".into())),
-        }
-        Ok(())
+        };
+        self.answered(reply)
     }
 
     fn reply(&mut self, talk: &mut Talk, now: MonoTime, reply: WorkReply) -> Result<(), ProtocolError> {
@@ -267,18 +261,18 @@ impl Kind for Probes {
 
     fn deadline(&self, link: &Link) -> Option<MonoTime> {
         Some(match self.state {
-            State::Opening { deadline, .. } | State::Starting { deadline } => deadline,
-            State::Ready { waiting: 0, .. } => link.silence_ends(),
-            State::Ready { deadline, .. } => link.silence_ends().min(deadline),
+            State::Opening { .. } | State::Starting => self.deadline,
+            State::Ready(0) => link.silence_ends(),
+            State::Ready(_) => link.silence_ends().min(self.deadline),
         })
     }
 
     fn timeout(&self, link: &Link, now: MonoTime) -> ProtocolError {
         match self.state {
             State::Opening { .. } => ProtocolError::Timeout("while the probe flow was opened".into()),
-            State::Starting { .. } => ProtocolError::Timeout("to the start of the round trips".into()),
-            State::Ready { .. } if now >= link.silence_ends() => silent(),
-            State::Ready { .. } => ProtocolError::Timeout("about the probes it was asked for".into()),
+            State::Starting => ProtocolError::Timeout("to the start of the round trips".into()),
+            State::Ready(_) if now >= link.silence_ends() => silent(),
+            State::Ready(_) => ProtocolError::Timeout("about the probes it was asked for".into()),
         }
     }
 
