@@ -62,7 +62,7 @@ pub(crate) enum Role {
 }
 
 /// Options of both ends.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Both {
     /// The far end, or where to listen.
     pub(crate) places: Places,
@@ -109,8 +109,14 @@ pub(crate) enum Places {
     Feed(PathBuf),
 }
 
+impl Default for Places {
+    fn default() -> Places {
+        Places::One(SocketSpec::default())
+    }
+}
+
 /// One socket: a far end, or where to listen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SocketSpec {
     /// A name or an address; absent: any, or this host.
     pub(crate) host: Option<String>,
@@ -123,7 +129,7 @@ pub(crate) struct SocketSpec {
 }
 
 /// How multicast sockets are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Multicast {
     /// `--mc-rx-if`: an address or an interface's number.
     pub(crate) receive: Option<String>,
@@ -147,7 +153,7 @@ pub(crate) enum Activity {
 }
 
 /// Options of a client.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Client {
     /// The test, as far as its text shows it.
     pub(crate) asked: RequestedTest,
@@ -170,7 +176,7 @@ pub(crate) struct Client {
 }
 
 /// Options of a server.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Server {
     /// `-m`: the longest message taken, bytes.
     pub(crate) max: u32,
@@ -233,7 +239,7 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Request, Fault> {
         "--version" => return Ok(Request::Version),
         other => return Err(Fault::bad(format!("there is no subcommand '{other}'"))),
     };
-    let mut line = finish::Line::default();
+    let mut line = finish::Line::new();
     for Found { row, name, value } in aopt::split(&options::ALL, rest, command)? {
         (row.take)(&mut line, value.unwrap_or_default(), &name)?;
         if line.help {

@@ -95,18 +95,13 @@ fn host(text: &str) -> Option<(&str, &str)> {
         let (host, rest) = inner.split_once(']')?;
         return host.contains(':').then_some((host, rest));
     }
-    let end = text.find(':')?;
-    let host = &text[..end];
+    let (host, rest) = text.split_at(text.find(':').unwrap_or(text.len()));
     let named = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    (end > 0 && host.bytes().all(named)).then_some((host, &text[end..]))
+    (!host.is_empty() && host.bytes().all(named)).then_some((host, rest))
 }
 
 fn host_alone(text: &str) -> Option<&str> {
-    if text.starts_with('[') {
-        return host(text).filter(|(_, rest)| rest.is_empty()).map(|(host, _)| host);
-    }
-    let named = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    (!text.is_empty() && text.bytes().all(named)).then_some(text)
+    host(text).filter(|(_, rest)| rest.is_empty()).map(|(host, _)| host)
 }
 
 #[cfg(test)]

@@ -29,67 +29,59 @@ pub(crate) const BOTH: &[SockperfOption] = &[
         Ok(())
     }),
     row("-a --activity N", Of::ALL, "print a dot each N messages", |l, v, o| {
-        set(
-            &mut l.activity,
-            Some(Activity::Dots(
-                within(v, 1, i64::from(u32::MAX), o, "message rate stats print value")?.into(),
-            )),
-        )
+        set(&mut l.both.activity, Some(Activity::Dots(messages(v, o)?)))
     }),
     row("-A --Activity N", Of::ALL, "print a row with the time taken each N messages", |l, v, o| {
-        set(
-            &mut l.activity,
-            Some(Activity::Rows(
-                within(v, 1, i64::from(u32::MAX), o, "message rate stats print value")?.into(),
-            )),
-        )
+        set(&mut l.both.activity, Some(Activity::Rows(messages(v, o)?)))
     }),
     row("--tcp-avoid-nodelay", Of::ALL, "the opposite of what is usual for the mode", |l, _, _| {
         set(&mut l.avoid_nodelay, true)
     }),
     row("--tcp-skip-blocking-send", Of::ALL, "leave out messages that would block", |l, _, _| {
-        set(&mut l.skip_blocking_send, true)
+        set(&mut l.both.skip_blocking_send, true)
     }),
-    row("--tos BYTE", Of::ALL, "TOS or traffic class", |l, v, o| set(&mut l.tos, byte(v, o, "tos")?)),
+    row("--tos BYTE", Of::ALL, "TOS or traffic class", |l, v, o| set(&mut l.both.tos, byte(v, o, "tos")?)),
     row("--mc-rx-if --mc-rx-ip IF", Of::ALL, "join groups on this address or interface number", |l, v, _| {
-        set(&mut l.receive_interface, Some(v.into()))
+        set(&mut l.both.multicast.receive, Some(v.into()))
     }),
     row("--mc-tx-if --mc-tx-ip IF", Of::ALL, "send to groups from this one", |l, v, _| {
-        set(&mut l.send_interface, Some(v.into()))
+        set(&mut l.both.multicast.send, Some(v.into()))
     }),
     row("--mc-loopback-enable", Of::ALL, "hear one's own host's multicast", |l, _, _| {
-        set(&mut l.loopback, true)
+        set(&mut l.both.multicast.loopback, true)
     }),
     row("--mc-ttl N", Of::ALL, "hops of multicast (default 2)", |l, v, o| {
-        set(&mut l.ttl, Some(byte(v, o, "value")?))
+        set(&mut l.both.multicast.ttl, byte(v, o, "value")?)
     }),
     row("--mc-source-filter HOST", Of::ALL, "hear this source of a group only", |l, v, o| {
-        set(&mut l.source, address(v, o)?)
+        set(&mut l.both.multicast.source, address(v, o)?)
     }),
-    row("--uc-reuseaddr", Of::ALL, "SO_REUSEADDR", |l, _, _| set(&mut l.reuse_address, true)),
+    row("--uc-reuseaddr", Of::ALL, "SO_REUSEADDR", |l, _, _| set(&mut l.both.reuse_address, true)),
     row("--lls USEC", Of::ALL, "SO_BUSY_POLL", |l, v, o| {
         let micros = within(v, 0, i64::from(i32::MAX), o, "LLS value")?;
-        l.busy_poll = Some(Nanos(u64::from(micros) * 1000));
+        l.both.busy_poll = Some(Nanos(u64::from(micros) * 1000));
         Ok(())
     }),
     row("--buffer-size BYTES", Of::ALL, "of sockets, in each direction", |l, v, o| {
-        set(&mut l.buffer, Some(within(v, 1, i64::from(i32::MAX), o, "socket buffer size")?))
+        set(&mut l.both.buffer, Some(within(v, 1, i64::from(i32::MAX), o, "socket buffer size")?))
     }),
-    row("--nonblocked", Of::ALL, "spin instead of sleeping", |l, _, _| set(&mut l.spin, true)),
+    row("--nonblocked", Of::ALL, "spin instead of sleeping", |l, _, _| set(&mut l.both.spin, true)),
     row("--recv_looping_num N", Of::ALL, "taken, without effect", |l, v, o| {
         let refused = || Fault::bad(format!("Invalid number of loops: {v}"));
         l.loops = Some(whole(v).ok_or_else(refused)?);
         ignored(l, o, "everything that is there is received in any case");
         Ok(())
     }),
-    row("--dontwarmup", Of::ALL, "no warm-up on multicast sockets", |l, _, _| set(&mut l.no_warm_up, true)),
-    row("--pre-warmup-wait SECONDS", Of::ALL, "wait before the start", |l, v, o| {
-        set(&mut l.pause, Nanos::from_secs(within(v, 1, 86_400, o, "pre warmup wait")?.into()))
+    row("--dontwarmup", Of::ALL, "no warm-up on multicast sockets", |l, _, _| {
+        set(&mut l.both.warm_up, false)
     }),
-    row("--daemonize", Of::ALL, "run in the background", |l, _, _| set(&mut l.daemon, true)),
+    row("--pre-warmup-wait SECONDS", Of::ALL, "wait before the start", |l, v, o| {
+        set(&mut l.both.pause, Nanos::from_secs(within(v, 1, 86_400, o, "pre warmup wait")?.into()))
+    }),
+    row("--daemonize", Of::ALL, "run in the background", |l, _, _| set(&mut l.both.daemon, true)),
     row("--no-rdtsc", Of::ALL, "taken: the monotonic clock is used in any case", |_, _, _| Ok(())),
     row("--rate-limit BYTES", Of::ALL, "SO_MAX_PACING_RATE, bytes per second", |l, v, o| {
-        set(&mut l.pacing, Some(within(v, 1, i64::from(u32::MAX), o, "rate limit")?))
+        set(&mut l.both.pacing, Some(within(v, 1, i64::from(u32::MAX), o, "rate limit")?))
     }),
     row("--vmazcopyread --zcopyread", Of::ALL, "taken, without effect", vma),
     row("--load-vma --load-xlio[=LIB]", Of::ALL, "taken, without effect", vma),
@@ -100,7 +92,7 @@ pub(crate) const BOTH: &[SockperfOption] = &[
             let advice = error.advice().map(|advice| format!(": {advice}")).unwrap_or_default();
             Fault::not_served(o, &format!("{error}{advice}"))
         })?;
-        l.tls = Some(name.into());
+        l.both.tls = Some(name.into());
         Ok(())
     }),
     row("-d --debug", Of::ALL, "taken, without effect", |l, _, o| {
@@ -112,11 +104,11 @@ pub(crate) const BOTH: &[SockperfOption] = &[
         Of::ALL,
         "whose output is printed (default 3.10); pathmeter's own",
         |l, v, o| {
-            l.version = Some(match v {
+            l.both.version = match v {
                 "3.7" => Version::V3_7,
                 "3.10" => Version::V3_10,
                 _ => return Err(Fault::bad(format!("'{o}' Invalid version: {v} (3.7 or 3.10)"))),
-            });
+            };
             Ok(())
         },
     ),
@@ -124,6 +116,10 @@ pub(crate) const BOTH: &[SockperfOption] = &[
 
 /// SockPerf's suite where none is given.
 const SOCKPERFS_SUITE: &str = "AES128-GCM-SHA256";
+
+fn messages(text: &str, option: &str) -> Result<u64, Fault> {
+    within(text, 1, i64::from(u32::MAX), option, "message rate stats print value").map(u64::from)
+}
 
 fn mux(line: &mut Line, value: &str, option: &str) -> Taken {
     line.call = Some(match value {

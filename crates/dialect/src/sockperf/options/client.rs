@@ -19,18 +19,20 @@ pub(crate) const CLIENT: &[SockperfOption] = &[
         }
     }),
     row("--sender-affinity CPUS", Of::CLIENTS, "CPUs of the thread that sends, such as 0,2-3", |l, v, o| {
-        set(&mut l.sender_cpus, cpus(v, o)?)
+        set(&mut l.client.sender_cpus, cpus(v, o)?)
     }),
     row("--receiver-affinity CPUS", Of::CLIENTS, "likewise of the one that receives", |l, v, o| {
-        set(&mut l.receiver_cpus, cpus(v, o)?)
+        set(&mut l.client.receiver_cpus, cpus(v, o)?)
     }),
     row("--full-log FILE", Of::CLIENTS, "write the times of all messages to a CSV file", |l, v, _| {
-        set(&mut l.full_log, Some(v.into()))
+        set(&mut l.client.full_log, Some(v.into()))
     }),
-    row("--full-rtt", Of::CLIENTS, "round trips, not halves of them", |l, _, _| set(&mut l.full_rtt, true)),
-    row("--giga-size", Of::CLIENTS, "sizes in gigabytes", |l, _, _| set(&mut l.giga, true)),
+    row("--full-rtt", Of::CLIENTS, "round trips, not halves of them", |l, _, _| {
+        set(&mut l.client.asked.full_rtt, true)
+    }),
+    row("--giga-size", Of::CLIENTS, "sizes in gigabytes", |l, _, _| set(&mut l.client.asked.giga, true)),
     row("--increase_output_precision", Of::CLIENTS, "nine decimals of throughput", |l, _, _| {
-        set(&mut l.precise, true)
+        set(&mut l.client.asked.precise, true)
     }),
     row(
         "--tcp_nb_connect_timeout_ms MSEC",
@@ -54,11 +56,11 @@ pub(crate) const TEST: &[SockperfOption] = &[
         set(&mut l.number, Some(within(v, 1, 100_000_000, o, "number of packets")?.into()))
     }),
     row("--client_port PORT", Of::PACED, "local port", |l, v, o| {
-        l.client_port = if v == "0" { None } else { Some(port(v, o)?) };
+        l.client.bind.1 = if v == "0" { None } else { Some(port(v, o)?) };
         Ok(())
     }),
     row("--client_ip --client_addr HOST", Of::PACED, "local address", |l, v, o| {
-        set(&mut l.client_host, address(v, o)?)
+        set(&mut l.client.bind.0, address(v, o)?)
     }),
     row("-b --burst N", Of::PACED, "messages sent in a row (default 1)", |l, v, o| {
         set(&mut l.burst, Some(within(v, 1, 1 << 20, o, "burst size")?))
@@ -74,20 +76,20 @@ pub(crate) const TEST: &[SockperfOption] = &[
         Ok(())
     }),
     row("-m --msg-size BYTES", Of::PACED, "of a message (default 14, the least)", |l, v, o| {
-        set(&mut l.size, Some(within(v, 14, MAX_SIZE, o, "message size")?))
+        set(&mut l.client.asked.size, within(v, 14, MAX_SIZE, o, "message size")?)
     }),
     row("-r --range BYTES", Of::PACED, "sizes differ at random by so much, in both directions", |l, v, o| {
-        set(&mut l.range, within(v, 0, i64::from(i32::MAX), o, "message range")?)
+        set(&mut l.client.asked.range, within(v, 0, i64::from(i32::MAX), o, "message range")?)
     }),
     row("--data-integrity", Of::PING_PONG, "compare each reply with its request", |l, _, _| {
-        set(&mut l.integrity, true)
+        set(&mut l.client.integrity, true)
     }),
     row("--ci_sig_level[=PERCENT]", Of::TIMED, "of the confidence interval (default 99)", |l, v, o| {
-        set(&mut l.confidence, Some(within(v, 1, 99, o, "Significance level")?))
+        set(&mut l.client.asked.confidence, within(v, 1, 99, o, "Significance level")?)
     }),
     row("--histogram BIN:LOW:HIGH", Of::TIMED, "count latencies in bins, microseconds", histogram),
     row("--data-file FILE", Of::PLAYBACK, "the messages: seconds, bytes a line", |l, v, _| {
-        set(&mut l.data_file, Some(v.into()))
+        set(&mut l.client.playback, Some(v.into()))
     }),
 ];
 
@@ -102,7 +104,7 @@ fn histogram(line: &mut Line, text: &str, option: &str) -> Taken {
     if width == 0 || high <= low {
         return Err(wrong());
     }
-    line.histogram = Some(Bins { width, low, high });
+    line.client.asked.histogram = Some(Bins { width, low, high });
     Ok(())
 }
 

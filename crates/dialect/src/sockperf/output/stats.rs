@@ -94,24 +94,18 @@ fn std_dev(values: &[u64], mean: f64) -> u64 {
 }
 
 fn mean_ad(values: &[u64], mean: f64) -> u64 {
-    if values.len() < 2 {
-        return 0;
-    }
     let distance: f64 = values.iter().map(|value| (*value as f64 - mean).abs()).sum();
     (distance / values.len() as f64) as u64
 }
 
 fn median_ad(sorted: &[u64]) -> u64 {
-    if sorted.len() < 2 {
-        return 0;
-    }
     let median = middle(sorted);
     let mut distances: Vec<u64> = sorted.iter().map(|value| value.abs_diff(median)).collect();
     distances.sort_unstable();
     (middle(&distances) as f64 * TO_SIGMA) as u64
 }
 
-/// The median of at least two values.
+/// The median of at least one value.
 fn middle(sorted: &[u64]) -> u64 {
     let upper = sorted.len() / 2;
     if sorted.len() % 2 == 1 { sorted[upper] } else { u64::midpoint(sorted[upper - 1], sorted[upper]) }
