@@ -24,6 +24,11 @@ fn power_of(step: f64, power: usize) -> f64 {
     (0..power).fold(1.0, |value, _| value * step)
 }
 
+/// 100 × part ÷ whole, or nothing of nothing.
+pub(crate) fn percent(part: u64, whole: u64) -> f64 {
+    if whole > 0 { 100.0 * part as f64 / whole as f64 } else { 0.0 }
+}
+
 /// C's `%.2g`: two significant digits, exponent below 0.0001 and from 100 on.
 pub(crate) fn two_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {

@@ -1,7 +1,7 @@
 //! The columns behind the bandwidth, and their heading.
 
 use super::units::{amount_in_unit, net_power, unit};
-use crate::units::two_digits;
+use crate::units::{percent, two_digits};
 use engine::work::observer::{Detail, FrameCount, Spread};
 use model::sample::{TcpCounters, UdpCounters};
 
@@ -168,10 +168,8 @@ impl Columns {
 impl Figures {
     /// `0.0000-1.0000 sec  2.72 GBytes  23.3 Gbits/sec`.
     pub(super) fn front(&self, letter: char) -> String {
-        let bytes = self.bytes as f64;
-        let amount = unit(bytes, letter.to_ascii_uppercase());
-        let per_second = if self.seconds() > 0.0 { bytes / self.seconds() } else { 0.0 };
-        let rate = unit(per_second, letter);
+        let amount = unit(self.bytes as f64, letter.to_ascii_uppercase());
+        let rate = unit(self.rate(self.bytes), letter);
         format!("{:4.4}-{:4.4} sec  {amount}  {rate}/sec", self.start, self.end)
     }
 
@@ -210,8 +208,8 @@ impl Figures {
         let known = self.detail.as_ref().and_then(|detail| Some((detail.bursts?, detail.burst_bytes)));
         let (bursts, bytes) = known.unwrap_or((NO_TIMES, 0));
         let delay = bursts.mean / 1e9;
-        let rate = if self.seconds() > 0.0 { self.bytes as f64 / self.seconds() } else { 0.0 };
-        let queued = if queued { format!(" {}", amount_in_unit(rate * delay, 'A')) } else { String::new() };
+        let in_flight = self.rate(self.bytes) * delay;
+        let queued = if queued { format!(" {}", amount_in_unit(in_flight, 'A')) } else { String::new() };
         format!(
             "  {} ms ({}/{}){queued} {}{}",
             millis(&bursts),
@@ -303,10 +301,6 @@ fn losses(udp: &UdpCounters) -> String {
     let (lost, total) = (udp.lost, udp.datagrams + udp.lost);
     let share = two_digits(percent(lost, total));
     format!("  {:6.3} ms {lost}/{total} ({share}%)", udp.jitter.0 as f64 / 1e6)
-}
-
-pub(super) fn percent(part: u64, whole: u64) -> f64 {
-    if whole > 0 { 100.0 * part as f64 / whole as f64 } else { 0.0 }
 }
 
 /// `0.081/0.016/4.237/0.176`, milliseconds.

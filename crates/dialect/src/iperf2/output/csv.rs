@@ -1,8 +1,9 @@
 //! `-y C`: a line for each interval of each stream, and for its whole time.
 
-use super::columns::{Figures, percent};
+use super::columns::Figures;
 use super::connection::shown;
 use super::{Iperf2Options, Iperf2Role};
+use crate::units::percent;
 use model::time::WallTime;
 use std::net::SocketAddr;
 

@@ -227,7 +227,7 @@ impl Iperf2Text {
             let id = label(self.number(row.stream), self.starred(row.direction));
             self.line(&id, &row.figures, &columns.row(&row.figures));
             self.histograms(row, last);
-            self.disorder(&id, row);
+            self.disorder(&id, row.sending, &row.figures);
             self.sent(&format!("[{:3}]", self.number(row.stream)), &[row], last);
         }
         if pairs && !self.options.sum_only {
@@ -272,10 +272,7 @@ impl Iperf2Text {
         let id = if alone { format!("[SUM-{streams}] ") } else { "[SUM] ".to_owned() };
         self.heading(if alone { columns.sum_heading() } else { columns.over_sum().heading() });
         self.line(&id, &figures, &columns.sum(&figures, alone));
-        let disordered = figures.udp.as_ref().map_or(0, |udp| udp.reordered);
-        if !rows[0].sending && disordered > 0 {
-            self.disordered(&id, &figures, disordered);
-        }
+        self.disorder(&id, rows[0].sending, &figures);
         self.sent(&format!("[SUM-{streams}]"), &all, last);
     }
 
@@ -306,21 +303,17 @@ impl Iperf2Text {
             }
             self.heading(columns.heading());
             self.line(&id, &row.figures, &columns.row(&row.figures));
-            self.disorder(&id, &row);
+            self.disorder(&id, row.sending, &row.figures);
         }
     }
 
-    fn disorder(&mut self, id: &str, row: &FigureRow) {
-        let disordered = row.figures.udp.as_ref().map_or(0, |udp| udp.reordered);
-        if !row.sending && disordered > 0 {
-            self.disordered(id, &row.figures, disordered);
+    fn disorder(&mut self, id: &str, sending: bool, figures: &Figures) {
+        let Figures { start, end, udp, .. } = figures;
+        let count = udp.as_ref().map_or(0, |udp| udp.reordered);
+        if !sending && count > 0 {
+            let line = format!("{id}{start:4.4}-{end:4.4} sec  {count} datagrams received out-of-order\n");
+            self.out.push_str(&line);
         }
-    }
-
-    fn disordered(&mut self, id: &str, figures: &Figures, count: u64) {
-        let (start, end) = (figures.start, figures.end);
-        self.out
-            .push_str(&format!("{id}{start:4.4}-{end:4.4} sec  {count} datagrams received out-of-order\n"));
     }
 
     fn csv(&mut self, row: &FigureRow) {

@@ -57,14 +57,6 @@ pub(super) struct Times {
     pub(super) local: f64,
 }
 
-/// CPU of one end in percent of one CPU.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cpu {
-    pub(super) total: f64,
-    pub(super) user: f64,
-    pub(super) system: f64,
-}
-
 impl Ends {
     pub(super) fn new(options: Iperf3Options) -> Ends {
         Ends { options, ..Ends::default() }
@@ -186,7 +178,7 @@ impl Ends {
             End::Time(time) => time <= plan.local.interval,
             _ => plan.local.interval == WHOLE_TEST,
         };
-        self.options.role == Iperf3Role::Client && plan.test.omit == Nanos::ZERO && whole
+        self.is_client() && plan.test.omit == Nanos::ZERO && whole
     }
 
     fn side(&self, direction: Direction, role: Role) -> Option<&SideResult> {
@@ -208,10 +200,11 @@ impl Ends {
         Times { sender: sender.unwrap_or(local), receiver: receiver.unwrap_or(local), local }
     }
 
-    /// CPU here and there.
-    pub(super) fn cpu(&self) -> (Cpu, Cpu) {
-        let of_side = |side: &Option<SideResult>| side.as_ref().map(Cpu::from_side).unwrap_or_default();
-        (of_side(&self.local), of_side(&self.peer))
+    /// CPU here and there: in total, of the user and of the system, in percent of one CPU.
+    pub(super) fn cpu(&self) -> [[f64; 3]; 2] {
+        let shares = |side: &SideResult| [side.cpu.process, side.cpu.user, side.cpu.system];
+        [&self.local, &self.peer]
+            .map(|side| side.as_ref().map_or([0.0; 3], shares).map(|share| share * 100.0))
     }
 
     /// Congestion control at the sending and at the receiving end.
@@ -242,35 +235,31 @@ impl Ends {
 }
 
 impl Block {
-    pub(super) fn sum(&self, field: impl Fn(&StreamEnd) -> u64) -> u64 {
-        self.rows.iter().map(field).sum()
+    /// All streams together, as far as their sums are printed; the jitter is the mean.
+    pub(super) fn total(&self) -> StreamEnd {
+        let sum = |field: fn(&StreamEnd) -> u64| self.rows.iter().map(field).sum();
+        let jitter_ms: f64 = self.rows.iter().map(|row| row.jitter_ms).sum();
+        StreamEnd {
+            sent: sum(|row| row.sent),
+            received: sum(|row| row.received),
+            retransmits: sum(|row| row.retransmits),
+            jitter_ms: if self.rows.is_empty() { 0.0 } else { jitter_ms / self.rows.len() as f64 },
+            lost: sum(|row| row.lost),
+            sent_packets: sum(|row| row.sent_packets),
+            received_packets: sum(|row| row.received_packets),
+            ..StreamEnd::default()
+        }
     }
 
     /// Packets sent as far as known, else those observed: the whole that loss is a share of.
     pub(super) fn packets(&self) -> u64 {
-        self.sum(StreamEnd::packets)
-    }
-
-    pub(super) fn mean_jitter_ms(&self) -> f64 {
-        let total: f64 = self.rows.iter().map(|row| row.jitter_ms).sum();
-        if self.rows.is_empty() { 0.0 } else { total / self.rows.len() as f64 }
+        self.rows.iter().map(StreamEnd::packets).sum()
     }
 }
 
 impl StreamEnd {
     pub(super) fn packets(&self) -> u64 {
         if self.sent_packets > 0 { self.sent_packets } else { self.received_packets }
-    }
-}
-
-impl Cpu {
-    fn from_side(side: &SideResult) -> Cpu {
-        let percent = |share: f64| share * 100.0;
-        Cpu {
-            total: percent(side.cpu.process),
-            user: percent(side.cpu.user),
-            system: percent(side.cpu.system),
-        }
     }
 }
 
@@ -283,11 +272,6 @@ pub(super) fn is_empty_tail(sample: &IntervalSample, interval: Nanos) -> bool {
 /// Bytes per second; none in no time.
 pub(super) fn rate(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { bytes as f64 / seconds } else { 0.0 }
-}
-
-/// 100 × part ÷ whole, or nothing of nothing.
-pub(super) fn percent(part: u64, whole: u64) -> f64 {
-    if whole > 0 { 100.0 * part as f64 / whole as f64 } else { 0.0 }
 }
 
 pub(super) fn millis(time: Nanos) -> f64 {

@@ -1,8 +1,9 @@
 //! iPerf3's JSON: the document of `--json` and the lines of `--json-stream`, with the keys of 3.21 in its order.
 
-use super::ends::{Block, Ends, StreamEnd, is_empty_tail, millis, percent, rate};
+use super::ends::{Block, Ends, StreamEnd, is_empty_tail, millis, rate};
 use super::text::{address, http_date};
 use super::{Iperf3Options, cjson, interval_asked};
+use crate::units::percent;
 use model::event::{Connected, Event, Outcome};
 use model::plan::{Direction, Directions, End, Plan, Transport};
 use model::sample::{IntervalSample, Side, StreamInfo, StreamSample, UdpCounters};
@@ -295,12 +296,12 @@ fn end(ends: &Ends) -> Value {
     for block in &blocks {
         end.extend(end_sums(ends, block));
     }
-    let (local, remote) = ends.cpu();
+    let [local, remote] = ends.cpu();
     end.insert(
         "cpu_utilization_percent".into(),
         json!({
-            "host_total": local.total, "host_user": local.user, "host_system": local.system,
-            "remote_total": remote.total, "remote_user": remote.user, "remote_system": remote.system,
+            "host_total": local[0], "host_user": local[1], "host_system": local[2],
+            "remote_total": remote[0], "remote_user": remote[1], "remote_system": remote[2],
         }),
     );
     if !ends.is_udp() {
@@ -362,7 +363,8 @@ fn end_stream(ends: &Ends, block: &Block, row: &StreamEnd) -> Value {
 
 fn end_sums(ends: &Ends, block: &Block) -> Map<String, Value> {
     let times = ends.times();
-    let (sent, received) = (block.sum(|row| row.sent), block.sum(|row| row.received));
+    let total = block.total();
+    let StreamEnd { sent, received, .. } = total;
     let front = |seconds: f64, bytes: u64, speed: f64| {
         let mut value = members(json!({ "start": 0 }));
         value.extend(amount(seconds, seconds, bytes, speed));
@@ -373,17 +375,16 @@ fn end_sums(ends: &Ends, block: &Block) -> Map<String, Value> {
     let mut sums = Map::new();
     if ends.is_udp() {
         let mut sum = front(times.receiver, sent, rate(sent, times.sender));
-        sum.extend(udp_sum(block, block.mean_jitter_ms(), block.packets(), block.sending));
+        sum.extend(udp_sum(block, &total, block.packets(), block.sending));
         sum_sent.extend(members(json!({
-            "jitter_ms": 0, "lost_packets": 0, "packets": block.sum(|row| row.sent_packets),
+            "jitter_ms": 0, "lost_packets": 0, "packets": total.sent_packets,
             "lost_percent": 0, "sender": true,
         })));
-        let observed = block.sum(|row| row.received_packets);
-        sum_received.extend(udp_sum(block, block.mean_jitter_ms(), observed, false));
+        sum_received.extend(udp_sum(block, &total, total.received_packets, false));
         sums.insert(block_name(block, "sum"), sum.into());
     } else {
         if block.has_retransmits {
-            sum_sent.insert("retransmits".into(), block.sum(|row| row.retransmits).into());
+            sum_sent.insert("retransmits".into(), total.retransmits.into());
         }
         sum_sent.insert("sender".into(), block.sending.into());
         sum_received.insert("sender".into(), block.sending.into());
@@ -393,13 +394,12 @@ fn end_sums(ends: &Ends, block: &Block) -> Map<String, Value> {
     sums
 }
 
-fn udp_sum(block: &Block, jitter_ms: f64, packets: u64, sender: bool) -> Map<String, Value> {
-    let lost = block.sum(|row| row.lost);
+fn udp_sum(block: &Block, total: &StreamEnd, packets: u64, sender: bool) -> Map<String, Value> {
     members(json!({
-        "jitter_ms": jitter_ms,
-        "lost_packets": lost,
+        "jitter_ms": total.jitter_ms,
+        "lost_packets": total.lost,
         "packets": packets,
-        "lost_percent": percent(lost, block.packets()),
+        "lost_percent": percent(total.lost, block.packets()),
         "sender": sender,
     }))
 }

@@ -1,9 +1,10 @@
 //! iPerf3's text as 3.12 prints it (3.21 differs by a space), made from events one by one.
 
-use super::ends::{Block, Ends, StreamEnd, is_empty_tail, millis, percent, rate};
+use super::Iperf3Options;
+use super::ends::{Block, Ends, StreamEnd, is_empty_tail, millis, rate};
 use super::units::{amount, unit};
-use super::{Iperf3Options, Iperf3Role};
-use crate::units::two_digits;
+use crate::units::{percent, two_digits};
+use jiff::Timestamp;
 use model::event::{Connected, Event, Finished, Outcome, Started};
 use model::plan::{End, Transport};
 use model::sample::{IntervalSample, Side, StreamInfo, StreamSample};
@@ -56,7 +57,8 @@ impl Iperf3Text {
             Event::Connected(connected) => self.connected(connected),
             Event::Started(started) => self.started(started),
             Event::Sample(sample) => self.sample(sample),
-            Event::Result(result) if result.side == Side::Local => self.local_result(),
+            // A server prints its end before it has the client's result.
+            Event::Result(result) if result.side == Side::Local && !self.is_client() => self.summary(),
             Event::Finished(finished) => self.finished(finished),
             _ => {}
         }
@@ -205,7 +207,7 @@ impl Iperf3Text {
     fn interval_row(&mut self, sample: &IntervalSample, rows: &[&StreamSample], id: &str, sending: bool) {
         let (start, end) = (sample.start.as_secs_f64(), sample.end.as_secs_f64());
         let bytes = rows.iter().map(|row| row.bytes.0).sum();
-        let front = self.front(id, sending, (start, end), bytes, end - start);
+        let front = self.front(id, sending, (start, end), bytes);
         let udp = |field: fn(&model::sample::UdpCounters) -> u64| -> u64 {
             rows.iter().filter_map(|row| row.udp.as_ref()).map(field).sum()
         };
@@ -236,22 +238,15 @@ impl Iperf3Text {
     }
 
     /// The part that every row has: who, when, how much, how fast.
-    fn front(&self, id: &str, sending: bool, span: (f64, f64), bytes: u64, seconds: f64) -> String {
+    fn front(&self, id: &str, sending: bool, (start, end): (f64, f64), bytes: u64) -> String {
         let role = self.ends.role_mark(sending);
-        let bitrate = unit(rate(bytes, seconds), self.ends.options.unit);
-        format!("{id}{role} {:6.2}-{:<6.2} sec  {}s  {bitrate}s/sec", span.0, span.1, amount(bytes as f64))
+        let bitrate = unit(rate(bytes, end - start), self.ends.options.unit);
+        format!("{id}{role} {start:6.2}-{end:<6.2} sec  {}s  {bitrate}s/sec", amount(bytes as f64))
     }
 
     fn socket(&self, stream: u32) -> i32 {
         let is_it = |info: &&StreamInfo| info.stream == stream;
         self.ends.streams.iter().find(is_it).map_or(-1, |info| info.socket)
-    }
-
-    /// A server prints its end before it has the client's result.
-    fn local_result(&mut self) {
-        if self.ends.options.role == Iperf3Role::Server {
-            self.summary();
-        }
     }
 
     fn finished(&mut self, finished: &Finished) {
@@ -288,24 +283,12 @@ impl Iperf3Text {
         }
     }
 
-    /// This end has both ends' figures, or those of its own part.
-    fn shows(&self, block: &Block, sender: bool) -> bool {
-        self.is_client() || block.sending == sender
-    }
-
     fn stream_end(&mut self, block: &Block, row: &StreamEnd) {
         let id = format!("[{:3}]", row.socket);
-        let udp = self.ends.is_udp();
-        let end = self.ends.times();
-        let sent_columns = match (udp, block.has_retransmits) {
-            (true, _) => jitter_columns(0.0, 0, row.sent_packets, 0.0),
-            (false, true) => format!("  {:3}             ", row.retransmits),
-            (false, false) => " ".repeat(18),
-        };
-        self.end_row(block, &id, true, (row.sent, end.sender), &sent_columns);
-        if udp && row.out_of_order > 0 {
+        self.sent_row(block, &id, row);
+        if self.ends.is_udp() && row.out_of_order > 0 {
             let (role, count) = (&block.role, row.out_of_order);
-            let seconds = end.sender;
+            let seconds = self.ends.times().sender;
             self.print(&format!(
                 "[SUM]{role} {:4.1}-{seconds:4.1} sec  {count} datagrams received out-of-order",
                 0.0
@@ -322,32 +305,31 @@ impl Iperf3Text {
             );
             self.print(&line);
         }
-        let lost = percent(row.lost, row.received_packets);
-        let received_columns = match udp {
-            true => jitter_columns(row.jitter_ms, row.lost, row.received_packets, lost),
-            false => " ".repeat(18),
-        };
-        self.end_row(block, &id, false, (row.received, end.receiver), &received_columns);
+        self.received_row(block, &id, row, row.received_packets);
     }
 
     fn sum_end(&mut self, block: &Block) {
-        let udp = self.ends.is_udp();
-        let end = self.ends.times();
-        let sent_columns = match (udp, block.has_retransmits) {
-            (true, _) => jitter_columns(0.0, 0, block.sum(|row| row.sent_packets), 0.0),
-            (false, true) => format!("  {:3}             ", block.sum(|row| row.retransmits)),
+        let total = block.total();
+        self.sent_row(block, "[SUM]", &total);
+        self.received_row(block, "[SUM]", &total, block.packets());
+    }
+
+    fn sent_row(&mut self, block: &Block, id: &str, row: &StreamEnd) {
+        let columns = match (self.ends.is_udp(), block.has_retransmits) {
+            (true, _) => jitter_columns(0.0, 0, row.sent_packets, 0.0),
+            (false, true) => format!("  {:3}             ", row.retransmits),
             (false, false) => " ".repeat(18),
         };
-        self.end_row(block, "[SUM]", true, (block.sum(|row| row.sent), end.sender), &sent_columns);
-        let lost = block.sum(|row| row.lost);
-        let received_columns = match udp {
-            true => {
-                let share = percent(lost, block.packets());
-                jitter_columns(block.mean_jitter_ms(), lost, block.sum(|row| row.received_packets), share)
-            }
+        self.end_row(block, id, true, (row.sent, self.ends.times().sender), &columns);
+    }
+
+    /// `whole`: the packets that loss is a share of.
+    fn received_row(&mut self, block: &Block, id: &str, row: &StreamEnd, whole: u64) {
+        let columns = match self.ends.is_udp() {
+            true => jitter_columns(row.jitter_ms, row.lost, row.received_packets, percent(row.lost, whole)),
             false => " ".repeat(18),
         };
-        self.end_row(block, "[SUM]", false, (block.sum(|row| row.received), end.receiver), &received_columns);
+        self.end_row(block, id, false, (row.received, self.ends.times().receiver), &columns);
     }
 
     fn end_row(
@@ -359,8 +341,9 @@ impl Iperf3Text {
         columns: &str,
     ) {
         let name = if sender { "sender" } else { "receiver" };
-        if self.shows(block, sender) {
-            let front = self.front(id, block.sending, (0.0, seconds), bytes, seconds);
+        // A client has both ends' figures, a server those of its own part.
+        if self.is_client() || block.sending == sender {
+            let front = self.front(id, block.sending, (0.0, seconds), bytes);
             self.print(&format!("{front}{columns}{name}"));
         } else if !(self.ends.is_udp() && id == "[SUM]") {
             self.print_verbose(&format!("{id} ({name} statistics not available)"));
@@ -392,11 +375,9 @@ impl Iperf3Text {
     }
 
     fn cpu_line(&mut self, own: &str, other: &str) {
-        let (local, remote) = self.ends.cpu();
-        self.print_verbose(&format!(
-            "CPU Utilization: local/{own} {:.1}% ({:.1}%u/{:.1}%s), remote/{other} {:.1}% ({:.1}%u/{:.1}%s)",
-            local.total, local.user, local.system, remote.total, remote.user, remote.system
-        ));
+        let [local, remote] =
+            self.ends.cpu().map(|[total, user, system]| format!("{total:.1}% ({user:.1}%u/{system:.1}%s)"));
+        self.print_verbose(&format!("CPU Utilization: local/{own} {local}, remote/{other} {remote}"));
     }
 }
 
@@ -411,18 +392,11 @@ pub(super) fn address(address: SocketAddr) -> (String, u16) {
 
 /// `Sat, 21 Nov 2026 00:22:21 GMT`.
 pub(super) fn http_date(wall: WallTime) -> String {
-    let text = wall.to_string();
-    let field = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
-    let month: usize = field(5, 7).parse().unwrap_or(1);
-    let weekday = DAYS[usize::try_from(wall.0 / SECOND / 86_400 % 7).unwrap_or(0)];
-    let month = MONTHS[month.saturating_sub(1).min(11)];
-    format!("{weekday}, {} {month} {} {} GMT", field(8, 10), field(0, 4), field(11, 19))
+    let time =
+        Timestamp::from_nanosecond(wall.0.into()).expect("nanoseconds in 64 bits end in the year 2554");
+    time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
-/// 1970 began on a Thursday.
-const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const SEPARATOR: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -";
 const JITTER_COLUMNS: &str = "         Jitter    Lost/Total Datagrams";
 const SECOND: u64 = 1_000_000_000;

@@ -50,23 +50,20 @@ enum Ended {
 }
 
 fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out, process: Process) -> Result<Ended> {
+    let refused = |message: String| Failure { kind: Kind::Usage, message, advice: None };
     let token = match &line.client.username {
         Some(_) => {
-            let token = line.auth_token(&password()?, unix_seconds());
-            token.map_err(|error| Failure { kind: Kind::Usage, message: error.to_string(), advice: None })?
+            line.auth_token(&password()?, unix_seconds()).map_err(|error| refused(error.to_string()))?
         }
         None => None,
     };
     let plan = line.plan()?;
     if let Some(refusal) = no_such_cpu(line) {
-        return Err(Failure { kind: Kind::Usage, message: refusal.into(), advice: None }.into());
+        return Err(refused(refusal.into()).into());
     }
     if let (Some(file), true) = (&line.both.file, plan.test.directions.up()) {
-        std::fs::File::open(file).map_err(|e| Failure {
-            kind: Kind::Usage,
-            message: format!("unable to open -F file: {}: {e}", file.display()),
-            advice: None,
-        })?;
+        std::fs::File::open(file)
+            .map_err(|e| refused(format!("unable to open -F file: {}: {e}", file.display())))?;
     }
     let interrupt = (process.interrupt)().context("catch signals")?;
     let mut print = |event: &_| {
