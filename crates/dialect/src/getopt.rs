@@ -3,22 +3,60 @@
 
 use std::ffi::OsString;
 
-/// An option of a table: sets something of `T`, or refuses with `F`.
-pub(crate) struct OptionRow<T: 'static, F: 'static> {
+/// A parsed command line.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Request<L> {
+    /// `-h`: the text on standard output.
+    Help,
+    /// `-v`: likewise.
+    Version,
+    /// A test.
+    Client(Box<L>),
+    /// Serve tests.
+    Server(Box<L>),
+}
+
+/// Why a command line is refused; the exit code is 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// No such option, or an argument too many or too few, as getopt_long(3) reports it.
+    Syntax(String),
+    /// A value or combination that cannot be.
+    Parameter(String),
+}
+
+impl Fault {
+    pub(crate) fn parameter(what: impl Into<String>) -> Fault {
+        Fault::Parameter(what.into())
+    }
+
+    /// A value that an option cannot have, in iPerf2's words.
+    pub(crate) fn value(option: &str, text: &str, wanted: &str) -> Fault {
+        Fault::Parameter(format!("{option} value of '{text}' not recognized: {wanted}"))
+    }
+
+    /// An option that the tool has and this program does not serve.
+    pub(crate) fn not_served(option: &str, instead: &str) -> Fault {
+        Fault::Parameter(format!("{option} is not served by pathmeter: {instead}"))
+    }
+}
+
+/// An option of a table: sets something of `T`, or refuses.
+pub(crate) struct OptionRow<T: 'static> {
     /// Its letter if it has one, its long name, its value.
     pub(crate) usage: Usage,
     /// Its effect, for the help; empty: not shown.
     pub(crate) help: &'static str,
     /// Takes it into account. The value is empty where there is none.
-    pub(crate) take: fn(&mut T, &str) -> Result<(), F>,
+    pub(crate) take: fn(&mut T, &str) -> Result<(), Fault>,
 }
 
 /// A row of a table, with the usage as a text.
-pub(crate) const fn row<T, F>(
+pub(crate) const fn row<T>(
     usage: &'static str,
     help: &'static str,
-    take: fn(&mut T, &str) -> Result<(), F>,
-) -> OptionRow<T, F> {
+    take: fn(&mut T, &str) -> Result<(), Fault>,
+) -> OptionRow<T> {
     OptionRow { usage: Usage(usage), help, take }
 }
 
@@ -110,21 +148,17 @@ pub(crate) enum Role {
 }
 
 /// The options, in tables.
-pub(crate) type Tables<'a, T, F> = &'a [(Role, &'a [OptionRow<T, F>])];
+pub(crate) type Tables<'a, T> = &'a [(Role, &'a [OptionRow<T>])];
 
 /// One thing found on the command line.
-pub(crate) enum Word<'a, T: 'static, F: 'static> {
+pub(crate) enum Word<'a, T: 'static> {
     /// An option, whose it is, and its value.
-    Option(Role, &'a OptionRow<T, F>, String),
+    Option(Role, &'a OptionRow<T>, String),
     /// A word that belongs to no option.
     Other(String),
 }
 
-/// An error as getopt_long(3) reports it: no such option, or a value too many or too few.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Misspelt(pub(crate) String);
-
-impl<T, F> OptionRow<T, F> {
+impl<T> OptionRow<T> {
     /// Two columns of a help.
     pub(crate) fn entry(&self) -> String {
         let letter = self.usage.letters().next();
@@ -136,10 +170,7 @@ impl<T, F> OptionRow<T, F> {
 const COLUMN: usize = 36;
 
 /// Takes the words apart.
-pub(crate) fn split<'a, T, F>(
-    args: &[OsString],
-    tables: Tables<'a, T, F>,
-) -> Result<Vec<Word<'a, T, F>>, Misspelt> {
+pub(crate) fn split<'a, T>(args: &[OsString], tables: Tables<'a, T>) -> Result<Vec<Word<'a, T>>, Fault> {
     let mut found = Vec::new();
     let mut rest = args.iter().map(text);
     while let Some(word) = rest.next() {
@@ -162,24 +193,24 @@ pub(crate) fn split<'a, T, F>(
 }
 
 /// An option of a table, and whose it is.
-type Found<'a, T, F> = (Role, &'a OptionRow<T, F>);
+type Found<'a, T> = (Role, &'a OptionRow<T>);
 
-fn each<'a, T, F>(tables: Tables<'a, T, F>) -> impl Iterator<Item = Found<'a, T, F>> {
+fn each<'a, T>(tables: Tables<'a, T>) -> impl Iterator<Item = Found<'a, T>> {
     tables.iter().flat_map(|(role, rows)| rows.iter().map(|row| (*role, row)))
 }
 
-fn text(word: &OsString) -> Result<String, Misspelt> {
-    let misspelt = || Misspelt(format!("'{}' is not valid UTF-8", word.to_string_lossy()));
+fn text(word: &OsString) -> Result<String, Fault> {
+    let misspelt = || Fault::Syntax(format!("'{}' is not valid UTF-8", word.to_string_lossy()));
     word.to_str().map(str::to_owned).ok_or_else(misspelt)
 }
 
-type RemainingArgs<'r> = &'r mut dyn Iterator<Item = Result<String, Misspelt>>;
+type RemainingArgs<'r> = &'r mut dyn Iterator<Item = Result<String, Fault>>;
 
-fn long_option<'a, T, F>(
+fn long_option<'a, T>(
     word: &str,
     rest: RemainingArgs<'_>,
-    tables: Tables<'a, T, F>,
-) -> Result<Word<'a, T, F>, Misspelt> {
+    tables: Tables<'a, T>,
+) -> Result<Word<'a, T>, Fault> {
     let (name, attached) = match word.split_once('=') {
         Some((name, value)) => (name, Some(value.to_owned())),
         None => (word, None),
@@ -187,26 +218,26 @@ fn long_option<'a, T, F>(
     let (role, row) = named(name, tables)?;
     let value = match (row.usage.value(), attached) {
         (Value::None, Some(_)) => {
-            return Err(Misspelt(format!("option '--{}' doesn't allow an argument", row.usage.name())));
+            return Err(Fault::Syntax(format!("option '--{}' doesn't allow an argument", row.usage.name())));
         }
-        (Value::Needed(_), None) => rest
-            .next()
-            .ok_or_else(|| Misspelt(format!("option '--{}' requires an argument", row.usage.name())))??,
+        (Value::Needed(_), None) => rest.next().ok_or_else(|| {
+            Fault::Syntax(format!("option '--{}' requires an argument", row.usage.name()))
+        })??,
         (_, attached) => attached.unwrap_or_default(),
     };
     Ok(Word::Option(role, row, value))
 }
 
 /// The option of this name, or the only one whose name begins so.
-fn named<'a, T, F>(name: &str, tables: Tables<'a, T, F>) -> Result<Found<'a, T, F>, Misspelt> {
+fn named<'a, T>(name: &str, tables: Tables<'a, T>) -> Result<Found<'a, T>, Fault> {
     let rows = || each(tables);
     if let Some(found) = rows().find(|(_, row)| row.usage.name() == name) {
         return Ok(found);
     }
-    let candidates: Vec<Found<'_, T, F>> =
+    let candidates: Vec<Found<'_, T>> =
         rows().filter(|(_, row)| row.usage.name().starts_with(name)).collect();
     match candidates.as_slice() {
-        [] => Err(Misspelt(format!("unrecognized option '--{name}'"))),
+        [] => Err(Fault::Syntax(format!("unrecognized option '--{name}'"))),
         [first, others @ ..]
             if others.iter().all(|(_, row)| std::ptr::fn_addr_eq(row.take, first.1.take)) =>
         {
@@ -215,28 +246,29 @@ fn named<'a, T, F>(name: &str, tables: Tables<'a, T, F>) -> Result<Found<'a, T, 
         _ => {
             let names: String =
                 candidates.iter().map(|(_, row)| format!(" '--{}'", row.usage.name())).collect();
-            Err(Misspelt(format!("option '--{name}' is ambiguous; possibilities:{names}")))
+            Err(Fault::Syntax(format!("option '--{name}' is ambiguous; possibilities:{names}")))
         }
     }
 }
 
-fn letters<'a, T, F>(
+fn letters<'a, T>(
     word: &str,
     rest: RemainingArgs<'_>,
-    tables: Tables<'a, T, F>,
-    found: &mut Vec<Word<'a, T, F>>,
-) -> Result<(), Misspelt> {
+    tables: Tables<'a, T>,
+    found: &mut Vec<Word<'a, T>>,
+) -> Result<(), Fault> {
     for (place, letter) in word.char_indices() {
         let (role, row) = each(tables)
             .find(|(_, row)| row.usage.letters().any(|own| own == letter))
-            .ok_or_else(|| Misspelt(format!("invalid option -- '{letter}'")))?;
+            .ok_or_else(|| Fault::Syntax(format!("invalid option -- '{letter}'")))?;
         if !matches!(row.usage.value(), Value::Needed(_)) {
             found.push(Word::Option(role, row, String::new()));
             continue;
         }
         let attached = &word[place + letter.len_utf8()..];
         let value = if attached.is_empty() {
-            rest.next().ok_or_else(|| Misspelt(format!("option requires an argument -- '{letter}'")))??
+            rest.next()
+                .ok_or_else(|| Fault::Syntax(format!("option requires an argument -- '{letter}'")))??
         } else {
             attached.to_owned()
         };

@@ -9,31 +9,20 @@ pub mod output;
 mod plan;
 mod run;
 
-pub(crate) use help::{help_text, version_text};
+pub(crate) use help::{help_text, refusal, version_text};
 pub use run::run;
 
-use super::getopt::{self, Misspelt, Role, Word};
-use crate::iperf2::output::{Exclude, Iperf2Percentiles};
+use super::getopt::{self, Fault, Role, Word};
+use crate::iperf2::output::{Bounceback, Iperf2Options};
 use engine::work::iperf2::Extras;
 use model::plan::{Directions, TestSpec};
 use model::stats::bins::BinShape;
 use model::units::{BitRate, Bytes, Nanos};
 use std::ffi::OsString;
-use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
 
 /// A parsed command line.
-#[derive(Clone, Debug)]
-pub(crate) enum Request {
-    /// `-h`: the text on standard output.
-    Help,
-    /// `-v`: likewise.
-    Version,
-    /// A test.
-    Client(Box<CommandLine>),
-    /// Serve tests.
-    Server(Box<CommandLine>),
-}
+pub(crate) type Request = getopt::Request<CommandLine>;
 
 /// A command line, read and checked.
 #[derive(Clone, Debug, Default)]
@@ -57,20 +46,10 @@ pub(crate) struct CommandLine {
 pub(crate) struct Both {
     /// `-p`.
     pub(crate) port: u16,
-    /// `-e`.
-    pub(crate) enhanced: bool,
-    /// `-f`: the letter of the unit.
-    pub(crate) unit: Option<char>,
+    /// The options that change the output, as far as they are known here.
+    pub(crate) shown: Iperf2Options,
     /// `-i`; absent: the end alone.
     pub(crate) interval: Option<Nanos>,
-    /// `-y C`.
-    pub(crate) csv: bool,
-    /// `--sum-only`.
-    pub(crate) sum_only: bool,
-    /// `--hide-ips`.
-    pub(crate) hide_ips: bool,
-    /// `-x`.
-    pub(crate) exclude: Exclude,
     /// `-o`.
     pub(crate) output: Option<PathBuf>,
     /// `-B`: local host or address.
@@ -104,8 +83,6 @@ pub(crate) struct Histograms {
     pub(crate) width: Option<Nanos>,
     /// How many there are, likewise.
     pub(crate) count: Option<u32>,
-    /// Percentiles of a line, beside the 99.7th.
-    pub(crate) percentiles: Iperf2Percentiles,
 }
 
 impl Histograms {
@@ -154,25 +131,6 @@ pub(crate) struct Client {
     pub(crate) load_congestion: Option<String>,
 }
 
-/// `--bounceback` and what goes with it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Bounceback {
-    /// Requests in a row.
-    pub(crate) count: u32,
-    /// Seconds between the rows.
-    pub(crate) period: f64,
-    /// Microseconds that the server is to hold a request.
-    pub(crate) hold: u32,
-    /// The server is to acknowledge at once.
-    pub(crate) quick_ack: bool,
-    /// Bytes of a reply, where they are not those of a request.
-    pub(crate) reply: Option<u32>,
-    /// The round trips begin so long after the working load.
-    pub(crate) delay: Nanos,
-    /// Both clocks are right: one-way delays in both directions are printed, too (`--trip-times`).
-    pub(crate) trip_times: bool,
-}
-
 /// Options of a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Server {
@@ -189,60 +147,6 @@ pub(crate) struct Server {
     pub(crate) jitter: Option<BinShape>,
     /// `--udp-reverse`: UDP is sent to clients that nothing proves to be there.
     pub(crate) udp_reverse: bool,
-}
-
-impl Default for Bounceback {
-    fn default() -> Bounceback {
-        Bounceback {
-            count: 10,
-            period: 1.0,
-            hold: 0,
-            quick_ack: true,
-            reply: None,
-            delay: Nanos::ZERO,
-            trip_times: false,
-        }
-    }
-}
-
-/// Why a command line is refused; the exit code is 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// No such option, or an argument too many or too few.
-    Syntax(String),
-    /// A value or combination that cannot be.
-    Parameter(String),
-}
-
-impl Fault {
-    fn parameter(what: impl Into<String>) -> Fault {
-        Fault::Parameter(what.into())
-    }
-
-    /// A value that an option cannot have.
-    fn value(option: &str, text: &str, wanted: &str) -> Fault {
-        Fault::Parameter(format!("{option} value of '{text}' not recognized: {wanted}"))
-    }
-
-    /// An option that iPerf2 has and this program does not serve.
-    fn not_served(option: &str, instead: &str) -> Fault {
-        Fault::Parameter(format!("{option} is not served by pathmeter: {instead}"))
-    }
-}
-
-impl From<Misspelt> for Fault {
-    fn from(misspelt: Misspelt) -> Fault {
-        Fault::Syntax(misspelt.0)
-    }
-}
-
-impl Display for Fault {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Fault::Syntax(what) => write!(f, "iperf: {what}\n{}", help::USAGE),
-            Fault::Parameter(what) => writeln!(f, "ERROR: {what}"),
-        }
-    }
 }
 
 /// Reads the words after the program's name.

@@ -10,29 +10,18 @@ mod password;
 mod plan;
 mod run;
 
-pub(crate) use help::{help_text, version_text};
+pub(crate) use help::{help_text, refusal, version_text};
 pub(crate) use password::password;
 pub use run::{run, text_report};
 
-use super::getopt::{self, Misspelt, Role, Word};
+use super::getopt::{self, Fault, Role, Word};
 use model::plan::TestSpec;
 use model::units::{BitRate, Nanos};
 use std::ffi::OsString;
-use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
 
 /// A parsed command line.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Request {
-    /// `-h`: the text on standard output.
-    Help,
-    /// `-v`: likewise.
-    Version,
-    /// A test.
-    Client(Box<CommandLine>),
-    /// Serve tests.
-    Server(Box<CommandLine>),
-}
+pub(crate) type Request = getopt::Request<CommandLine>;
 
 /// A command line, read and checked.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -174,42 +163,6 @@ pub(crate) struct Keepalive {
     pub(crate) interval: Option<Nanos>,
     /// Probes without an answer before giving up.
     pub(crate) count: Option<u32>,
-}
-
-/// Why a command line is refused. Displays the text that iPerf3 prints on standard error; the exit code is 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// No such option, or an argument too many or too few.
-    Syntax(String),
-    /// A value or combination that cannot be.
-    Parameter(String),
-}
-
-impl Fault {
-    fn parameter(what: impl Into<String>) -> Fault {
-        Fault::Parameter(what.into())
-    }
-
-    /// An option that iPerf3 has and this program does not serve.
-    fn not_served(option: &str, instead: &str) -> Fault {
-        Fault::Parameter(format!("{option} is not served by pathmeter: {instead}"))
-    }
-}
-
-impl From<Misspelt> for Fault {
-    fn from(misspelt: Misspelt) -> Fault {
-        Fault::Syntax(misspelt.0)
-    }
-}
-
-impl Display for Fault {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let (text, before, after) = match self {
-            Fault::Syntax(what) => (what.clone(), "", "\n"),
-            Fault::Parameter(what) => (format!("parameter error - {what}"), "\n", ""),
-        };
-        write!(f, "iperf3: {text}\n{before}{}{after}", help::USAGE)
-    }
 }
 
 /// Reads the words after the program's name.

@@ -8,7 +8,7 @@ use model::sample::{
 };
 use model::units::{Bytes, Nanos};
 use pathmeter_dialect::iperf2::output::{
-    Bouncing, Iperf2Bounceback, Iperf2Options, Iperf2Role, Iperf2Settings, Iperf2Text, Pace, TimedSettings,
+    Bounceback, Iperf2Bounceback, Iperf2Options, Iperf2Role, Iperf2Settings, Iperf2Text, Pace,
 };
 use report::import::{Imported, Known, read};
 use std::net::SocketAddr;
@@ -189,7 +189,7 @@ fn settings(case: Case) -> Iperf2Settings {
         tos: 0,
         nodelay: false,
         pace: if udp { Pace::Gap(1120.0) } else { Pace::None },
-        timed: TimedSettings::default(),
+        timed: Default::default(),
     }
 }
 
@@ -244,18 +244,7 @@ fn every_output_to_the_letter_and_back() {
 fn round_trips_to_the_letter_and_back() {
     let case = Case { transport: Transport::Tcp, role: Iperf2Role::Client, streams: 1 };
     let options = Iperf2Options { enhanced: true, ..Iperf2Options::default() };
-    let bounce = Iperf2Settings {
-        length: 100,
-        pace: Pace::Bounce(Bouncing {
-            size: 100,
-            reply: None,
-            count: 10,
-            period: 1.0,
-            hold: 0,
-            quick_ack: true,
-        }),
-        ..settings(case)
-    };
+    let bounce = Iperf2Settings { length: 100, pace: Pace::Bounce(Bounceback::default()), ..settings(case) };
     let mut text = bounce.text(&options);
     let mut connection = Iperf2Text::new(options.clone(), 1);
     connection.event(&Event::Connected(case.connected()));

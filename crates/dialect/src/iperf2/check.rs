@@ -94,7 +94,7 @@ fn exclusions(line: &CommandLine) -> Result<(), Fault> {
     let special = !client.directions.is_empty() || extras.trip_times || client.frames.is_some();
     let refusals = [
         (
-            extras.compatible && (special || line.both.enhanced),
+            extras.compatible && (special || line.both.shown.enhanced),
             "compatibility mode not supported with the requested with options",
         ),
         (line.both.last_port.is_some(), "a range of ports (-p N-M) is a server's"),
@@ -217,10 +217,10 @@ fn shape(line: &mut CommandLine) -> Result<(), Fault> {
         }
         let frames = Frames { rate: fixed(1.0 / period), mean: fixed(size as f64), ..Frames::default() };
         client.extras.shape = Shape::Bursts(frames);
-        line.both.enhanced = true;
+        line.both.shown.enhanced = true;
     }
     if line.client.bounceback.is_some() {
-        line.both.enhanced = true;
+        line.both.shown.enhanced = true;
         line.both.interval = line.both.interval.or(Some(Nanos::from_secs(1)));
     }
     Ok(())

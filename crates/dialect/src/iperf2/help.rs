@@ -1,12 +1,21 @@
 //! The text of `-h` and `-v`, and the usage after a refusal.
 
 use super::options::{BOTH, CLIENT, SERVER};
+use crate::getopt::Fault;
 
 /// Printed after a refusal.
-pub(super) const USAGE: &str = "\
+const USAGE: &str = "\
 Usage: iperf [-s|-c host] [options]
 Try `iperf --help' for more information.
 ";
+
+/// The text on standard error after a refusal.
+pub(crate) fn refusal(fault: &Fault) -> String {
+    match fault {
+        Fault::Syntax(what) => format!("iperf: {what}\n{USAGE}"),
+        Fault::Parameter(what) => format!("ERROR: {what}\n"),
+    }
+}
 
 /// `-v`: iPerf2's version first, for scripts that read it.
 pub(crate) fn version_text() -> String {

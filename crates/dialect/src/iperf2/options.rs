@@ -14,7 +14,7 @@ pub(super) use server::SERVER;
 use super::{CommandLine, Fault};
 use crate::getopt::{OptionRow, Role};
 
-type Iperf2Option = OptionRow<CommandLine, Fault>;
+type Iperf2Option = OptionRow<CommandLine>;
 type Taken = Result<(), Fault>;
 
 /// Every option.

@@ -16,7 +16,7 @@ mod units;
 pub use bounceback::{Iperf2Bounceback, Iperf2OneWay};
 pub use connection::{Iperf2Connection, connect_times};
 pub use histogram::{Iperf2Histogram, Iperf2Percentiles};
-pub use settings::{Bouncing, Iperf2Settings, Pace, TimedSettings};
+pub use settings::{Bounceback, Iperf2Settings, Pace};
 pub use text::Iperf2Text;
 
 use model::time::WallTime;

@@ -3,9 +3,10 @@
 use super::check::TCP_LENGTH;
 use super::options::CONNECT_TIMEOUT;
 use super::{Client, CommandLine};
-use crate::iperf2::output::{Bouncing, Iperf2Options, Iperf2Role, Iperf2Settings, Pace, TimedSettings, Zone};
+use crate::iperf2::output::{Iperf2Options, Iperf2Role, Iperf2Settings, Pace, Zone};
 use engine::error::Failure;
 use engine::host::address::{Family, lookup};
+use engine::work::iperf2::Timing;
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::{Bytes, Nanos};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -75,18 +76,7 @@ impl CommandLine {
 
     /// The options that change the output.
     pub(crate) fn output_options(&self, role: Iperf2Role, zone: Zone) -> Iperf2Options {
-        Iperf2Options {
-            role,
-            enhanced: self.both.enhanced,
-            unit: self.both.unit,
-            csv: self.both.csv,
-            sum_only: self.both.sum_only,
-            hide_ips: self.both.hide_ips,
-            exclude: self.both.exclude,
-            dual: false,
-            zone,
-            percentiles: self.both.histograms.map(|asked| asked.percentiles).unwrap_or_default(),
-        }
+        Iperf2Options { role, zone, ..self.both.shown.clone() }
     }
 
     /// The block printed first. `window`: of a socket without `-w`.
@@ -110,25 +100,18 @@ impl CommandLine {
             tos: test.tos,
             nodelay: test.nodelay || self.client.bounceback.is_some(),
             pace: self.pace(length),
-            timed: self.timed(),
-        }
-    }
-
-    fn timed(&self) -> TimedSettings {
-        let timing = self.client.extras.timing;
-        TimedSettings {
-            writes: timing.writes,
-            histograms: self.both.histograms.map(|asked| asked.shape()),
-            jitter: self.server.jitter,
-            rtt_part: timing.rtt_part,
+            timed: Timing {
+                delays: self.both.histograms.map(|asked| asked.shape()),
+                jitter: self.server.jitter,
+                ..self.client.extras.timing
+            },
         }
     }
 
     fn pace(&self, length: u32) -> Pace {
         let client = &self.client;
         if let Some(bounceback) = client.bounceback {
-            let super::Bounceback { count, period, hold, quick_ack, reply, .. } = bounceback;
-            return Pace::Bounce(Bouncing { size: length, reply, count, period, hold, quick_ack });
+            return Pace::Bounce(bounceback);
         }
         if let Some((rate, mean, deviation)) = client.frames {
             return Pace::Frames(rate, mean, deviation, client.gap.unwrap_or(0.0));

@@ -6,7 +6,7 @@ mod facts;
 mod out;
 mod server;
 
-use super::{CommandLine, Request, help_text, parse, version_text};
+use super::{CommandLine, Request, help_text, parse, refusal, version_text};
 use crate::iperf2::output::Zone;
 use crate::{DONE, Process, daemon};
 use jiff::Zoned;
@@ -21,7 +21,7 @@ pub fn run(remarks: &[OsString], process: Process) -> u8 {
         Ok(request) => request,
         Err(fault) => {
             // Standard error may be closed: the exit code reports the error too.
-            let _ = write!(std::io::stderr(), "{fault}");
+            let _ = write!(std::io::stderr(), "{}", refusal(&fault));
             return FAILED;
         }
     };

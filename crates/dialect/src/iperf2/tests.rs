@@ -28,7 +28,7 @@ fn server(line: &str) -> CommandLine {
 
 fn refused(line: &str) -> String {
     match read(line) {
-        Err(fault) => fault.to_string(),
+        Err(fault) => refusal(&fault),
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -87,7 +87,7 @@ fn the_directions_of_a_test() {
     }
     let line = client("-c h --isochronous=30:1m,100k -u --trip-times");
     assert!(matches!(line.client.extras.shape, Shape::Isochronous(Some(frames)) if frames.rate.whole == 30));
-    assert!(line.both.enhanced && line.client.extras.trip_times);
+    assert!(line.both.shown.enhanced && line.client.extras.trip_times);
     assert!(matches!(client("-c h --burst-size 2M").client.extras.shape, Shape::Bursts(_)));
     let line = client("-c h --bounceback --bounceback-period 0.5");
     assert_eq!(line.client.bounceback, Some(Bounceback { period: 0.5, ..Bounceback::default() }));
@@ -263,7 +263,7 @@ fn a_group_takes_datagrams_one_way() {
 fn what_is_timed_beside_the_rows_of_every_test() {
     let shape = |micros, count| BinShape { width: Nanos::from_micros(micros), count };
     let plain = client("-c h --histograms");
-    assert!(plain.both.enhanced && plain.client.extras.timing.writes);
+    assert!(plain.both.shown.enhanced && plain.client.extras.timing.writes);
     assert_eq!(plain.client.extras.timing.delays, Some(shape(100, 100_000)));
     assert_eq!(plain.client.test.length, Some(128 << 10), "writes that are timed are of iPerf2's length");
     // One that receives has delays to count, and no writes.
@@ -280,9 +280,6 @@ fn what_is_timed_beside_the_rows_of_every_test() {
     assert_eq!(client("-c h --near-congestion=0.25").client.extras.timing.rtt_part, Some(0.25));
     let served = server("-s -u --histograms=50u --jitter-histograms=10");
     let settings = served.settings(Bytes(0)).timed;
-    assert_eq!(
-        (settings.histograms, settings.jitter),
-        (Some(shape(50, 100_000)), Some(shape(10, 1_000_000)))
-    );
+    assert_eq!((settings.delays, settings.jitter), (Some(shape(50, 100_000)), Some(shape(10, 1_000_000))));
     assert_eq!(client("-c h --jitter-histograms").warnings.len(), 1, "it is a server's");
 }

@@ -1,12 +1,21 @@
 //! The text of `-h` and `-v`, and the usage after a refusal.
 
 use super::options::{BOTH, CLIENT, SERVER};
+use crate::getopt::Fault;
 
 /// Printed after a refusal.
-pub(super) const USAGE: &str = "\
+const USAGE: &str = "\
 Usage: iperf3 [-s|-c HOST] [options]
        iperf3 [-h|--help] [-v|--version]
 ";
+
+/// The text on standard error after a refusal, as iPerf3 prints it.
+pub(crate) fn refusal(fault: &Fault) -> String {
+    match fault {
+        Fault::Syntax(what) => format!("iperf3: {what}\n{USAGE}\n"),
+        Fault::Parameter(what) => format!("iperf3: parameter error - {what}\n\n{USAGE}"),
+    }
+}
 
 /// `-v`: iPerf3's version first, for scripts that read it.
 pub(crate) fn version_text() -> String {

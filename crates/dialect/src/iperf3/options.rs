@@ -13,7 +13,7 @@ use super::{CommandLine, Fault};
 use crate::getopt::{OptionRow, Role};
 use std::net::Ipv6Addr;
 
-type Iperf3Option = OptionRow<CommandLine, Fault>;
+type Iperf3Option = OptionRow<CommandLine>;
 type Taken = Result<(), Fault>;
 
 /// Every option, in the groups of the help.

@@ -12,7 +12,7 @@ mod stamp;
 
 pub use printer::text_report;
 
-use super::{CommandLine, Request, help_text, parse, version_text};
+use super::{CommandLine, Request, help_text, parse, refusal, version_text};
 use crate::{DONE, Process};
 use engine::request::preflight;
 use model::event::Event;
@@ -27,7 +27,7 @@ pub fn run(args: &[OsString], process: Process) -> u8 {
         Ok(request) => request,
         Err(fault) => {
             // Standard error may be closed: the exit code reports the error too.
-            let _ = write!(std::io::stderr(), "{fault}");
+            let _ = write!(std::io::stderr(), "{}", refusal(&fault));
             return FAILED;
         }
     };

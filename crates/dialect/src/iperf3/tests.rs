@@ -123,7 +123,7 @@ fn what_is_not_served_is_named() {
         ("-c h --nstreams 3", "--nstreams is not served by pathmeter: it is of SCTP alone"),
         ("-c h -u -F file", "cannot transfer file using UDP"),
     ] {
-        let fault = read(line).expect_err(line).to_string();
+        let fault = refusal(&read(line).expect_err(line));
         assert!(fault.contains(message), "{line}: {fault}");
     }
 }
@@ -232,7 +232,7 @@ fn refusals_in_iperf3s_words() {
         ("-c h --cntl-ka=3/1/3", "control connection Keepalive period"),
         ("-c h --sctp", "no SCTP support available"),
     ] {
-        let fault = read(line).expect_err(line).to_string();
+        let fault = refusal(&read(line).expect_err(line));
         assert!(fault.starts_with("iperf3: parameter error - "), "{line}: {fault}");
         assert!(fault.contains(message) && fault.contains("\n\nUsage: iperf3"), "{line}: {fault}");
     }
@@ -244,7 +244,7 @@ fn refusals_in_iperf3s_words() {
         ("-c h --parallel", "option '--parallel' requires an argument"),
         ("-c h --ver", "option '--ver' is ambiguous; possibilities: '--verbose'"),
     ] {
-        let fault = read(line).expect_err(line).to_string();
+        let fault = refusal(&read(line).expect_err(line));
         assert!(
             fault.starts_with(&format!("iperf3: {message}")) && fault.contains("Usage: iperf3"),
             "{line}: {fault}"
@@ -265,7 +265,7 @@ fn the_role_of_an_option_is_that_of_its_table() {
     for (line, refused) in
         [("-s -R", "client only"), ("-c h -1", "server only"), ("-s -A 0,1", "client only")]
     {
-        assert!(read(line).unwrap_err().to_string().contains(refused), "{line}");
+        assert!(refusal(&read(line).unwrap_err()).contains(refused), "{line}");
     }
     assert!(matches!(read("-s --cport 5000 -i 2"), Ok(Request::Server(_))));
 }
@@ -305,7 +305,7 @@ fn no_value_is_beyond_an_answer() {
                 for role in [["-s", ""], ["-c", "h"]] {
                     let args = [role[0], role[1], &word].map(OsString::from);
                     if let Err(fault) = parse(&args) {
-                        assert!(fault.to_string().starts_with("iperf3: "), "{word}");
+                        assert!(refusal(&fault).starts_with("iperf3: "), "{word}");
                     }
                 }
             }

@@ -17,7 +17,7 @@ pub(in crate::iperf2) const BOTH: &[Iperf2Option] = &[
         "rate of each stream, bits or packets per second; UDP 1M, TCP no limit",
         rate,
     ),
-    row("-e --enhanced", "say more of each interval", |line, _| set(&mut line.both.enhanced, true)),
+    row("-e --enhanced", "say more of each interval", |line, _| set(&mut line.both.shown.enhanced, true)),
     row("-f --format bkmgBKMGaA", "unit: small letters bits, capitals bytes", unit),
     row("-i --interval SECONDS", "time between reports; without it the end only", |line, text| {
         set(&mut line.both.interval, Some(nanos(real("-i", text, 0.005, 4294.0)?)))
@@ -52,8 +52,8 @@ pub(in crate::iperf2) const BOTH: &[Iperf2Option] = &[
         line.both.key = Some(text.into());
         Ok(())
     }),
-    row("--sum-only", "print the sums only", |line, _| set(&mut line.both.sum_only, true)),
-    row("--hide-ips", "hide addresses", |line, _| set(&mut line.both.hide_ips, true)),
+    row("--sum-only", "print the sums only", |line, _| set(&mut line.both.shown.sum_only, true)),
+    row("--hide-ips", "hide addresses", |line, _| set(&mut line.both.shown.hide_ips, true)),
     row("-t --time SECONDS", "how long to send (10) or, as server, to serve", |line, text| {
         set(&mut line.both.time, Some(nanos(real("-t", text, 0.0, LONGEST)?)))
     }),
@@ -70,7 +70,7 @@ pub(in crate::iperf2) const BOTH: &[Iperf2Option] = &[
         if !text.eq_ignore_ascii_case("c") {
             return Err(Fault::value("-y", text, "C is the only style"));
         }
-        line.both.csv = true;
+        line.both.shown.csv = true;
         Ok(())
     }),
     row("-B --bind HOST[:PORT][%DEV]", "local address, port and interface", |line, text| {
@@ -96,18 +96,9 @@ pub(in crate::iperf2) const BOTH: &[Iperf2Option] = &[
         set(&mut line.client.test.congestion, Some(text.into()))
     }),
     row("--linux-congestion NAME", "", |line, text| set(&mut line.client.test.congestion, Some(text.into()))),
-    row("-4 --v4", "IPv4 only", |line, _| {
-        (line.both.ipv4, line.both.ipv6) = (true, false);
-        Ok(())
-    }),
-    row("-6 --v6", "IPv6", |line, _| {
-        (line.both.ipv4, line.both.ipv6) = (false, true);
-        Ok(())
-    }),
-    row("-V --ipv6_domain", "IPv6", |line, _| {
-        (line.both.ipv4, line.both.ipv6) = (false, true);
-        Ok(())
-    }),
+    row("-4 --v4", "IPv4 only", |line, _| family(line, true)),
+    row("-6 --v6", "IPv6", |line, _| family(line, false)),
+    row("-V --ipv6_domain", "IPv6", |line, _| family(line, false)),
     row("-z --realtime", "accepted; this program needs no such priority", |_, _| Ok(())),
     row("--NUM_REPORT_STRUCTS N", "", |_, text| amount("--NUM_REPORT_STRUCTS", text).map(drop)),
     row("--utc", "print times of day in UTC", |line, _| set(&mut line.both.utc, true)),
@@ -119,10 +110,15 @@ pub(super) fn port(text: &str) -> Result<u16, Fault> {
     text.parse().ok().filter(|port| *port > 0).ok_or_else(|| Fault::value("-p", text, "1 to 65535"))
 }
 
+fn family(line: &mut CommandLine, ipv4: bool) -> Taken {
+    (line.both.ipv4, line.both.ipv6) = (ipv4, !ipv4);
+    Ok(())
+}
+
 fn unit(line: &mut CommandLine, text: &str) -> Taken {
     let mut letters = text.chars();
     match (letters.next(), letters.next()) {
-        (Some(letter), None) if "bkmgtaBKMGTA".contains(letter) => line.both.unit = Some(letter),
+        (Some(letter), None) if "bkmgtaBKMGTA".contains(letter) => line.both.shown.unit = Some(letter),
         _ => return Err(Fault::value("-f", text, "one letter of bkmgtaBKMGTA")),
     }
     Ok(())
@@ -144,7 +140,7 @@ fn rate(line: &mut CommandLine, text: &str) -> Taken {
 }
 
 fn exclude(line: &mut CommandLine, text: &str) -> Taken {
-    let exclude = &mut line.both.exclude;
+    let exclude = &mut line.both.shown.exclude;
     for letter in text.chars() {
         match letter.to_ascii_uppercase() {
             'C' => exclude.connections = true,

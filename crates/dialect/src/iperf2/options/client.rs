@@ -83,7 +83,7 @@ pub(in crate::iperf2) const CLIENT: &[Iperf2Option] = &[
         |line, text| {
             let limit = within("--tcp-write-prefetch", text, 1, 1 << 30)?;
             line.client.extras.unsent_limit = Some(Bytes(limit.into()));
-            line.both.enhanced = true;
+            line.both.shown.enhanced = true;
             Ok(())
         },
     ),
@@ -117,13 +117,13 @@ pub(in crate::iperf2) const CLIENT: &[Iperf2Option] = &[
     }),
     row("--txstart-time SECONDS", "begin at this time of day (seconds since 1970)", |line, text| {
         line.client.extras.starts = Some(WallTime(nanos(real("--txstart-time", text, 1.0, 4e9)?).0));
-        line.both.enhanced = true;
+        line.both.shown.enhanced = true;
         Ok(())
     }),
     row("--sync-transfer-id", "accepted; the ids of both ends count alike", |_, _| Ok(())),
     row("--tcp-write-times", "time each write", |line, _| {
         line.client.extras.timing.writes = true;
-        line.both.enhanced = true;
+        line.both.shown.enhanced = true;
         Ok(())
     }),
     row("--near-congestion[=PART]", "rest after each write for this part of the RTT (0.5)", |line, text| {
@@ -227,7 +227,7 @@ fn frames(line: &mut CommandLine, text: &str) -> Taken {
     };
     let rate = if rate.is_empty() { 60.0 } else { real("--isochronous", rate, 0.001, 10_000.0)? };
     line.client.frames = Some((rate, amount_or(mean, 20e6)?, amount_or(deviation, 0.0)?));
-    line.both.enhanced = true;
+    line.both.shown.enhanced = true;
     Ok(())
 }
 

@@ -9,20 +9,21 @@ use model::units::Nanos;
 
 /// `WIDTH[u|m][,COUNT[,LOW[,HIGH]]]`: bins of so many micro- or milliseconds, their number, and two percentiles.
 pub(super) fn histograms(line: &mut CommandLine, text: &str) -> Taken {
-    line.both.enhanced = true;
-    let mut parsed = Histograms::default();
+    line.both.shown.enhanced = true;
+    let (mut parsed, mut percentiles) = (Histograms::default(), Iperf2Percentiles::default());
     if !text.is_empty() {
         let (width, rest) = text.split_once(',').unwrap_or((text, ""));
         let mut rest = rest.splitn(3, ',').filter(|part| !part.is_empty());
         let count = rest.next().map(|count| within(OPTION, count, 1, MOST_BINS)).transpose()?;
         parsed.width = Some(bin_width(width)?);
         parsed.count = count;
-        let Iperf2Percentiles { low, high } = parsed.percentiles;
+        let Iperf2Percentiles { low, high } = percentiles;
         let mut percent =
             |otherwise| rest.next().map_or(Ok(otherwise), |text| real(OPTION, text, 0.0, 100.0));
-        parsed.percentiles = Iperf2Percentiles { low: percent(low)?, high: percent(high)? };
+        percentiles = Iperf2Percentiles { low: percent(low)?, high: percent(high)? };
     }
     line.both.histograms = Some(parsed);
+    line.both.shown.percentiles = percentiles;
     Ok(())
 }
 
@@ -40,7 +41,7 @@ fn bin_width(text: &str) -> Result<Nanos, Fault> {
 
 /// `--jitter-histograms`: bins of so many microseconds.
 pub(super) fn jitter(line: &mut CommandLine, text: &str) -> Taken {
-    line.both.enhanced = true;
+    line.both.shown.enhanced = true;
     let micros = if text.is_empty() { 100 } else { within("--jitter-histograms", text, 1, 1_000_000)? };
     let shape = BinShape { width: Nanos::from_micros(micros.into()), count: JITTER_BINS };
     line.server.jitter = Some(shape);

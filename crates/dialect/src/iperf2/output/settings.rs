@@ -2,9 +2,10 @@
 
 use super::units::amount_in_unit;
 use super::{Iperf2Options, Iperf2Role};
+use engine::work::iperf2::Timing;
 use model::plan::Transport;
 use model::stats::bins::BinShape;
-use model::units::Bytes;
+use model::units::{Bytes, Nanos};
 use std::net::IpAddr;
 
 /// The content of the block of settings.
@@ -40,21 +41,8 @@ pub struct Iperf2Settings {
     pub nodelay: bool,
     /// How a client spreads what it sends.
     pub pace: Pace,
-    /// Timed settings beside those of every test.
-    pub timed: TimedSettings,
-}
-
-/// Timed settings beside those of every test.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TimedSettings {
-    /// Each write (client).
-    pub writes: bool,
-    /// `--histograms`.
-    pub histograms: Option<BinShape>,
-    /// `--jitter-histograms` (server).
-    pub jitter: Option<BinShape>,
-    /// `--near-congestion`: the part of the RTT (client).
-    pub rtt_part: Option<f64>,
+    /// Timed settings beside those of every test; writes and the part of the RTT are a client's, jitter is a server's.
+    pub timed: Timing,
 }
 
 /// How a client spreads what it sends.
@@ -70,24 +58,40 @@ pub enum Pace {
     /// `--burst-period`: bytes, seconds.
     Bursts(u64, f64),
     /// `--bounceback`.
-    Bounce(Bouncing),
+    Bounce(Bounceback),
 }
 
-/// How round trips are requested.
+/// `--bounceback` and what goes with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bouncing {
-    /// Bytes of a request.
-    pub size: u32,
-    /// Bytes of a reply, where they are others.
-    pub reply: Option<u32>,
+pub struct Bounceback {
     /// Requests in a row.
     pub count: u32,
     /// Seconds between the rows.
     pub period: f64,
-    /// Microseconds the server is to hold a request.
+    /// Microseconds that the server is to hold a request.
     pub hold: u32,
     /// The server is to acknowledge at once.
     pub quick_ack: bool,
+    /// Bytes of a reply, where they are not those of a request.
+    pub reply: Option<u32>,
+    /// The round trips begin so long after the working load.
+    pub delay: Nanos,
+    /// Both clocks are right: one-way delays in both directions are printed, too (`--trip-times`).
+    pub trip_times: bool,
+}
+
+impl Default for Bounceback {
+    fn default() -> Bounceback {
+        Bounceback {
+            count: 10,
+            period: 1.0,
+            hold: 0,
+            quick_ack: true,
+            reply: None,
+            delay: Nanos::ZERO,
+            trip_times: false,
+        }
+    }
 }
 
 impl Iperf2Settings {
@@ -108,7 +112,7 @@ impl Iperf2Settings {
 
     /// The last line of a client's settings: the bins of its writes, or of its round trips.
     fn behind_window(&self, role: Iperf2Role) -> String {
-        let Some(shape) = self.timed.histograms.filter(|_| role == Iperf2Role::Client) else {
+        let Some(shape) = self.timed.delays.filter(|_| role == Iperf2Role::Client) else {
             return String::new();
         };
         match self.pace {
@@ -145,7 +149,7 @@ impl Iperf2Settings {
             |shape| format!("Enabled receive histograms {} (clients should use --trip-times)", bins(shape));
         let jitter =
             |shape: BinShape| format!("Enabled jitter histograms (bin-width={} us)", shape.width.0 / 1000);
-        lines.extend(self.timed.histograms.map(receive));
+        lines.extend(self.timed.delays.map(receive));
         lines.extend(self.timed.jitter.map(jitter));
         lines
     }
@@ -190,8 +194,8 @@ impl Iperf2Settings {
             Pace::Bursts(bytes, period) => {
                 vec![format!("Bursting: {} every {period:.2} second(s)", amount_in_unit(bytes as f64, 'A'))]
             }
-            Pace::Bounce(Bouncing { size, reply, count, period, hold, quick_ack }) => {
-                let size = amount_in_unit(size.into(), 'A');
+            Pace::Bounce(Bounceback { reply, count, period, hold, quick_ack, .. }) => {
+                let size = amount_in_unit(self.length.into(), 'A');
                 // Only 2.2 knows replies with a size of their own; the text is its text.
                 let what = match reply {
                     Some(reply) => {
