@@ -43,7 +43,7 @@ pub use bounceback::{
     is_bounceback,
 };
 pub use datagram::{DATAGRAM_LEN, Number, Numbered, is_wide, number, put_fin};
-pub use flow::{Flow, FlowEvent, FlowInput, FlowOutput};
+pub use flow::{Flow, FlowInput, FlowOutput};
 pub use frames::{BurstRecord, Fixed, FrameRecord, Frames};
 pub use group::Group;
 pub use request::{Header, Request, Shape, Traffic};

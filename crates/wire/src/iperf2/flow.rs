@@ -1,7 +1,8 @@
 //! Common parts of the four machines. A flow is one TCP connection, or one pair of UDP addresses, at one end: a test by itself.
 //! Its driver keeps the socket, and the rule of [`crate::Session`]: one input, then outputs until [`FlowOutput::WaitUntil`].
 
-use super::{Ack, Amount, DATAGRAM_LEN, Fixed, Frames, Rate, Request, Run, Sending, ServerReport, Shape};
+use super::{Amount, DATAGRAM_LEN, Fixed, Frames, Rate, Request, Sending, ServerReport, Shape};
+use crate::work::in_band::FlowCommand;
 use crate::{Policy, ProtocolError, Sent};
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::plan::Transport;
@@ -25,7 +26,7 @@ pub trait Flow: Send {
 #[derive(Clone, Copy, Debug)]
 pub enum FlowInput<'a> {
     /// TCP: the next bytes, in any portions, for as long as this end does not [receive data](Run::receives). UDP: a
-    /// datagram that came before [`FlowOutput::Start`] or after [`FlowOutput::Measure`], and in between every one that
+    /// datagram that came before [`FlowCommand::Start`] or after [`FlowCommand::Measure`], and in between every one that
     /// is an [end](super::Number::Fin).
     Received(&'a [u8]),
     /// TCP: the peer sends no more, or the connection broke. UDP: the peer's port is unreachable.
@@ -34,53 +35,34 @@ pub enum FlowInput<'a> {
     Timer,
     /// Payload bytes received so far, about once a second.
     Progress(u64),
-    /// This end's sender has stopped, because its amount is used up or after [`FlowOutput::StopSender`].
+    /// This end's sender has stopped, because its amount is used up or after [`FlowCommand::StopSender`].
     SenderDone(Sent),
-    /// The figures that [`FlowOutput::Measure`] requested: the data alone, without the end.
+    /// The figures that [`FlowCommand::Measure`] requested: the data alone, without the end.
     Measured(&'a ServerReport),
     /// This end wants to stop, and why.
     Interrupt(&'a str),
 }
 
-/// Actions that a flow requests of its driver.
+/// Outputs of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowOutput {
-    /// Send these bytes, or this datagram.
-    Send(Vec<u8>),
-    /// Data moves from now on.
-    Start(Run),
+    /// A command to its driver.
+    Command(FlowCommand),
     /// Answer this connection's records from now on ([`Bounce`](super::Bounce)); these bytes of it have been read.
     Bounce(Vec<u8>),
-    /// Stop sending; [`FlowInput::SenderDone`] follows.
-    StopSender,
-    /// Stop receiving data and report the figures (UDP); [`FlowInput::Measured`] follows.
-    Measure,
     /// Open a flow to the peer's address and the port in this request, and send on it as the request describes
     /// ([`TcpClient::back`](super::TcpClient::back), [`UdpClient::back`](super::UdpClient::back)).
     ConnectBack(Box<Request>),
-    /// Report a fact about the peer.
-    FlowEvent(FlowEvent),
-    /// End this end's direction of the connection (TCP).
-    Shutdown,
+    /// The request of a server's client; absent: it sent no header, because it is old, or `-C` was given.
+    Request(Option<Box<Request>>),
     /// Nothing more to do before this time, unless an input comes.
     WaitUntil(Option<MonoTime>),
-    /// The flow is over: close it. What was measured is complete.
-    Close,
 }
 
-/// Facts about the peer.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FlowEvent {
-    /// The request of a server's client.
-    Request(Box<Request>),
-    /// A server's client sent no header: it is old, or `-C` was given.
-    Plain,
-    /// The acknowledgement of a client's server.
-    Ack(Ack),
-    /// The figures of a client's server.
-    Report(ServerReport),
-    /// The server's figures never arrived: the server is gone, or the return path is blocked.
-    NoReport,
+impl From<FlowCommand> for FlowOutput {
+    fn from(command: FlowCommand) -> FlowOutput {
+        FlowOutput::Command(command)
+    }
 }
 
 /// Outputs and one deadline.
@@ -92,12 +74,8 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    pub(super) fn push(&mut self, output: FlowOutput) {
-        self.outputs.push_back(output);
-    }
-
-    pub(super) fn push_event(&mut self, reported: FlowEvent) {
-        self.push(FlowOutput::FlowEvent(reported));
+    pub(super) fn push(&mut self, output: impl Into<FlowOutput>) {
+        self.outputs.push_back(output.into());
     }
 
     pub(super) fn wait(&mut self, now: MonoTime, span: Nanos) {
@@ -119,7 +97,7 @@ impl Steps {
     pub(super) fn close(&mut self) {
         if !std::mem::replace(&mut self.over, true) {
             self.deadline = None;
-            self.push(FlowOutput::Close);
+            self.push(FlowCommand::Close);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The flows of one client at one end: a session without control bytes. Each flow is a test by itself with a machine of its own
 //! ([`Flow`]); the session decides when all are over, and which of them have failed.
 
-use super::flow::{Flow, FlowEvent, FlowInput, FlowOutput, TIMEOUT};
+use super::flow::{Flow, FlowInput, FlowOutput, TIMEOUT};
 use super::{Request, TcpClient, TcpServer, Traffic, UdpClient, UdpServer};
 use crate::stamp::Clock;
 use crate::work::WorkReply;
@@ -166,23 +166,22 @@ impl Group {
                     return;
                 }
                 // Round trips have a server of their own; a flow cannot change into one later.
-                FlowOutput::Close | FlowOutput::Bounce(_) => {
+                FlowOutput::Command(FlowCommand::Close) | FlowOutput::Bounce(_) => {
                     (flow.over, flow.deadline) = (true, None);
                     FlowCommand::Close
                 }
-                FlowOutput::Send(bytes) => FlowCommand::Send(bytes),
-                FlowOutput::Start(run) => FlowCommand::Start(run),
-                FlowOutput::StopSender => FlowCommand::StopSender,
-                FlowOutput::Measure => FlowCommand::Measure,
-                FlowOutput::Shutdown => FlowCommand::Shutdown,
+                FlowOutput::Command(command) => {
+                    if command == FlowCommand::Note(PeerFact::NoReport) {
+                        self.miss_report();
+                    }
+                    command
+                }
                 FlowOutput::ConnectBack(request) => match self.connect_back(*request) {
                     Some(command) => command,
                     None => continue,
                 },
-                FlowOutput::FlowEvent(reported) => match self.command_after(reported) {
-                    Some(command) => command,
-                    None => continue,
-                },
+                // The driver reports the kind of this flow.
+                FlowOutput::Request(_) => continue,
             };
             self.outputs.push_back(Want::Flow(index as u32, command).into());
         }
@@ -198,19 +197,10 @@ impl Group {
         Some(command)
     }
 
-    fn command_after(&mut self, reported: FlowEvent) -> Option<FlowCommand> {
-        Some(match reported {
-            // The driver reports the kind of this flow.
-            FlowEvent::Request(_) | FlowEvent::Plain => return None,
-            FlowEvent::Ack(ack) => FlowCommand::Note(PeerFact::Ack(ack)),
-            FlowEvent::Report(report) => FlowCommand::Note(PeerFact::Report(report)),
-            FlowEvent::NoReport => {
-                let text = "the server's report never came: what arrived is not known";
-                self.outputs.push_back(Output::Event(Event::Warning(Warning::new("no-report", text))));
-                self.failure.get_or_insert(ProtocolError::Timeout("to the end of the test".into()));
-                FlowCommand::Note(PeerFact::NoReport)
-            }
-        })
+    fn miss_report(&mut self) {
+        let text = "the server's report never came: what arrived is not known";
+        self.outputs.push_back(Output::Event(Event::Warning(Warning::new("no-report", text))));
+        self.failure.get_or_insert(ProtocolError::Timeout("to the end of the test".into()));
     }
 
     fn reply(&mut self, now: MonoTime, reply: Reply) -> Result<(), ProtocolError> {
@@ -344,7 +334,7 @@ impl Flow for Refused {
     }
 
     fn output(&mut self, _now: MonoTime) -> FlowOutput {
-        if std::mem::take(&mut self.0) { FlowOutput::Close } else { FlowOutput::WaitUntil(None) }
+        if std::mem::take(&mut self.0) { FlowCommand::Close.into() } else { FlowOutput::WaitUntil(None) }
     }
 }
 

@@ -1,9 +1,10 @@
 //! The client's end of a TCP flow: the header goes first, then data moves. A server's acknowledgement may be pending and is read,
 //! since closing with unread bytes would reset the connection.
 
-use super::flow::{Flow, FlowEvent, FlowInput, FlowOutput, Steps, TIMEOUT, Watch};
+use super::flow::{Flow, FlowInput, FlowOutput, Steps, TIMEOUT, Watch};
 use super::{Ack, AckRead, Request, Run};
 use crate::ProtocolError;
+use crate::work::in_band::{FlowCommand, PeerFact};
 use model::time::MonoTime;
 use model::units::Nanos;
 
@@ -46,9 +47,9 @@ impl TcpClient {
             receive_rate: None,
         };
         if !header.is_empty() {
-            steps.push(FlowOutput::Send(header));
+            steps.push(FlowCommand::Send(header));
         }
-        steps.push(FlowOutput::Start(run));
+        steps.push(FlowCommand::Start(run));
         steps.wait(now, request.timeout());
         let heard = (!receiving).then(Vec::new);
         TcpClient {
@@ -68,7 +69,7 @@ impl TcpClient {
         heard.extend_from_slice(bytes);
         match Ack::read(heard) {
             AckRead::More => return,
-            AckRead::Ack(ack, _) => self.steps.push_event(FlowEvent::Ack(ack)),
+            AckRead::Ack(ack, _) => self.steps.push(FlowCommand::Note(PeerFact::Ack(ack))),
             AckRead::None => {}
         }
         self.heard = None;
@@ -76,7 +77,7 @@ impl TcpClient {
 
     fn sender_done(&mut self, now: MonoTime) {
         if std::mem::replace(&mut self.sending, false) {
-            self.steps.push(FlowOutput::Shutdown);
+            self.steps.push(FlowCommand::Shutdown);
             self.steps.wait(now, TIMEOUT);
         }
     }
@@ -135,7 +136,7 @@ impl TcpClient {
             return Err(ProtocolError::Stopped(why.into()));
         }
         if self.sending {
-            self.steps.push(FlowOutput::StopSender);
+            self.steps.push(FlowCommand::StopSender);
             self.steps.wait(now, HURRY);
         } else {
             self.steps.close();

@@ -1,9 +1,10 @@
 //! The server's end of a TCP flow, whose kind is given by its first bytes. Also the client's end of a connection back (`-d`,
 //! `-r`), which begins with data.
 
-use super::flow::{A_DAY, Flow, FlowEvent, FlowInput, FlowOutput, SILENCE, STALL, Steps, TIMEOUT, Watch};
+use super::flow::{A_DAY, Flow, FlowInput, FlowOutput, SILENCE, STALL, Steps, TIMEOUT, Watch};
 use super::{Ack, AckTimes, Header, Request, Run, Traffic, Version, is_bounceback};
 use crate::stamp::Clock;
+use crate::work::in_band::FlowCommand;
 use crate::{Policy, ProtocolError};
 use model::plan::Transport;
 use model::time::MonoTime;
@@ -87,7 +88,7 @@ impl TcpServer {
             Header::Request(request, _) => self.admit(now, *request, received),
             Header::Plain if self.key.is_none() => {
                 self.limit = now + self.policy.max_time.unwrap_or(A_DAY);
-                self.steps.push_event(FlowEvent::Plain);
+                self.steps.push(FlowOutput::Request(None));
                 self.start(now, None, received);
                 Ok(())
             }
@@ -117,9 +118,9 @@ impl TcpServer {
         self.limit = now + request.time_limit(&self.policy);
         let request = request.within(&self.policy);
         if request.wants_ack() {
-            self.steps.push(FlowOutput::Send(self.ack(&request, now).bytes()));
+            self.steps.push(FlowCommand::Send(self.ack(&request, now).bytes()));
         }
-        self.steps.push_event(FlowEvent::Request(Box::new(request.clone())));
+        self.steps.push(FlowOutput::Request(Some(Box::new(request.clone()))));
         if request.traffic == Traffic::Dual {
             self.steps.push(FlowOutput::ConnectBack(Box::new(request.clone())));
         }
@@ -143,9 +144,9 @@ impl TcpServer {
         };
         let run = Run { sends, receives: self.receiving, sent: header.len() as u64, received, receive_rate };
         if !header.is_empty() {
-            self.steps.push(FlowOutput::Send(header));
+            self.steps.push(FlowCommand::Send(header));
         }
-        self.steps.push(FlowOutput::Start(run));
+        self.steps.push(FlowCommand::Start(run));
         self.phase = Phase::Running(request.map(Box::new));
         self.opening = received;
         self.wait(now);
@@ -193,7 +194,7 @@ impl TcpServer {
 
     fn sender_done(&mut self, now: MonoTime) {
         if std::mem::replace(&mut self.sending, false) {
-            self.steps.push(FlowOutput::Shutdown);
+            self.steps.push(FlowCommand::Shutdown);
             self.steps.wait(now, TIMEOUT);
         }
     }
@@ -201,7 +202,7 @@ impl TcpServer {
     /// Ends the reception of data.
     fn finish(&mut self, now: MonoTime) {
         if self.sending {
-            self.steps.push(FlowOutput::StopSender);
+            self.steps.push(FlowCommand::StopSender);
             self.steps.wait(now, TIMEOUT);
             return;
         }
@@ -236,7 +237,7 @@ impl TcpServer {
             }
             Phase::Running(_) if self.sending && now >= self.limit && !self.stopping => {
                 self.stopping = true;
-                self.steps.push(FlowOutput::StopSender);
+                self.steps.push(FlowCommand::StopSender);
                 self.steps.wait(now, TIMEOUT);
                 Ok(())
             }
@@ -265,7 +266,7 @@ impl TcpServer {
 
     fn interrupt(&mut self, now: MonoTime, why: &str) -> Result<(), ProtocolError> {
         if self.sending {
-            self.steps.push(FlowOutput::StopSender);
+            self.steps.push(FlowCommand::StopSender);
             self.steps.wait(now, TIMEOUT);
             return Ok(());
         }

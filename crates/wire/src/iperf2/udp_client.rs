@@ -1,10 +1,11 @@
 //! The client's end of a UDP flow: every datagram carries the test header. Its end is repeated until the server's report arrives;
 //! where the server sends, the first datagram is repeated until data arrives.
 
-use super::flow::{Flow, FlowEvent, FlowInput, FlowOutput, Steps, Watch, bare_head};
+use super::flow::{Flow, FlowInput, FlowOutput, Steps, Watch, bare_head};
 use super::{Number, Request, Run, Sending, ServerReport, Traffic, number, put_fin};
 use crate::ProtocolError;
 use crate::stamp::Clock;
+use crate::work::in_band::{FlowCommand, PeerFact};
 use model::time::MonoTime;
 use model::units::Nanos;
 
@@ -84,7 +85,7 @@ impl UdpClient {
         let mut datagram = self.datagram();
         let stamp = crate::Stamp { sequence: 1, sent: now };
         crate::Datagram::write(super::Numbered { clock: self.clock, wide: true }, stamp, &mut datagram);
-        self.steps.push(FlowOutput::Send(datagram));
+        self.steps.push(FlowCommand::Send(datagram));
         self.steps.wait(now, this);
     }
 
@@ -94,7 +95,13 @@ impl UdpClient {
         self.began = now;
         self.phase = Phase::Running { sends, receives };
         let sends = sends.then(|| self.sending.clone());
-        self.steps.push(FlowOutput::Start(Run { sends, receives, sent: 0, received: 0, receive_rate: None }));
+        self.steps.push(FlowCommand::Start(Run {
+            sends,
+            receives,
+            sent: 0,
+            received: 0,
+            receive_rate: None,
+        }));
         self.steps.wait(now, self.request.timeout());
     }
 
@@ -119,7 +126,7 @@ impl UdpClient {
             Phase::Running { .. } => {}
             Phase::Ending { .. } => {
                 if let Some(report) = ServerReport::read(datagram) {
-                    self.steps.push_event(FlowEvent::Report(report));
+                    self.steps.push(FlowCommand::Note(PeerFact::Report(report)));
                     self.steps.close();
                 }
             }
@@ -146,7 +153,7 @@ impl UdpClient {
     fn try_fin(&mut self, now: MonoTime) {
         let Phase::Ending { tries, number } = self.phase else { return };
         if tries == FIN_TRIES {
-            self.steps.push_event(FlowEvent::NoReport);
+            self.steps.push(FlowCommand::Note(PeerFact::NoReport));
             self.steps.close();
             return;
         }
@@ -159,7 +166,7 @@ impl UdpClient {
     fn send_fin(&mut self, now: MonoTime, number: u64) {
         let mut datagram = self.datagram();
         put_fin(&mut datagram, number, self.clock.at(now));
-        self.steps.push(FlowOutput::Send(datagram));
+        self.steps.push(FlowCommand::Send(datagram));
     }
 
     fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
@@ -200,7 +207,7 @@ impl UdpClient {
             return Err(ProtocolError::Stopped(why.into()));
         }
         match self.phase {
-            Phase::Running { sends: true, .. } => self.steps.push(FlowOutput::StopSender),
+            Phase::Running { sends: true, .. } => self.steps.push(FlowCommand::StopSender),
             Phase::Ending { .. } => {}
             _ => self.steps.close(),
         }
@@ -211,7 +218,7 @@ impl UdpClient {
     fn refused(&mut self) -> Result<(), ProtocolError> {
         match self.phase {
             Phase::Ending { .. } => {
-                self.steps.push_event(FlowEvent::NoReport);
+                self.steps.push(FlowCommand::Note(PeerFact::NoReport));
                 self.steps.close();
                 Ok(())
             }

@@ -5,10 +5,11 @@
 //! nothing has come for ten seconds, and its reports are never more than three times what came (RFC 9000 section 8.1).
 //! Whether this end may send data to an address is for the driver to know ([`Request::sends_to_source`]).
 
-use super::flow::{A_DAY, Flow, FlowEvent, FlowInput, FlowOutput, SILENCE, Steps, TIMEOUT, Watch, bare_head};
+use super::flow::{A_DAY, Flow, FlowInput, FlowOutput, SILENCE, Steps, TIMEOUT, Watch, bare_head};
 use super::{Header, Number, Request, Run, ServerReport, Traffic, is_wide, number, put_fin};
 use crate::rate_watch::RateWatch;
 use crate::stamp::Clock;
+use crate::work::in_band::FlowCommand;
 use crate::{Policy, ProtocolError};
 use model::plan::Transport;
 use model::time::MonoTime;
@@ -111,9 +112,7 @@ impl UdpServer {
 
     fn start(&mut self, now: MonoTime) {
         let request = self.request.as_ref();
-        self.steps.push_event(
-            request.map_or(FlowEvent::Plain, |request| FlowEvent::Request(Box::new(request.clone()))),
-        );
+        self.steps.push(FlowOutput::Request(request.cloned().map(Box::new)));
         if let Some(request) = request.filter(|request| request.traffic == Traffic::Dual) {
             self.steps.push(FlowOutput::ConnectBack(Box::new(request.clone())));
         }
@@ -121,7 +120,13 @@ impl UdpServer {
         let sends = sends.map(|request| request.sending(bare_head()));
         let receives = request.is_none_or(Request::client_sends);
         self.phase = Phase::Running { sends: sends.is_some(), receives };
-        self.steps.push(FlowOutput::Start(Run { sends, receives, sent: 0, received: 0, receive_rate: None }));
+        self.steps.push(FlowCommand::Start(Run {
+            sends,
+            receives,
+            sent: 0,
+            received: 0,
+            receive_rate: None,
+        }));
         self.wait(now);
     }
 
@@ -157,7 +162,7 @@ impl UdpServer {
             self.finish();
         } else {
             self.phase = Phase::Measuring;
-            self.steps.push(FlowOutput::Measure);
+            self.steps.push(FlowCommand::Measure);
             self.steps.wait(now, TIMEOUT);
         }
     }
@@ -186,7 +191,7 @@ impl UdpServer {
         // The source address may be forged.
         if answered <= self.heard.saturating_mul(MOST_FOR_EACH) {
             self.answered = answered;
-            self.steps.push(FlowOutput::Send(bytes));
+            self.steps.push(FlowCommand::Send(bytes));
         }
         self.phase = Phase::Reported(report, times + 1);
         self.steps.wait(now, QUIET);
@@ -199,7 +204,7 @@ impl UdpServer {
             (0..length).map(|index| b'0' + (index % 10) as u8).collect()
         });
         put_fin(&mut fin, last.saturating_add(1), self.clock.at(now));
-        self.steps.push(FlowOutput::Send(fin));
+        self.steps.push(FlowCommand::Send(fin));
         self.phase = Phase::Running { sends: false, receives };
         if receives && !self.stopping { self.steps.wait(now, DUPLEX_SLOP) } else { self.steps.close() }
     }
@@ -222,7 +227,7 @@ impl UdpServer {
             // The client is gone, or the time is over.
             Phase::Running { sends: true, .. } if !self.stopping => {
                 self.stopping = true;
-                self.steps.push(FlowOutput::StopSender);
+                self.steps.push(FlowCommand::StopSender);
                 self.steps.wait(now, TIMEOUT);
             }
             Phase::Running { sends: true, .. } => {
@@ -260,7 +265,7 @@ impl UdpServer {
     fn interrupt(&mut self, why: &str) -> Result<(), ProtocolError> {
         match self.phase {
             Phase::Running { sends: true, .. } => {
-                self.steps.push(FlowOutput::StopSender);
+                self.steps.push(FlowCommand::StopSender);
                 Ok(())
             }
             Phase::Running { .. } => Err(ProtocolError::Stopped(why.into())),

@@ -6,11 +6,11 @@ use model::plan::Transport;
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
 use pathmeter_wire::iperf2::{
-    Ack, Amount, BurstRecord, Flow, FlowEvent, FlowInput, FlowOutput, Group, Header, Number, Rate, Request,
-    Sending, ServerReport, Shape, TcpClient, TcpServer, Traffic, UdpClient, UdpServer, Version, number,
+    Ack, Amount, BurstRecord, Flow, FlowInput, FlowOutput, Group, Header, Number, Rate, Request, Sending,
+    ServerReport, Shape, TcpClient, TcpServer, Traffic, UdpClient, UdpServer, Version, number,
 };
 use pathmeter_wire::stamp::Clock;
-use pathmeter_wire::work::in_band::PeerFact;
+use pathmeter_wire::work::in_band::{FlowCommand, PeerFact};
 use pathmeter_wire::{Policy, ProtocolError};
 use proptest::prelude::*;
 use world::{BEGIN, Delivery, InBand, Nature, Trouble, Who};
@@ -413,7 +413,7 @@ fn first_bytes_of_every_kind() {
     let (result, outputs) = server_hears(b"01234567");
     assert_eq!(result, Ok(()));
     assert!(
-        matches!(&outputs[..], [FlowOutput::FlowEvent(FlowEvent::Plain), FlowOutput::Start(run)] if run.received == 8)
+        matches!(&outputs[..], [FlowOutput::Request(None), FlowOutput::Command(FlowCommand::Start(run))] if run.received == 8)
     );
     assert!(server_hears(b"SSH-2.0-OpenSSH_9.6\r\n").0.is_err());
     assert_eq!(server_hears(b"012").1, []);

@@ -5,9 +5,10 @@ use model::plan::Transport;
 use model::time::{MonoTime, WallTime};
 use model::units::{BitRate, Bytes, Nanos};
 use pathmeter_wire::iperf2::{
-    Amount, Fixed, Flow, FlowEvent, FlowInput, FlowOutput, Frames, Numbered, Request, ServerReport, Shape,
-    TcpServer, Traffic, UdpServer, put_fin,
+    Amount, Fixed, Flow, FlowInput, FlowOutput, Frames, Numbered, Request, ServerReport, Shape, TcpServer,
+    Traffic, UdpServer, put_fin,
 };
+use pathmeter_wire::work::in_band::FlowCommand;
 use pathmeter_wire::{Datagram, Policy, ProtocolError, Sent, Stamp};
 use world::BEGIN;
 
@@ -48,7 +49,7 @@ fn left_alone(flow: &mut dyn Flow) -> (Nanos, Vec<FlowOutput>) {
         flow.input(now, FlowInput::Timer).ok();
         let (mut more, mut later) = outputs(flow, now);
         // A flow that has stopped its sender receives the confirmation.
-        if more.contains(&FlowOutput::StopSender) {
+        if more.contains(&FlowCommand::StopSender.into()) {
             let sent = Sent { stream: 0, bytes: 0, datagrams: 0 };
             flow.input(now, FlowInput::SenderDone(sent)).ok();
             let (rest, then) = outputs(flow, now);
@@ -58,7 +59,7 @@ fn left_alone(flow: &mut dyn Flow) -> (Nanos, Vec<FlowOutput>) {
         all.extend(more);
         until = later;
     }
-    assert!(all.contains(&FlowOutput::Close), "it never ends");
+    assert!(all.contains(&FlowCommand::Close.into()), "it never ends");
     (now - BEGIN, all)
 }
 
@@ -87,16 +88,23 @@ fn reports_are_never_more_than_three_times_what_came() {
             came += fin.len();
             flow.input(BEGIN, FlowInput::Received(&fin)).expect("an end");
             let mut outcome = outputs(&mut flow, BEGIN).0;
-            if outcome.contains(&FlowOutput::Measure) {
+            if outcome.contains(&FlowCommand::Measure.into()) {
                 let figures =
                     ServerReport { bytes: datagram.len() as u64, datagrams: 1, ..ServerReport::default() };
                 flow.input(BEGIN, FlowInput::Measured(&figures)).expect("figures");
                 outcome.extend(outputs(&mut flow, BEGIN).0);
             }
-            went += outcome
-                .iter()
-                .map(|output| if let FlowOutput::Send(bytes) = output { bytes.len() } else { 0 })
-                .sum::<usize>();
+            went +=
+                outcome
+                    .iter()
+                    .map(|output| {
+                        if let FlowOutput::Command(FlowCommand::Send(bytes)) = output {
+                            bytes.len()
+                        } else {
+                            0
+                        }
+                    })
+                    .sum::<usize>();
             assert!(went <= 3 * came, "{went} bytes for {came} after {end} ends of {length}");
         }
         assert!(went > 0, "an honest client has its report: {length}");
@@ -125,7 +133,7 @@ fn the_longest_time_binds_flows_of_every_amount() {
         let mut flow = server(&asks(Traffic::Reverse, amount), &policy).expect("a flow");
         let (took, outputs) = left_alone(&mut flow);
         assert_eq!(took, Nanos::from_secs(4), "{amount:?}");
-        assert!(outputs.contains(&FlowOutput::StopSender), "{amount:?}");
+        assert!(outputs.contains(&FlowCommand::StopSender.into()), "{amount:?}");
         // Data of a client that never ends is refused in time.
         let mut flow = server(&asks(Traffic::Forward, amount), &policy).expect("a flow");
         outputs_while_data_come(&mut flow, amount);
@@ -137,7 +145,7 @@ fn outputs_while_data_come(flow: &mut UdpServer, amount: Amount) {
         let now = BEGIN + Nanos::from_secs(second);
         let over = flow.input(now, FlowInput::Progress(1000 * second)).is_err()
             || flow.input(now, FlowInput::Timer).is_err();
-        let closed = outputs(flow, now).0.contains(&FlowOutput::Close);
+        let closed = outputs(flow, now).0.contains(&FlowCommand::Close.into());
         if over || closed {
             assert_eq!(second, 4, "{amount:?}");
             return;
@@ -166,7 +174,7 @@ fn a_client_above_the_rate_is_turned_off() {
 fn reduced(request: &Request, policy: &Policy) -> Request {
     let mut flow = server(request, policy).expect("a flow");
     match flow.output(BEGIN) {
-        FlowOutput::FlowEvent(FlowEvent::Request(request)) => *request,
+        FlowOutput::Request(Some(request)) => *request,
         other => panic!("{other:?}"),
     }
 }

@@ -17,8 +17,9 @@ use model::units::{Bytes, Nanos};
 use std::net::TcpStream;
 use std::sync::Arc;
 use wire::ProtocolError;
-use wire::iperf2::{Flow, FlowEvent, FlowInput, FlowOutput, Request, TcpServer, is_bounceback};
+use wire::iperf2::{Flow, FlowInput, FlowOutput, Request, TcpServer, is_bounceback};
 use wire::stamp::Clock;
+use wire::work::in_band::FlowCommand;
 
 /// Reads a connection until its purpose is known; `None`: it was served already, or has gone.
 ///
@@ -72,13 +73,10 @@ fn first_word(
         loop {
             match machine.output(mono_now()) {
                 // The session's machine sends it.
-                FlowOutput::Send(_) => {}
-                FlowOutput::FlowEvent(FlowEvent::Request(request)) => {
-                    return Ok(Some((Some(request), first)));
-                }
-                FlowOutput::FlowEvent(_) => return Ok(Some((None, first))),
+                FlowOutput::Command(FlowCommand::Send(_)) => {}
+                FlowOutput::Request(request) => return Ok(Some((request, first))),
                 FlowOutput::WaitUntil(_) => break,
-                FlowOutput::Close => return Ok(None),
+                FlowOutput::Command(FlowCommand::Close) => return Ok(None),
                 _ => return Err(ProtocolError::Flows("it wants to begin before it has asked".into()).into()),
             }
         }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Weak};
 use wire::Policy;
-use wire::iperf2::{Flow, FlowEvent, FlowOutput, Request, UdpServer, is_wide};
+use wire::iperf2::{Flow, FlowOutput, Request, UdpServer, is_wide};
 
 /// The listener of one port.
 pub(super) struct UdpListener {
@@ -106,7 +106,7 @@ fn new_flow<P>(
     // Its session has a machine like this of its own; here it judges whether there is to be one.
     let mut machine = UdpServer::new(datagram, policy, clock(), now)?;
     let request = match machine.output(now) {
-        FlowOutput::FlowEvent(FlowEvent::Request(request)) => Some(request),
+        FlowOutput::Request(request) => request,
         _ => None,
     };
     let place = admit(from, request.as_deref())?;
