@@ -1,7 +1,7 @@
 //! Messages of ICMP (RFC 792) and ICMPv6 (RFC 4443): echo requests and replies, and packet too big.
 
-use crate::Ip;
-use std::net::{IpAddr, SocketAddr};
+use crate::{Ip, header};
+use std::net::SocketAddr;
 
 /// Bytes of the header of an echo request, a reply, or an error.
 pub const HEADER: usize = 8;
@@ -90,28 +90,19 @@ impl Quote<'_> {
     #[must_use]
     pub fn of_udp(is_ipv6: bool, message: &[u8]) -> Option<Quote<'_>> {
         let ([kind, code, _, _, rest @ ..], packet) = message.split_first_chunk::<HEADER>()?;
-        let (length, protocol, hops) = match is_ipv6 {
-            true => (crate::header::IPV6, packet.get(6)?, packet.get(7)?),
-            false => (usize::from(packet.first()? & 0xf) * 4, packet.get(9)?, packet.get(8)?),
-        };
-        let version = if is_ipv6 { 6 } else { 4 };
-        if *protocol != Ip::UDP || packet.first()? >> 4 != version || length < crate::header::ip(is_ipv6) {
+        let ip = Ip::parse(packet)?;
+        // Our own datagrams have no extension headers.
+        let has_extensions = is_ipv6 && ip.header as usize > header::IPV6;
+        if ip.protocol != Ip::UDP || ip.source.is_ipv6() != is_ipv6 || has_extensions {
             return None;
         }
-        let (ip, udp) = packet.split_at_checked(length)?;
-        let ([a, b, c, d, ..], payload) = udp.split_first_chunk::<{ crate::header::UDP }>()?;
-        let address = |at: usize| {
-            Some(match is_ipv6 {
-                true => IpAddr::from(*ip.get(at..)?.first_chunk::<16>()?),
-                false => IpAddr::from(*ip.get(at..)?.first_chunk::<4>()?),
-            })
-        };
-        let places = if is_ipv6 { [8, 24] } else { [12, 16] };
-        let source = SocketAddr::new(address(places[0])?, u16::from_be_bytes([*a, *b]));
-        let destination = SocketAddr::new(address(places[1])?, u16::from_be_bytes([*c, *d]));
+        let udp = packet.get(ip.header as usize..)?;
+        let ([a, b, c, d, ..], payload) = udp.split_first_chunk::<{ header::UDP }>()?;
+        let source = SocketAddr::new(ip.source, u16::from_be_bytes([*a, *b]));
+        let destination = SocketAddr::new(ip.destination, u16::from_be_bytes([*c, *d]));
         let word = u32::from_be_bytes(*rest);
         let mtu = if is_ipv6 { word } else { word & 0xffff };
-        Some(Quote { kind: *kind, code: *code, mtu, hops: *hops, source, destination, payload })
+        Some(Quote { kind: *kind, code: *code, mtu, hops: ip.ttl, source, destination, payload })
     }
 }
 

@@ -33,10 +33,7 @@ impl NeighbourState {
     /// Are packets sent to it?
     #[must_use]
     pub fn is_usable(self) -> bool {
-        matches!(
-            self,
-            Self::Reachable | Self::Stale | Self::Delay | Self::Probe | Self::NoArp | Self::Permanent
-        )
+        !matches!(self, Self::Unknown | Self::Incomplete | Self::Failed)
     }
 
     /// Has it recently answered a request of this host?
