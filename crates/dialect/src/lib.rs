@@ -16,6 +16,16 @@ use engine::server::Confined;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+/// The part this end plays in a test of either iPerf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IperfRole {
+    /// `-c`.
+    #[default]
+    Client,
+    /// `-s`.
+    Server,
+}
+
 /// The calls by which a tool uses the process that it runs in. Its work begins with them: not before a server has gone into the
 /// background.
 #[derive(Clone, Copy, Debug)]

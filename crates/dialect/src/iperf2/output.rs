@@ -19,17 +19,9 @@ pub use histogram::{Iperf2Histogram, Iperf2Percentiles};
 pub use settings::{Bounceback, Iperf2Settings, Pace};
 pub use text::Iperf2Text;
 
-use model::time::WallTime;
+pub use crate::IperfRole as Iperf2Role;
 
-/// The part this end plays.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Iperf2Role {
-    /// `iperf -c`.
-    #[default]
-    Client,
-    /// `iperf -s`.
-    Server,
-}
+use model::time::WallTime;
 
 /// The part of the command line that changes the output.
 #[derive(Clone, Debug, Default, PartialEq)]

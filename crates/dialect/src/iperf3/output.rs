@@ -9,17 +9,9 @@ mod units;
 pub use json::{Iperf3JsonStream, iperf3_json};
 pub use text::{Iperf3Text, server_banner};
 
-use model::units::Nanos;
+pub use crate::IperfRole as Iperf3Role;
 
-/// The part this end plays in iPerf3's terms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Iperf3Role {
-    /// `iperf3 -c`.
-    #[default]
-    Client,
-    /// `iperf3 -s`.
-    Server,
-}
+use model::units::Nanos;
 
 /// The options of iPerf3's command line that change what it prints.
 #[derive(Clone, Debug, PartialEq, Eq)]

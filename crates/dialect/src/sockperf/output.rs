@@ -15,6 +15,7 @@ pub mod window;
 use model::units::Nanos;
 
 pub use histogram::Bins;
+pub use model::latency::LatencyMode as Mode;
 pub use window::{Counters, Cut, NoWindow, Observation, Record, Window, window};
 
 /// The version whose output this is.
@@ -27,26 +28,12 @@ pub enum Version {
     V3_10,
 }
 
-/// The client's sub-commands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// `pp`: one burst at a time.
-    #[default]
-    PingPong,
-    /// `ul`: at a rate, with a reply to each Nth message.
-    UnderLoad,
-    /// `tp`: one way.
-    Throughput,
-    /// `pb`: messages at given times.
-    Playback,
-}
-
 /// The requested test, as far as the text shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestedTest {
     /// The version whose output this is.
     pub version: Version,
-    /// The client's sub-command.
+    /// The client's sub-command: `pp`, `ul`, `tp` or `pb`.
     pub mode: Mode,
     /// `--full-rtt`: round trips; else half of them.
     pub full_rtt: bool,

@@ -6,9 +6,7 @@ use crate::sockperf::output::window::{COOL_DOWN_MESSAGES, WARM_UP_MESSAGES};
 use crate::sockperf::output::{End as AskedEnd, Mode, RequestedTest};
 use crate::sockperf::{Both, Client, SocketSpec};
 use engine::host::address::{Family, lookup};
-use model::latency::{
-    EgressPath, LatencyMode, LatencyPlan, LatencyProtocol, SizeRange, SocketSetup, WaitMode,
-};
+use model::latency::{EgressPath, LatencyPlan, LatencyProtocol, SizeRange, SocketSetup, WaitMode};
 use model::plan::{End as Ending, Target, Transport};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
@@ -32,12 +30,7 @@ pub(super) fn plan(
     let transport = if place.tcp { Transport::Tcp } else { Transport::Udp };
     Ok(LatencyPlan {
         protocol: LatencyProtocol::Sockperf,
-        mode: match requested.mode {
-            Mode::PingPong => LatencyMode::PingPong,
-            Mode::UnderLoad => LatencyMode::UnderLoad,
-            Mode::Throughput => LatencyMode::Throughput,
-            Mode::Playback => LatencyMode::Playback,
-        },
+        mode: requested.mode,
         transport,
         size: requested.size,
         sizes: sizes(client),
