@@ -170,23 +170,22 @@ impl Request {
             Amount::Time(time) => {
                 let until = ended.unwrap_or_else(|| heard.saturating_add(self.longest_gap()));
                 let is_cut = until.saturating_add(EARLY.max(Nanos(time.0 / 20))) < time;
-                is_cut.then(|| format!("after {heard} of the {time} that it was to send"))
+                is_cut.then(|| self.sent_so_far(heard, received))
             }
-            Amount::Bytes(bytes) => (received < bytes.0)
-                .then(|| format!("after {received} of the {} bytes that it was to send", bytes.0)),
+            Amount::Bytes(bytes) => (received < bytes.0).then(|| self.sent_so_far(heard, received)),
+        }
+    }
+
+    fn sent_so_far(&self, heard: Nanos, received: u64) -> String {
+        match self.amount {
+            Amount::Time(time) => format!("after {heard} of the {time} that it was to send"),
+            Amount::Bytes(bytes) => format!("after {received} of the {} bytes that it was to send", bytes.0),
         }
     }
 
     /// Why a server that was to send hangs: it has not closed the connection long after its time. `heard`: time until its last data.
     pub(super) fn fell_silent(&self, heard: Nanos, received: u64) -> String {
-        match self.amount {
-            Amount::Time(time) => {
-                format!("after {heard} of the {time} that it was to send: nothing more comes")
-            }
-            Amount::Bytes(bytes) => {
-                format!("after {received} of the {} bytes that it was to send: nothing more comes", bytes.0)
-            }
-        }
+        format!("{}: nothing more comes", self.sent_so_far(heard, received))
     }
 
     /// The longest silence between two pieces of data that is normal for a server.

@@ -149,8 +149,8 @@ impl Request {
     /// Does the server write an [`Ack`](super::Ack) before anything else? A plain client gets one too.
     #[must_use]
     pub fn wants_ack(&self) -> bool {
-        let reused = matches!(self.traffic, Traffic::Reverse | Traffic::FullDuplex);
-        self.transport == Transport::Tcp && self.version.is_some() && (self.peer_detect || !reused)
+        let is_tcp = self.transport == Transport::Tcp;
+        is_tcp && self.version.is_some() && (self.peer_detect || !self.server_sends())
     }
 
     /// Does the server send on the client's connection?

@@ -66,49 +66,31 @@ pub fn error_message(code: ErrorCode) -> [u8; 9] {
 
 impl ErrorCode {
     /// Test longer than 86,400 s.
-    pub const DURATION: ErrorCode = ErrorCode(5);
-    /// Number of streams.
-    pub const STREAMS: ErrorCode = ErrorCode(6);
-    /// Block size.
-    pub const BLOCK_SIZE: ErrorCode = ErrorCode(7);
-    /// Socket buffer size.
-    pub const BUFFER_SIZE: ErrorCode = ErrorCode(8);
-    /// Maximum segment size.
-    pub const MSS: ErrorCode = ErrorCode(10);
-    /// Omitted time.
-    pub const OMIT: ErrorCode = ErrorCode(12);
-    /// Burst.
-    pub const BURST: ErrorCode = ErrorCode(15);
-    /// SCTP.
-    pub const NO_SCTP: ErrorCode = ErrorCode(18);
-    /// UDP datagram size.
-    pub const UDP_BLOCK_SIZE: ErrorCode = ErrorCode(20);
-    /// TOS.
-    pub const TOS: ErrorCode = ErrorCode(21);
-    /// Reverse and bidirectional.
-    pub const REVERSE_BIDIR: ErrorCode = ErrorCode(25);
+    pub(super) const DURATION: ErrorCode = ErrorCode(5);
+    pub(super) const STREAMS: ErrorCode = ErrorCode(6);
+    pub(super) const BLOCK_SIZE: ErrorCode = ErrorCode(7);
+    pub(super) const BUFFER_SIZE: ErrorCode = ErrorCode(8);
+    pub(super) const MSS: ErrorCode = ErrorCode(10);
+    pub(super) const OMIT: ErrorCode = ErrorCode(12);
+    pub(super) const BURST: ErrorCode = ErrorCode(15);
+    pub(super) const NO_SCTP: ErrorCode = ErrorCode(18);
+    pub(super) const UDP_BLOCK_SIZE: ErrorCode = ErrorCode(20);
+    pub(super) const TOS: ErrorCode = ErrorCode(21);
+    pub(super) const REVERSE_BIDIR: ErrorCode = ErrorCode(25);
     /// Above the server's rate.
-    pub const TOTAL_RATE: ErrorCode = ErrorCode(27);
+    pub(super) const TOTAL_RATE: ErrorCode = ErrorCode(27);
     /// Longer than the server allows.
-    pub const MAX_DURATION: ErrorCode = ErrorCode(37);
-    /// Unknown message.
-    pub const MESSAGE: ErrorCode = ErrorCode(110);
-    /// Parameters.
-    pub const PARAMS: ErrorCode = ErrorCode(114);
-    /// Results.
-    pub const RESULTS: ErrorCode = ErrorCode(117);
-    /// Flow label.
-    pub const FLOW_LABEL: ErrorCode = ErrorCode(127);
-    /// CPU affinity.
-    pub const AFFINITY: ErrorCode = ErrorCode(132);
-    /// Authorization.
-    pub const AUTHORIZATION: ErrorCode = ErrorCode(142);
-    /// No data arrived.
-    pub const NO_DATA: ErrorCode = ErrorCode(144);
-    /// The test ran too long.
-    pub const EXPIRED: ErrorCode = ErrorCode(160);
+    pub(super) const MAX_DURATION: ErrorCode = ErrorCode(37);
+    pub(super) const MESSAGE: ErrorCode = ErrorCode(110);
+    pub(super) const PARAMS: ErrorCode = ErrorCode(114);
+    pub(super) const RESULTS: ErrorCode = ErrorCode(117);
+    pub(super) const FLOW_LABEL: ErrorCode = ErrorCode(127);
+    pub(super) const AFFINITY: ErrorCode = ErrorCode(132);
+    pub(super) const AUTHORIZATION: ErrorCode = ErrorCode(142);
+    pub(super) const NO_DATA: ErrorCode = ErrorCode(144);
+    pub(super) const EXPIRED: ErrorCode = ErrorCode(160);
     /// A stream could not be accepted.
-    pub const ACCEPT: ErrorCode = ErrorCode(204);
+    pub(super) const ACCEPT: ErrorCode = ErrorCode(204);
 
     /// The meaning of the code, and the advice where there is one.
     #[must_use]

@@ -29,13 +29,7 @@ pub(super) fn check_latency(spec: &LatencySpec, policy: &Policy) -> Result<(), R
     in_range("size", u64::from(spec.size), smallest, largest)?;
     in_range("time (ns)", spec.time.0, 0, MAX_TIME.0)?;
     in_range("rate", spec.rate.map_or(1, |rate| rate.0), 1, 1 << 40)?;
-    let allowed = longest(policy);
-    if spec.time > allowed {
-        return Err(limit(
-            format!("a test of {}, where this server allows {allowed} (--max-time)", spec.time),
-            "measure for a shorter time (--time)",
-        ));
-    }
+    in_time("a test", spec.time, policy, "measure for a shorter time (--time)")?;
     let Some(allowed) = policy.max_rate else { return Ok(()) };
     let messages = spec.rate_within(allowed).0;
     match spec.bitrate() {
@@ -121,22 +115,23 @@ pub(super) fn check_streams(spec: &TestSpec, policy: &Policy) -> Result<(), Refu
 }
 
 fn check_time(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
-    let time = match spec.end {
+    match spec.end {
         End::Time(time) => {
             in_range("end.time (ns)", time.0, 1, MAX_TIME.0)?;
-            time + spec.omit
+            in_time("a test", time + spec.omit, policy, "test for a shorter time (--time)")
         }
-        End::Bytes(bytes) => return in_range("end.bytes", bytes.0, 1, 1 << 59),
-        End::Blocks(blocks) => return in_range("end.blocks", blocks, 1, 1 << 48),
-    };
+        End::Bytes(bytes) => in_range("end.bytes", bytes.0, 1, 1 << 59),
+        End::Blocks(blocks) => in_range("end.blocks", blocks, 1, 1 << 48),
+    }
+}
+
+/// Checks that the server allows so long a time.
+pub(super) fn in_time(what: &str, time: Nanos, policy: &Policy, advice: &str) -> Result<(), Refusal> {
     let allowed = longest(policy);
     if time <= allowed {
         return Ok(());
     }
-    Err(limit(
-        format!("a test of {time}, where this server allows {allowed} (--max-time)"),
-        "test for a shorter time (--time)",
-    ))
+    Err(limit(format!("{what} of {time}, where this server allows {allowed} (--max-time)"), advice))
 }
 
 fn check_rate(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {

@@ -142,12 +142,12 @@ impl<K: Kind> Caller<K> {
 
     /// The server's software; empty before its hello.
     pub fn peer_software(&self) -> &str {
-        self.entry.software()
+        &self.entry.software
     }
 
     /// The server's limits, once its hello has arrived.
     pub fn limits(&self) -> &Limits {
-        self.entry.limits()
+        &self.entry.limits
     }
 
     /// The server's clock relative to this one, once there are enough exchanges.
@@ -254,7 +254,7 @@ impl<K: Kind> Caller<K> {
 
     fn deadline(&self) -> Option<MonoTime> {
         match &self.phase {
-            Phase::Entering => Some(self.entry.deadline()),
+            Phase::Entering => Some(self.entry.deadline),
             Phase::Granted => self.kind.deadline(&self.talk.link),
             Phase::Leaving { deadline, .. } => Some(*deadline),
             Phase::Over => None,
@@ -310,7 +310,7 @@ impl<K: Kind> Session for Caller<K> {
         if pinging && let Some(ping) = self.talk.pinger.poll(now) {
             self.talk.link.send(&ping);
         }
-        let due = pinging.then(|| self.talk.pinger.due());
+        let due = pinging.then(|| self.talk.pinger.due);
         let next = self.talk.link.pop();
         next.unwrap_or_else(|| Output::WaitUntil([self.deadline(), due].into_iter().flatten().min()))
     }

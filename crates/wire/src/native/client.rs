@@ -85,10 +85,10 @@ impl Test {
 
     fn running(&mut self, talk: &mut Talk, now: MonoTime, reply: Reply) -> Result<(), ProtocolError> {
         let State::Running(run) = &mut self.state else { return Ok(()) };
-        run.set_rtt(talk.pinger.rtt().unwrap_or(Nanos::ZERO));
+        run.set_rtt(talk.pinger.rtt.unwrap_or(Nanos::ZERO));
         match reply {
             Reply::Sample(sample) => run.local_sample(&mut talk.link, &sample),
-            Reply::Progress { received, .. } => run.progress(received),
+            Reply::Progress { received, .. } => run.received = received,
             Reply::SendersDone(sent) => run.senders_done(&mut talk.link, now, &sent),
             Reply::Measured { result, .. } => return self.measured(talk, now, &result),
         }

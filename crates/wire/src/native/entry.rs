@@ -42,9 +42,11 @@ pub(super) struct Entry {
     config: ClientConfig,
     ask: Ask,
     phase: Phase,
-    deadline: MonoTime,
-    limits: Limits,
-    software: String,
+    pub(super) deadline: MonoTime,
+    /// The server's limits, once its hello has arrived.
+    pub(super) limits: Limits,
+    /// The server's software, once its hello has arrived.
+    pub(super) software: String,
 }
 
 #[derive(Debug)]
@@ -63,20 +65,6 @@ impl Entry {
         link.send(&Message::Hello(hello));
         let (limits, software) = (Limits::default(), String::new());
         Entry { config, ask, phase: Phase::Hello, deadline: now + ANSWER, limits, software }
-    }
-
-    pub(super) fn deadline(&self) -> MonoTime {
-        self.deadline
-    }
-
-    /// The server's limits, once its hello has arrived.
-    pub(super) fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
-    /// The server's software, once its hello has arrived.
-    pub(super) fn software(&self) -> &str {
-        &self.software
     }
 
     /// The error for the message that did not arrive in time.

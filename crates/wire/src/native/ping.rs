@@ -10,10 +10,11 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct Pinger {
     next_id: u64,
-    due: MonoTime,
+    pub(super) due: MonoTime,
     open: VecDeque<(u64, MonoTime)>,
     clock: ClockSync,
-    rtt: Option<Nanos>,
+    /// Recent RTT of the control connection, application to application.
+    pub(super) rtt: Option<Nanos>,
     gap: Nanos,
 }
 
@@ -33,10 +34,6 @@ impl Pinger {
     /// A pinger with the fewest pings that show this end is alive: every ping wakes a thread beside those that measure.
     pub(super) fn seldom(now: MonoTime) -> Pinger {
         Pinger { gap: SELDOM_GAP, next_id: BURST, ..Pinger::new(now) }
-    }
-
-    pub(super) fn due(&self) -> MonoTime {
-        self.due
     }
 
     /// The next ping, when it is due.
@@ -66,11 +63,6 @@ impl Pinger {
     /// Is the whole burst answered?
     pub(super) fn burst_is_over(&self) -> bool {
         self.next_id >= BURST && self.open.iter().all(|open| open.0 >= BURST)
-    }
-
-    /// Recent RTT of the control connection, application to application.
-    pub(super) fn rtt(&self) -> Option<Nanos> {
-        self.rtt
     }
 
     /// The server's clock relative to this one.
@@ -106,7 +98,7 @@ mod tests {
         for _ in 0..12 {
             times.extend(pinger.poll(now).map(|_| now.0 / 1_000_000));
             assert!(pinger.poll(now).is_none());
-            now = pinger.due();
+            now = pinger.due;
         }
         assert_eq!(times, [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 290, 490]);
         assert!(!pinger.burst_is_over());
@@ -122,6 +114,6 @@ mod tests {
         pinger.pong(MonoTime(10), 7, MonoTime(1), MonoTime(1));
         pinger.pong(MonoTime(10), 0, MonoTime(1), MonoTime(1));
         pinger.pong(MonoTime(20), 0, MonoTime(1), MonoTime(1));
-        assert_eq!((pinger.clock.count(), pinger.rtt()), (1, Some(Nanos::from_nanos(10))));
+        assert_eq!((pinger.clock.count(), pinger.rtt), (1, Some(Nanos::from_nanos(10))));
     }
 }

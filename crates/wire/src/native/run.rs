@@ -25,7 +25,7 @@ pub(super) struct Run {
     stop_sent: bool,
     rtt: Nanos,
     /// Payload bytes received in the counted time so far.
-    received: u64,
+    pub(super) received: u64,
     peer_axis: Option<Nanos>,
     /// Intervals that the peer has reported.
     peer_intervals: u64,
@@ -105,11 +105,6 @@ impl Run {
             _ => "with its results",
         };
         ProtocolError::Timeout(what.into())
-    }
-
-    /// Payload bytes received in the counted time so far.
-    pub(super) fn progress(&mut self, received: u64) {
-        self.received = received;
     }
 
     /// Sends a report interval of this end to the peer.
@@ -372,13 +367,10 @@ impl Run {
 
     fn report_peer_result(&mut self, link: &mut Link) -> bool {
         let Some(result) = self.result_of_peer.take() else { return false };
-        link.event(Event::Result(end_result(Side::Peer, result)));
+        let peer = EndResult { side: Side::Peer, result, output_text: None, output_json: None };
+        link.event(Event::Result(peer));
         true
     }
-}
-
-fn end_result(side: Side, result: SideResult) -> EndResult {
-    EndResult { side, result, output_text: None, output_json: None }
 }
 
 /// All numbers are in the range, and none comes twice.

@@ -345,11 +345,11 @@ impl Server {
         match message {
             Message::ProbeSend(send) => probing.request(now, send).map_err(violation),
             Message::ProbeReport { id } => {
-                self.link.send(&Message::ProbeObservation { id, received: probing.received(id) });
+                self.link.send(&Message::ProbeObservation { id, received: probing.ledger.received(id) });
                 Ok(())
             }
             Message::LoadSend { steps } if is_load => {
-                let steps = probing.load(steps).map_err(violation)?;
+                let steps = probing.load.take(steps).map_err(violation)?;
                 self.link.work(work::load::Request::Send(steps));
                 Ok(())
             }
@@ -441,7 +441,7 @@ impl Server {
             State::Running { run, limit } => {
                 [run.deadline(), *limit].into_iter().flatten().chain([silence]).min()
             }
-            State::Probing(probing) => Some(probing.deadline().min(silence)),
+            State::Probing(probing) => Some(probing.deadline.min(silence)),
             State::Framing(framing) => Some(framing.deadline().min(silence)),
             State::Reflecting => Some(self.deadline.min(silence)),
             State::Over => None,
@@ -451,7 +451,7 @@ impl Server {
 
     /// Ends a test whose client sends more than it requested and this server allows.
     fn progress(&mut self, now: MonoTime, received: u64) -> Result<(), ProtocolError> {
-        self.running(|run, _| run.progress(received));
+        self.running(|run, _| run.received = received);
         let Some(allowed) = self.config.policy.max_rate else { return Ok(()) };
         let mut watch = self.rate.take();
         if watch.as_mut().is_some_and(|watch| watch.exceeds(now, received, Some(allowed))) {

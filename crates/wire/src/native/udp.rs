@@ -66,15 +66,13 @@ impl UdpOpen {
 
     /// Takes a datagram; datagrams outside of this handshake have no effect.
     pub fn input(&mut self, datagram: &[u8], now: MonoTime) {
-        match Answer::read(datagram) {
-            Some(Answer::Challenge(whose, cookie)) if whose == self.whose() && cookie != self.cookie => {
+        match read_answer(datagram, &self.hello) {
+            Some((CHALLENGE, cookie)) if cookie != self.cookie => {
                 self.cookie = cookie;
                 self.send_at = now;
                 self.pause = FIRST_PAUSE;
             }
-            Some(Answer::Ack(whose, mac)) if whose == self.whose() => {
-                self.open |= same(&mac, &ack_mac(&self.hello, &self.key));
-            }
+            Some((ACK, mac)) => self.open |= same(&mac, &ack_mac(&self.hello, &self.key)),
             _ => {}
         }
     }
@@ -93,10 +91,6 @@ impl UdpOpen {
         self.send_at = now + self.pause;
         self.pause = Nanos(self.pause.0 * 3 / 2).min(LONGEST_PAUSE);
         UdpStep::Send(hello_bytes(&self.hello, &self.cookie))
-    }
-
-    fn whose(&self) -> Whose {
-        Whose { stream: self.hello.stream, session: self.hello.session }
     }
 }
 
@@ -166,30 +160,14 @@ pub fn acknowledge_again(datagram: &[u8], open: &FlowHello, key: &FlowKey) -> Op
     (hello == *open).then(|| acknowledge(open, key))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Whose {
-    stream: u32,
-    session: SessionId,
-}
-
-enum Answer {
-    Challenge(Whose, [u8; 16]),
-    Ack(Whose, [u8; 16]),
-}
-
-impl Answer {
-    fn read(datagram: &[u8]) -> Option<Answer> {
-        let bytes = datagram.first_chunk::<ANSWER_LEN>()?.strip_prefix(MAGIC.as_slice())?;
-        let (&kind, rest) = bytes.split_first()?;
-        let (stream, rest) = rest.split_first_chunk()?;
-        let (session, proof) = rest.split_first_chunk()?;
-        let whose = Whose { stream: u32::from_be_bytes(*stream), session: SessionId::new(*session) };
-        match kind {
-            CHALLENGE => Some(Answer::Challenge(whose, *proof.first_chunk()?)),
-            ACK => Some(Answer::Ack(whose, *proof.first_chunk()?)),
-            _ => None,
-        }
-    }
+/// The kind of an answer to this HELLO, and its cookie or MAC; `None` for other datagrams.
+fn read_answer(datagram: &[u8], hello: &FlowHello) -> Option<(u8, [u8; 16])> {
+    let bytes = datagram.first_chunk::<ANSWER_LEN>()?.strip_prefix(MAGIC.as_slice())?;
+    let (&kind, rest) = bytes.split_first()?;
+    let (stream, rest) = rest.split_first_chunk()?;
+    let (session, proof) = rest.split_first_chunk()?;
+    let is_ours = u32::from_be_bytes(*stream) == hello.stream && session == hello.session.bytes();
+    Some((kind, *proof.first_chunk()?)).filter(|_| is_ours)
 }
 
 fn hello_bytes(hello: &FlowHello, cookie: &[u8; 16]) -> [u8; HELLO_LEN] {

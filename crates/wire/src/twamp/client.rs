@@ -131,6 +131,17 @@ impl Client {
     fn say<const N: usize>(&mut self, state: State, message: [u8; N]) {
         (self.state, self.out) = (state, Some(message.into()));
     }
+
+    /// The message that the server did not send, or did not accept.
+    const fn doing(&self) -> &'static str {
+        match self.state {
+            State::Greeting => "before its TWAMP greeting",
+            State::Start => "when the unauthenticated mode was chosen",
+            State::Accept { .. } => "when a test was asked for",
+            State::Ack => "when the test was started",
+            State::Running | State::Over => "during the test, which ends it",
+        }
+    }
 }
 
 impl Session for Client {
@@ -158,19 +169,6 @@ impl Session for Client {
             Some(message) => Output::Send(message),
             None if self.state == State::Over && !std::mem::replace(&mut self.closed, true) => Output::Close,
             None => Output::WaitUntil(self.deadline),
-        }
-    }
-}
-
-impl Client {
-    /// The message that the server did not send, or did not accept.
-    const fn doing(&self) -> &'static str {
-        match self.state {
-            State::Greeting => "before its TWAMP greeting",
-            State::Start => "when the unauthenticated mode was chosen",
-            State::Accept { .. } => "when a test was asked for",
-            State::Ack => "when the test was started",
-            State::Running | State::Over => "during the test, which ends it",
         }
     }
 }

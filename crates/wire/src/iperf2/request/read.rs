@@ -54,8 +54,7 @@ fn smallest(base: usize, first: u32) -> usize {
 
 /// The end of the header; `None`: no client sends such a length.
 fn header_len(first: u32, base: usize) -> Option<usize> {
-    let extended = first & flags::EXTEND != 0;
-    let smallest = base + if extended { BASE_LEN + EXTENSION_LEN } else { BASE_LEN };
+    let smallest = smallest(base, first);
     if first & flags::LENGTH == 0 {
         // A length without its flag: bytes of another protocol.
         return (first & flags::LENGTH_MASK == 0).then_some(smallest);

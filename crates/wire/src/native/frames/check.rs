@@ -2,7 +2,7 @@
 
 use super::{Addressing, Burst, FrameSpec, FramesAsk, FramesCounted, FramesReply, FramesWish, Sent};
 use crate::Policy;
-use crate::native::admit::{MAX_TIME, in_range, invalid, limit, longest};
+use crate::native::admit::{MAX_TIME, in_range, in_time, invalid, limit};
 use crate::work::Refusal;
 use model::units::{BitRate, Bytes};
 
@@ -37,7 +37,7 @@ pub(super) fn check(ask: &FramesAsk, policy: &Policy) -> Result<(), Refusal> {
         FramesAsk::Send { spec, burst, .. } => {
             check_spec(spec)?;
             check_burst(burst)?;
-            check_time(burst, policy)?;
+            in_time("a burst", burst.time, policy, "ask for shorter trials")?;
             check_rate(spec, burst, policy)
         }
         FramesAsk::NextHop { .. } | FramesAsk::Counted {} | FramesAsk::Sent {} | FramesAsk::Stop {} => Ok(()),
@@ -66,17 +66,6 @@ fn check_burst(burst: &Burst) -> Result<(), Refusal> {
     in_range("interval_ps", burst.interval_ps, 0, LONGEST_INTERVAL_PS)?;
     in_range("then.interval_ps", burst.then.map_or(1, |pace| pace.interval_ps), 1, LONGEST_INTERVAL_PS)?;
     in_range("time (ns)", burst.time.0, 1, MAX_TIME.0)
-}
-
-fn check_time(burst: &Burst, policy: &Policy) -> Result<(), Refusal> {
-    let allowed = longest(policy);
-    if burst.time <= allowed {
-        return Ok(());
-    }
-    Err(limit(
-        format!("a burst of {}, where this server allows {allowed} (--max-time)", burst.time),
-        "ask for shorter trials",
-    ))
 }
 
 /// The rate of the frames themselves, without preamble and gap, as rates of other tests are.

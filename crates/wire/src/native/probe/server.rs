@@ -1,13 +1,12 @@
 //! The server's part of a probe session once its flow is open.
 
-use super::{Ledger, MAX_ORDERS, ProbeSchedule, ProbeSend, SizeCount, echo_reply};
+use super::{Ledger, MAX_ORDERS, ProbeSchedule, ProbeSend, echo_reply};
 use crate::Policy;
 use crate::native::admit;
 use crate::native::link::Link;
 use crate::native::load::LoadBudget;
 use crate::native::message::Message;
 use crate::work::probes::Request;
-use model::limit::StepRequest;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use std::collections::VecDeque;
@@ -15,11 +14,12 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(in crate::native) struct Probing {
     control: VecDeque<ProbeSchedule>,
-    ledger: Ledger,
+    /// The probes that have arrived.
+    pub(in crate::native) ledger: Ledger,
     max_rate: Option<BitRate>,
     bytes_left: u64,
-    load: LoadBudget,
-    deadline: MonoTime,
+    pub(in crate::native) load: LoadBudget,
+    pub(in crate::native) deadline: MonoTime,
 }
 
 impl Probing {
@@ -32,10 +32,6 @@ impl Probing {
             load: LoadBudget::new(policy.max_rate),
             deadline: now + admit::longest(policy).clamp(LEAST, LONGEST),
         }
-    }
-
-    pub(in crate::native) fn deadline(&self) -> MonoTime {
-        self.deadline
     }
 
     /// When the next requested datagram is due.
@@ -55,16 +51,6 @@ impl Probing {
         }
         self.control.push_back(request);
         Ok(())
-    }
-
-    /// Takes steps of load and returns them as they may be sent; `Err` gives the reason why they are refused.
-    pub(in crate::native) fn load(&mut self, steps: Vec<StepRequest>) -> Result<Vec<StepRequest>, String> {
-        self.load.take(steps)
-    }
-
-    /// The probes that have arrived under this number of the client.
-    pub(in crate::native) fn received(&self, id: u32) -> Vec<SizeCount> {
-        self.ledger.received(id)
     }
 
     /// Counts a probe, answers an echo.
