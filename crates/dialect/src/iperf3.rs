@@ -15,10 +15,11 @@ pub(crate) use password::password;
 pub use run::{run, text_report};
 
 use super::getopt::{self, Fault, Role, Word};
-use model::plan::TestSpec;
+use model::plan::{LocalOptions, TestSpec};
 use model::units::{BitRate, Nanos};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use wire::iperf3::Extras;
 
 /// A parsed command line.
 pub(crate) type Request = getopt::Request<CommandLine>;
@@ -46,18 +47,13 @@ pub(crate) struct Both {
     pub(crate) port: u16,
     /// `-f`: the letter of the bitrate's unit; `a` chooses by size.
     pub(crate) unit: char,
-    /// `-F`: the file that senders send and receivers write.
-    pub(crate) file: Option<PathBuf>,
-    /// `-i`: zero for the end only.
-    pub(crate) interval: Nanos,
+    /// Choices of this end: `-i`, `-A n`, `-F`, `--cport`, `--connect-timeout`, `--rcv-timeout` and `--bind-dev`, which may also
+    /// stand after `%` of `-B` or `-c`.
+    pub(crate) local: LocalOptions,
     /// `-I`: where to write the process id.
     pub(crate) pidfile: Option<PathBuf>,
-    /// `-A n`: CPU of this end.
-    pub(crate) affinity: Option<u32>,
     /// `-B`: local host or address, without its device.
     pub(crate) bind: Option<String>,
-    /// `--bind-dev`, or the part after `%` of `-B` or `-c`.
-    pub(crate) bind_device: Option<String>,
     /// `-V`.
     pub(crate) verbose: bool,
     /// `-d`: level, 4 without one.
@@ -70,8 +66,6 @@ pub(crate) struct Both {
     pub(crate) forceflush: bool,
     /// `--timestamps`: a format of `strftime`.
     pub(crate) timestamps: Option<String>,
-    /// `--rcv-timeout`.
-    pub(crate) receive_timeout: Option<Nanos>,
     /// `--snd-timeout`: TCP_USER_TIMEOUT.
     pub(crate) send_timeout: Option<Nanos>,
     /// `--cntl-ka`: keepalive of the control connection.
@@ -95,18 +89,8 @@ pub(crate) struct Client {
     rate_given: bool,
     /// `--gsro`.
     pub(crate) gsro: bool,
-    /// `--cport`.
-    pub(crate) port: Option<u16>,
-    /// `--connect-timeout`.
-    pub(crate) connect_timeout: Option<Nanos>,
-    /// `-T`.
-    pub(crate) title: Option<String>,
-    /// `--extra-data`.
-    pub(crate) extra_data: Option<String>,
-    /// `--get-server-output`.
-    pub(crate) get_server_output: bool,
-    /// `-A n,m`: CPU of the server.
-    pub(crate) server_affinity: Option<u32>,
+    /// Options of the protocol outside of the test.
+    pub(crate) extras: Extras,
     /// `--username`.
     pub(crate) username: Option<String>,
     /// `--rsa-public-key-path`.
@@ -170,7 +154,8 @@ pub(crate) struct Keepalive {
 /// # Errors
 /// At the first word that iPerf3 would refuse, and for what this program does not serve.
 pub(crate) fn parse(args: &[OsString]) -> Result<Request, Fault> {
-    let both = Both { port: wire::iperf3::PORT, unit: 'a', interval: Nanos::from_secs(1), ..Both::default() };
+    let local = LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() };
+    let both = Both { port: wire::iperf3::PORT, unit: 'a', local, ..Both::default() };
     let server = Server { skew: Nanos::from_secs(10), ..Server::default() };
     let mut line = CommandLine { both, server, ..CommandLine::default() };
     line.client.test.wide_counters = false;

@@ -174,20 +174,14 @@ impl Case {
 fn settings(case: Case) -> Iperf2Settings {
     let udp = case.transport == Transport::Udp;
     Iperf2Settings {
-        transport: case.transport,
+        test: TestSpec { streams: case.streams, ..TestSpec::new(case.transport) },
         last_port: None,
         host: "192.0.2.20".into(),
         port: 5001,
         pid: 4711,
-        flows: case.streams,
         length: if udp { 1470 } else { 131_072 },
         window: Bytes(if udp { 212_992 } else { 16_384 }),
-        window_asked: None,
         bind: None,
-        mss: None,
-        congestion: None,
-        tos: 0,
-        nodelay: false,
         pace: if udp { Pace::Gap(1120.0) } else { Pace::None },
         timed: Default::default(),
     }

@@ -84,21 +84,16 @@ impl CommandLine {
         let test = &self.client.test;
         let usual = if self.client.bounceback.is_some() { BOUNCE_LENGTH } else { TCP_LENGTH };
         let length = test.length.unwrap_or(usual);
+        let nodelay = test.nodelay || self.client.bounceback.is_some();
         Iperf2Settings {
-            transport: test.transport,
+            test: TestSpec { nodelay, ..test.clone() },
             host: self.client.host.clone().unwrap_or_default(),
             port: self.both.port,
             last_port: self.both.last_port,
             pid: std::process::id(),
-            flows: test.streams,
             length,
             window,
-            window_asked: test.window.map(|window| Bytes(window.into())),
             bind: self.both.bind.clone(),
-            mss: test.mss,
-            congestion: test.congestion.clone(),
-            tos: test.tos,
-            nodelay: test.nodelay || self.client.bounceback.is_some(),
             pace: self.pace(length),
             timed: Timing {
                 delays: self.both.histograms.map(|asked| asked.shape()),

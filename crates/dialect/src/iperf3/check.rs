@@ -42,10 +42,10 @@ fn authentication(line: &CommandLine) -> Result<(), Fault> {
 }
 
 fn client(line: &mut CommandLine) -> Result<(), Fault> {
-    let (asked_timeout, client) = (line.both.receive_timeout.is_some(), &mut line.client);
+    let (asked_timeout, client) = (line.both.local.receive_timeout.is_some(), &mut line.client);
     let test = &mut client.test;
     test.mptcp &= test.transport == Transport::Tcp;
-    if let Some(file) = &line.both.file {
+    if let Some(file) = &line.both.local.file {
         if test.transport == Transport::Udp {
             return Err(Fault::parameter("cannot transfer file using UDP"));
         }

@@ -21,49 +21,30 @@ impl CommandLine {
         let bind = self.bind_address()?;
         let family = Family::chosen(self.both.ipv4, self.both.ipv6, bind);
         let address = lookup(&host, self.both.port, family)?;
-        let local = LocalOptions {
-            interval: self.both.interval,
-            bind,
-            device: self.both.bind_device.clone(),
-            client_port: self.client.port,
-            affinity: self.both.affinity.into_iter().collect(),
-            connect_timeout: self.client.connect_timeout,
-            receive_timeout: self.both.receive_timeout,
-            title: self.client.title.clone(),
-            file: self.both.file.clone(),
-            ..LocalOptions::default()
-        };
+        let title = self.client.extras.title.clone();
+        let local = LocalOptions { bind, title, ..self.both.local.clone() };
         let target = Target { host, address };
         Ok(Plan { target, protocol: ProtocolName::Iperf3, test: self.client.test.clone(), local })
     }
 
     /// A client's parameters beside the test.
     pub(crate) fn extras(&self, auth_token: Option<String>) -> Extras {
-        Extras {
-            title: self.client.title.clone(),
-            extra_data: self.client.extra_data.clone(),
-            get_server_output: self.client.get_server_output,
-            auth_token,
-            client_version: VERSION.strip_prefix("iperf ").map(str::to_owned),
-            server_affinity: self.client.server_affinity,
-        }
+        let client_version = VERSION.strip_prefix("iperf ").map(str::to_owned);
+        Extras { auth_token, client_version, ..self.client.extras.clone() }
     }
 
     /// The options that change the output's text and JSON.
     pub(crate) fn output_options(&self) -> Iperf3Options {
         let role = if self.client.host.is_some() { Iperf3Role::Client } else { Iperf3Role::Server };
+        let file = |path: &Path| Iperf3File { name: path.display().to_string(), size: file_size(path) };
         Iperf3Options {
             role,
-            title: self.client.title.clone(),
-            extra_data: self.client.extra_data.clone(),
+            title: self.client.extras.title.clone(),
+            extra_data: self.client.extras.extra_data.clone(),
             verbose: self.both.verbose,
             unit: self.both.unit,
             default_length: self.client.test.length.is_none(),
-            file: self
-                .both
-                .file
-                .as_deref()
-                .map(|path| Iperf3File { name: path.display().to_string(), size: file_size(path) }),
+            file: self.both.local.file.as_deref().map(file),
             ..Iperf3Options::default()
         }
     }

@@ -52,7 +52,7 @@ fn show(text: &str) -> u8 {
 
 /// A CPU of `-A` on which nothing of this process may run, in iPerf3's words.
 fn no_such_cpu(line: &CommandLine) -> Option<&'static str> {
-    let refused = preflight::cpus(&[line.both.affinity?]).is_err();
+    let refused = preflight::cpus(&line.both.local.affinity).is_err();
     refused.then_some("unable to set CPU affinity: Invalid argument")
 }
 

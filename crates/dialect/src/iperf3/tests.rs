@@ -30,7 +30,7 @@ fn the_lines_of_the_issue() {
     let test = &line.client.test;
     assert_eq!((test.transport, test.bitrate, test.length), (Transport::Udp, None, None));
     assert_eq!(test.omit, Nanos::from_secs(1));
-    assert!(line.client.get_server_output && test.offload && !test.wide_counters);
+    assert!(line.client.extras.get_server_output && test.offload && !test.wide_counters);
     assert_eq!(client("-c h -u -b 0 --omit 1 --get-server-output -l 1472").client.test.length, Some(1472));
     let line = client("-c 127.0.0.1 -b 0 --omit 1 --get-server-output -P 20");
     assert_eq!((line.client.test.transport, line.client.test.streams), (Transport::Tcp, 20));
@@ -80,10 +80,10 @@ fn numbers_follow_the_rules_of_each_option() {
     ] {
         assert_eq!(client(&format!("-c h {line}")).client.test.tos, tos, "{line}");
     }
-    assert_eq!(client("-c h -i 0.5").both.interval, Nanos::from_millis(500));
-    assert_eq!(client("-c h -i 0").both.interval, crate::iperf3::output::WHOLE_TEST);
+    assert_eq!(client("-c h -i 0.5").both.local.interval, Nanos::from_millis(500));
+    assert_eq!(client("-c h -i 0").both.local.interval, crate::iperf3::output::WHOLE_TEST);
     let line = client("-c h -A 1,3");
-    assert_eq!((line.both.affinity, line.client.server_affinity), (Some(1), Some(3)));
+    assert_eq!((line.both.local.affinity, line.client.extras.server_affinity), (vec![1], Some(3)));
 }
 
 #[test]
@@ -104,8 +104,11 @@ fn every_further_option_of_a_client_arrives() {
     );
     assert_eq!((test.directions, test.mss, test.flow_label), (Directions::Both, Some(1400), Some(0xfff)));
     assert_eq!((test.congestion.as_deref(), test.fq_rate), (Some("bbr"), Some(BitRate(1_000_000_000))));
-    assert_eq!((line.client.port, line.client.connect_timeout), (Some(7), Some(Nanos::from_millis(250))));
-    assert_eq!(line.both.receive_timeout, Some(Nanos::from_secs(1)));
+    assert_eq!(
+        (line.both.local.client_port, line.both.local.connect_timeout),
+        (Some(7), Some(Nanos::from_millis(250)))
+    );
+    assert_eq!(line.both.local.receive_timeout, Some(Nanos::from_secs(1)));
     assert_eq!(line.both.send_timeout, Some(Nanos::from_secs(2)));
     let keepalive =
         Keepalive { idle: Some(Nanos::from_secs(10)), interval: Some(Nanos::from_secs(1)), count: Some(3) };
@@ -165,11 +168,11 @@ fn a_file_ends_the_test_where_nothing_else_does() {
 #[test]
 fn a_device_follows_a_host() {
     let line = client("-c far%eth0 -B ::1");
-    assert_eq!((line.client.host.as_deref(), line.both.bind_device.as_deref()), (Some("far"), Some("eth0")));
+    assert_eq!((line.client.host.as_deref(), line.both.local.device.as_deref()), (Some("far"), Some("eth0")));
     let line = client("-c fe80::1%eth0 -B 10.0.0.1%eth1");
     assert_eq!(line.client.host.as_deref(), Some("fe80::1%eth0"));
     assert_eq!(
-        (line.both.bind.as_deref(), line.both.bind_device.as_deref()),
+        (line.both.bind.as_deref(), line.both.local.device.as_deref()),
         (Some("10.0.0.1"), Some("eth1"))
     );
 }

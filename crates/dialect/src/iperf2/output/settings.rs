@@ -3,7 +3,7 @@
 use super::units::amount_in_unit;
 use super::{Iperf2Options, Iperf2Role};
 use engine::work::iperf2::Timing;
-use model::plan::Transport;
+use model::plan::{TestSpec, Transport};
 use model::stats::bins::BinShape;
 use model::units::{Bytes, Nanos};
 use std::net::IpAddr;
@@ -11,8 +11,8 @@ use std::net::IpAddr;
 /// The content of the block of settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iperf2Settings {
-    /// TCP or UDP.
-    pub transport: Transport,
+    /// The test: a server has the transport, `-w`, `-M`, `-Z` and `-S` of it.
+    pub test: TestSpec,
     /// The server as it was typed (client).
     pub host: String,
     /// Port listened on or connected to.
@@ -21,24 +21,12 @@ pub struct Iperf2Settings {
     pub last_port: Option<u16>,
     /// Process id.
     pub pid: u32,
-    /// `-P`.
-    pub flows: u32,
     /// Bytes of one write, datagram or read.
     pub length: u32,
     /// Size of the socket's buffer.
     pub window: Bytes,
-    /// The size that `-w` requested.
-    pub window_asked: Option<Bytes>,
     /// `-B`: the local address (server).
     pub bind: Option<String>,
-    /// `-M`.
-    pub mss: Option<u32>,
-    /// `-Z`.
-    pub congestion: Option<String>,
-    /// `-S`.
-    pub tos: u8,
-    /// `-N`.
-    pub nodelay: bool,
     /// How a client spreads what it sends.
     pub pace: Pace,
     /// Timed settings beside those of every test; writes and the part of the RTT are a client's, jitter is a server's.
@@ -127,7 +115,7 @@ impl Iperf2Settings {
             Some(last) => format!("ports {}-{last}", self.port),
             None => format!("port {}", self.port),
         };
-        let mut lines = vec![format!("Server listening on {} {ports}{pid}", self.transport)];
+        let mut lines = vec![format!("Server listening on {} {ports}{pid}", self.test.transport)];
         if options.enhanced {
             let is_group = |bind: &str| bind.parse().is_ok_and(|address: IpAddr| address.is_multicast());
             let bind = self.bind.as_ref().map(|bind| match is_group(bind) {
@@ -141,9 +129,9 @@ impl Iperf2Settings {
             lines.push(format!("Read buffer size: {buffer} (Dist bin width={bin})"));
         }
         lines.extend(self.congestion_line());
-        lines.extend(self.mss.map(mss_line));
-        if self.tos > 0 {
-            lines.push(format!("TOS will be set to 0x{:x}", self.tos));
+        lines.extend(self.test.mss.map(mss_line));
+        if self.test.tos > 0 {
+            lines.push(format!("TOS will be set to 0x{:x}", self.test.tos));
         }
         let receive =
             |shape| format!("Enabled receive histograms {} (clients should use --trip-times)", bins(shape));
@@ -157,22 +145,22 @@ impl Iperf2Settings {
     fn client(&self, options: &Iperf2Options) -> Vec<String> {
         let host = if options.hide_ips { "(**hidden**)" } else { &self.host };
         let pid = match options.enhanced {
-            true => format!(" with pid {} ({} flows)", self.pid, self.flows),
+            true => format!(" with pid {} ({} flows)", self.pid, self.test.streams),
             false => String::new(),
         };
         let mut lines =
-            vec![format!("Client connecting to {host}, {} port {}{pid}", self.transport, self.port)];
-        let tcp = self.transport == Transport::Tcp;
+            vec![format!("Client connecting to {host}, {} port {}{pid}", self.test.transport, self.port)];
+        let tcp = self.test.transport == Transport::Tcp;
         if (options.enhanced || self.timed.rtt_part.is_some()) && tcp {
             let timer = if self.timed.writes { " (write timer enabled)" } else { "" };
             lines.push(format!("Write buffer size: {}{timer}", amount_in_unit(self.length.into(), 'B')));
         }
         lines.extend(self.pace_lines());
-        lines.extend(self.mss.map(mss_line));
+        lines.extend(self.test.mss.map(mss_line));
         lines.extend(self.congestion_line());
         if options.enhanced {
-            let nagle = if self.nodelay { "and nodelay (Nagle off)" } else { "(Nagle on)" };
-            lines.push(format!("TOS set to 0x{:x} {nagle}", self.tos));
+            let nagle = if self.test.nodelay { "and nodelay (Nagle off)" } else { "(Nagle on)" };
+            lines.push(format!("TOS set to 0x{:x} {nagle}", self.test.tos));
         }
         lines.extend(self.timed.rtt_part.map(near_line));
         if let Pace::Gap(micros) = self.pace {
@@ -216,13 +204,13 @@ impl Iperf2Settings {
     }
 
     fn congestion_line(&self) -> Option<String> {
-        self.congestion.as_ref().map(|name| format!("TCP congestion control set to {name}"))
+        self.test.congestion.as_ref().map(|name| format!("TCP congestion control set to {name}"))
     }
 
     fn window(&self, options: &Iperf2Options) -> String {
-        let name = if self.transport == Transport::Udp { "UDP buffer size" } else { "TCP window size" };
+        let name = if self.test.transport == Transport::Udp { "UDP buffer size" } else { "TCP window size" };
         let size = amount_in_unit(self.window.0 as f64, 'A');
-        let remark = match self.window_asked {
+        let remark = match self.test.window.map(|asked| Bytes(asked.into())) {
             None => " (default)".to_owned(),
             Some(asked) if asked != self.window => {
                 let letter = options.unit.unwrap_or('A').to_ascii_uppercase();

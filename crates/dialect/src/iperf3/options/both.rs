@@ -19,20 +19,20 @@ pub(in crate::iperf3) const BOTH: &[Iperf3Option] = &[
         set(&mut line.both.pidfile, Some(text.into()))
     }),
     row("-F --file NAME", "send this file, or write to it what is received", |line, text| {
-        set(&mut line.both.file, Some(text.into()))
+        set(&mut line.both.local.file, Some(text.into()))
     }),
     row("-A --affinity N[,M]", "run on CPU N; as client, let the server run on CPU M", affinity),
     row("-B --bind HOST[%DEV]", "local address, and interface", |line, text| {
         let (host, device) = host_and_device(text);
         line.both.bind = Some(host);
-        line.both.bind_device = device.or(line.both.bind_device.take());
+        line.both.local.device = device.or(line.both.local.device.take());
         Ok(())
     }),
     row("--cport PORT", "local port; +1 for each further stream", |line, text| {
-        set(&mut line.client.port, Some(port(text)?))
+        set(&mut line.both.local.client_port, Some(port(text)?))
     }),
     row("--bind-dev DEV", "interface to send through", |line, text| {
-        set(&mut line.both.bind_device, Some(text.into()))
+        set(&mut line.both.local.device, Some(text.into()))
     }),
     row("-V --verbose", "say more", |line, _| set(&mut line.both.verbose, true)),
     row("-J --json", "one JSON document at the end", |line, _| {
@@ -61,7 +61,7 @@ pub(in crate::iperf3) const BOTH: &[Iperf3Option] = &[
     row("--rcv-timeout MS", "give up when a receiver sees nothing for so long (120000)", |line, text| {
         let most = MAX_TIME * 1000;
         let refusal = "receive timeout value is incorrect or not in range";
-        line.both.receive_timeout = Some(millis(within(text, 100, most, refusal)?));
+        line.both.local.receive_timeout = Some(millis(within(text, 100, most, refusal)?));
         Ok(())
     }),
     row("--snd-timeout MS", "give up when TCP data stays unacknowledged for so long", |line, text| {
@@ -112,7 +112,7 @@ fn interval(line: &mut CommandLine, text: &str) -> Taken {
     let refusal = "invalid report interval (min = 0.1, max = 60 seconds)";
     let parsed = nanos(parsed.ok_or_else(|| Fault::parameter(refusal))?);
     // 0 is one interval, as long as the test.
-    line.both.interval = if parsed == Nanos::ZERO { WHOLE_TEST } else { parsed };
+    line.both.local.interval = if parsed == Nanos::ZERO { WHOLE_TEST } else { parsed };
     Ok(())
 }
 
@@ -122,10 +122,10 @@ fn affinity(line: &mut CommandLine, text: &str) -> Taken {
         number.and_then(|number| u32::try_from(number).ok()).ok_or_else(|| Fault::parameter(BAD_CPU))
     };
     let (ours, theirs) = text.split_once(',').map_or((text, None), |(ours, theirs)| (ours, Some(theirs)));
-    line.both.affinity = Some(cpu(ours)?);
+    line.both.local.affinity = vec![cpu(ours)?];
     match theirs {
         Some(theirs) => {
-            line.client.server_affinity = Some(cpu(theirs)?);
+            line.client.extras.server_affinity = Some(cpu(theirs)?);
             line.client_only = true;
             Ok(())
         }

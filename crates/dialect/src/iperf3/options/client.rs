@@ -19,7 +19,7 @@ pub(in crate::iperf3) const CLIENT: &[Iperf3Option] = &[
         }
         let (host, device) = host_and_device(text);
         line.client.host = Some(host);
-        line.both.bind_device = device.or(line.both.bind_device.take());
+        line.both.local.device = device.or(line.both.local.device.take());
         Ok(())
     }),
     row("--sctp", "not served", |_, _| Err(no_sctp())),
@@ -27,7 +27,7 @@ pub(in crate::iperf3) const CLIENT: &[Iperf3Option] = &[
     row("-u --udp", "UDP and not TCP", |line, _| set(&mut line.client.test.transport, Transport::Udp)),
     row("--connect-timeout MS", "longest wait for the control connection", |line, text| {
         set(
-            &mut line.client.connect_timeout,
+            &mut line.both.local.connect_timeout,
             Some(Nanos::from_millis(amount(text)?)).filter(|time| *time > Nanos::ZERO),
         )
     }),
@@ -120,13 +120,13 @@ pub(in crate::iperf3) const CLIENT: &[Iperf3Option] = &[
         Ok(())
     }),
     row("-T --title TEXT", "put TEXT before each line", |line, text| {
-        set(&mut line.client.title, Some(text.into()))
+        set(&mut line.client.extras.title, Some(text.into()))
     }),
     row("--extra-data TEXT", "put TEXT into the JSON of both ends", |line, text| {
-        set(&mut line.client.extra_data, Some(text.into()))
+        set(&mut line.client.extras.extra_data, Some(text.into()))
     }),
     row("--get-server-output", "show the server's own output too", |line, _| {
-        set(&mut line.client.get_server_output, true)
+        set(&mut line.client.extras.get_server_output, true)
     }),
     row("--udp-counters-64bit", "64-bit sequence numbers in UDP", |line, _| {
         set(&mut line.client.test.wide_counters, true)

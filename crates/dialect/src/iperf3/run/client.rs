@@ -61,7 +61,7 @@ fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out, process: Proce
     if let Some(refusal) = no_such_cpu(line) {
         return Err(refused(refusal.into()).into());
     }
-    if let (Some(file), true) = (&line.both.file, plan.test.directions.up()) {
+    if let (Some(file), true) = (&line.both.local.file, plan.test.directions.up()) {
         std::fs::File::open(file)
             .map_err(|e| refused(format!("unable to open -F file: {}: {e}", file.display())))?;
     }

@@ -98,14 +98,8 @@ fn config(
         open_policy: line.policy(),
         max_tests: if line.server.one_off { 1 } else { MAX_TESTS },
         tests: line.server.one_off.then_some(1),
-        local: LocalOptions {
-            interval: line.both.interval,
-            device: line.both.bind_device.clone(),
-            affinity: line.both.affinity.into_iter().collect(),
-            receive_timeout: line.both.receive_timeout,
-            file: line.both.file.clone(),
-            ..LocalOptions::default()
-        },
+        // A server takes `--cport` without effect.
+        local: LocalOptions { client_port: None, ..line.both.local.clone() },
         verifier: verifier
             .map(|gate| -> Arc<dyn Fn(&str) -> bool + Send + Sync> { Arc::new(move |t| check(&gate, t)) }),
         ..Config::new(Vec::new(), Arc::new(sessions))
@@ -120,7 +114,7 @@ fn listen(line: &CommandLine) -> Result<TcpListener, String> {
     let reported = |error: String| format!("error - unable to start listener for connections: {error}");
     let address = line.listen_address().map_err(|e| reported(e.message))?;
     let options = TcpOptions {
-        device: line.both.bind_device.clone(),
+        device: line.both.local.device.clone(),
         v6_only: line.both.ipv6 && line.both.bind.is_none(),
         mptcp: has_mptcp(),
         ..TcpOptions::default()
