@@ -90,7 +90,7 @@ fn bounce(bytes: &[u8]) {
     let mut buffer = bytes.to_vec();
     buffer.resize(bytes.len() + 50, 0);
     let arrival = Arrival::new(([192, 0, 2, 1], 9).into(), START);
-    if let Some(length) = Bounce::new(clock()).reflect(arrival, START, &mut buffer, bytes.len()) {
+    if let Some(length) = (Bounce { clock: clock() }).reflect(arrival, START, &mut buffer, bytes.len()) {
         assert!(length <= buffer.len());
     }
 }

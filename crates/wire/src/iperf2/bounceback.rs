@@ -42,11 +42,11 @@ pub struct Bouncer {
     length: usize,
 }
 
-/// The server's half.
+/// The server's half, for one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounce {
     /// This end's clocks.
-    clock: Clock,
+    pub clock: Clock,
 }
 
 /// Does a connection begin with a record? `None`: four bytes are needed to decide.
@@ -96,14 +96,6 @@ impl Bouncer {
     /// For one connection.
     pub fn new(clock: Clock, tos: u8) -> Bouncer {
         Bouncer { clock, tos, reply: None, quick_ack: true, trip_times: false, sequence: 0, length: 0 }
-    }
-}
-
-impl Bounce {
-    /// For one connection.
-    #[must_use]
-    pub fn new(clock: Clock) -> Bounce {
-        Bounce { clock }
     }
 }
 
@@ -266,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_round_trip_has_the_times_of_both_clocks() {
-        let (mut bouncer, mut bounce) = (Bouncer::new(clock(), 0), Bounce::new(clock()));
+        let (mut bouncer, mut bounce) = (Bouncer::new(clock(), 0), Bounce { clock: clock() });
         for sequence in [1, 2, u64::from(u32::MAX), 1 << 32, (1 << 32) + 1] {
             let mut message = request(&mut bouncer, sequence, 100);
             assert_eq!(bounce.frame(&message), Ok(Some(100)));
@@ -284,21 +276,21 @@ mod tests {
         put_half(&mut message, 12, HAS_REPLY_SIZE);
         put(&mut message, 60, 300);
         message.resize(1000, 0);
-        let reply = Bounce::new(clock()).reflect(arrival(0), MonoTime(0), &mut message, 100);
+        let reply = Bounce { clock: clock() }.reflect(arrival(0), MonoTime(0), &mut message, 100);
         assert_eq!(reply, Some(300));
         put(&mut message, 60, u32::MAX);
-        let reply = Bounce::new(clock()).reflect(arrival(0), MonoTime(0), &mut message, 100);
+        let reply = Bounce { clock: clock() }.reflect(arrival(0), MonoTime(0), &mut message, 100);
         assert_eq!(reply, Some(1000), "no more than there is room for");
-        assert_eq!(Bounce::new(clock()).reply_len(&message[..100]), MAX_BOUNCE);
+        assert_eq!(Bounce { clock: clock() }.reply_len(&message[..100]), MAX_BOUNCE);
         put(&mut message, 60, 1);
-        assert_eq!(Bounce::new(clock()).reply_len(&message[..100]), MIN_REPLY);
+        assert_eq!(Bounce { clock: clock() }.reply_len(&message[..100]), MIN_REPLY);
     }
 
     #[test]
     fn a_client_may_ask_for_longer_and_shorter_replies() {
         for reply in [64, 500, 2000] {
             let (mut bouncer, mut bounce) =
-                (Bouncer { reply: Some(reply), ..Bouncer::new(clock(), 0) }, Bounce::new(clock()));
+                (Bouncer { reply: Some(reply), ..Bouncer::new(clock(), 0) }, Bounce { clock: clock() });
             let mut message = request(&mut bouncer, 7, 100);
             assert_eq!(bounce.reply_len(&message), reply as usize);
             message.resize(2000, 0);
@@ -314,7 +306,7 @@ mod tests {
 
     #[test]
     fn every_malformed_record_has_its_error() {
-        let bounce = Bounce::new(clock());
+        let bounce = Bounce { clock: clock() };
         assert_eq!(bounce.frame(b"GET "), Err(Stray::Foreign));
         assert_eq!(bounce.frame(b"\0\x80\0\0\0\0"), Ok(None));
         for length in [0, 63, MAX_BOUNCE as u32 + 1, u32::MAX] {
@@ -340,7 +332,7 @@ mod tests {
             let mut bouncer = Bouncer::new(clock(), 0);
             let _ = (bouncer.frame(&bytes), bouncer.reply(&bytes), BounceRequest::read(&bytes), is_bounceback(&bytes));
             let len = bytes.len();
-            if let Some(reply) = Bounce::new(clock()).reflect(arrival(0), MonoTime(0), &mut bytes, len) {
+            if let Some(reply) = (Bounce { clock: clock() }).reflect(arrival(0), MonoTime(0), &mut bytes, len) {
                 prop_assert!(reply <= len);
             }
         }

@@ -70,7 +70,7 @@ impl From<FlowCommand> for FlowOutput {
 pub(super) struct Steps {
     outputs: VecDeque<FlowOutput>,
     deadline: Option<MonoTime>,
-    over: bool,
+    pub(super) over: bool,
 }
 
 impl Steps {
@@ -90,10 +90,6 @@ impl Steps {
         self.deadline.is_some_and(|deadline| deadline <= now)
     }
 
-    pub(super) fn is_over(&self) -> bool {
-        self.over
-    }
-
     pub(super) fn close(&mut self) {
         if !std::mem::replace(&mut self.over, true) {
             self.deadline = None;
@@ -109,7 +105,8 @@ impl Steps {
 /// Detects a dead flow: by the time that it may take, and by the data that arrives.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Watch {
-    observed: u64,
+    /// Bytes received in all.
+    pub(super) observed: u64,
     /// When data last arrived, as far as it was checked.
     last: Option<MonoTime>,
 }
@@ -122,11 +119,6 @@ impl Watch {
             self.last = Some(now);
         }
         is_more
-    }
-
-    /// Bytes received in all.
-    pub(super) fn observed(self) -> u64 {
-        self.observed
     }
 
     /// Time from `since` to the last data.
@@ -321,6 +313,8 @@ pub(super) const A_DAY: Nanos = Nanos::from_secs(86_400);
 const STARTS_LATEST: Nanos = Nanos::from_secs(60);
 /// The same at a client.
 const CLIENT_STARTS_LATEST: Nanos = Nanos::from_secs(3600);
+/// UDP: time by which the other direction may exceed the test.
+pub(super) const DUPLEX_SLOP: Nanos = Nanos::from_secs(2);
 /// Silence after which the peer is gone.
 pub(super) const STALL: Nanos = Nanos::from_secs(60);
 /// The same where nothing proves that the peer exists: a UDP flow, and a connection that has sent a header alone.

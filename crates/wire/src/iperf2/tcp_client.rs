@@ -89,7 +89,7 @@ impl TcpClient {
         }
         let heard = self.watch.heard_for(self.began);
         let ended = now.saturating_since(self.began);
-        self.request.cut_short(heard, Some(ended), self.watch.observed())
+        self.request.cut_short(heard, Some(ended), self.watch.observed)
     }
 
     fn ended(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
@@ -123,7 +123,7 @@ impl TcpClient {
             self.steps.close();
             if self.receiving && !self.interrupted {
                 let heard = self.watch.heard_for(self.began);
-                return Err(ProtocolError::Timeout(self.request.fell_silent(heard, self.watch.observed())));
+                return Err(ProtocolError::Timeout(self.request.fell_silent(heard, self.watch.observed)));
             }
             return Ok(());
         }
@@ -147,7 +147,7 @@ impl TcpClient {
 
 impl Flow for TcpClient {
     fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
-        if self.steps.is_over() {
+        if self.steps.over {
             return Ok(());
         }
         let outcome = match input {

@@ -174,7 +174,7 @@ impl TcpServer {
                 ));
             }
             Phase::Running(_) => {
-                let received = self.watch.observed().saturating_add(self.opening);
+                let received = self.watch.observed.saturating_add(self.opening);
                 let cut = self.awaited.as_ref().and_then(|(asked, began)| {
                     asked.cut_short(
                         self.watch.heard_for(*began),
@@ -219,7 +219,7 @@ impl TcpServer {
             return Ok(());
         }
         if let (Some((asked, began)), Phase::Running(_)) = (&self.awaited, &self.phase) {
-            let received = self.watch.observed().saturating_add(self.opening);
+            let received = self.watch.observed.saturating_add(self.opening);
             let silent = asked.fell_silent(self.watch.heard_for(*began), received);
             return Err(ProtocolError::Timeout(silent));
         }
@@ -276,7 +276,7 @@ impl TcpServer {
 
 impl Flow for TcpServer {
     fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
-        if self.steps.is_over() {
+        if self.steps.over {
             return Ok(());
         }
         let outcome = match input {

@@ -1,7 +1,7 @@
 //! The client's end of a UDP flow: every datagram carries the test header. Its end is repeated until the server's report arrives;
 //! where the server sends, the first datagram is repeated until data arrives.
 
-use super::flow::{Flow, FlowInput, FlowOutput, Steps, Watch, bare_head};
+use super::flow::{DUPLEX_SLOP, Flow, FlowInput, FlowOutput, Steps, Watch, bare_head};
 use super::{Number, Request, Run, Sending, ServerReport, Traffic, number, put_fin};
 use crate::ProtocolError;
 use crate::stamp::Clock;
@@ -199,7 +199,7 @@ impl UdpClient {
     fn cut_short(&self) -> Option<String> {
         let is_awaited = matches!(self.phase, Phase::Running { receives: true, .. }) && !self.interrupted;
         let heard = self.watch.heard_for(self.began);
-        is_awaited.then(|| self.request.cut_short(heard, None, self.watch.observed())).flatten()
+        is_awaited.then(|| self.request.cut_short(heard, None, self.watch.observed)).flatten()
     }
 
     fn interrupt(&mut self, why: &str) -> Result<(), ProtocolError> {
@@ -230,7 +230,7 @@ impl UdpClient {
 
 impl Flow for UdpClient {
     fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
-        if self.steps.is_over() {
+        if self.steps.over {
             return Ok(());
         }
         let outcome = match input {
@@ -269,5 +269,3 @@ const LONGEST_PAUSE: Nanos = Nanos::from_millis(500);
 /// Repetitions of the end, two seconds of them like iPerf2's.
 const FIN_TRIES: u32 = 200;
 const FIN_PAUSE: Nanos = Nanos::from_millis(10);
-/// Time by which the other direction may exceed the test.
-const DUPLEX_SLOP: Nanos = Nanos::from_secs(2);

@@ -5,7 +5,9 @@
 //! nothing has come for ten seconds, and its reports are never more than three times what came (RFC 9000 section 8.1).
 //! Whether this end may send data to an address is for the driver to know ([`Request::sends_to_source`]).
 
-use super::flow::{A_DAY, Flow, FlowInput, FlowOutput, SILENCE, Steps, TIMEOUT, Watch, bare_head};
+use super::flow::{
+    A_DAY, DUPLEX_SLOP, Flow, FlowInput, FlowOutput, SILENCE, Steps, TIMEOUT, Watch, bare_head,
+};
 use super::{Header, Number, Request, Run, ServerReport, Traffic, is_wide, number, put_fin};
 use crate::rate_watch::RateWatch;
 use crate::stamp::Clock;
@@ -105,7 +107,7 @@ impl UdpServer {
     /// The part that is missing where nothing arrives any more.
     fn fell_silent(&self) -> String {
         let silent = |(asked, began): &(Request, MonoTime)| {
-            asked.fell_silent(self.watch.heard_for(*began), self.watch.observed())
+            asked.fell_silent(self.watch.heard_for(*began), self.watch.observed)
         };
         self.awaited.as_ref().map_or_else(|| "at the end of the test: nothing comes".into(), silent)
     }
@@ -220,7 +222,8 @@ impl UdpServer {
         if !self.steps.is_due(now) {
             return Ok(());
         }
-        let duplex = self.request.as_ref().is_some_and(|request| request.server_sends());
+        let may_lack_end =
+            self.request.as_ref().is_some_and(|request| request.server_sends() || request.no_fin);
         match self.phase {
             // The client has received its report.
             Phase::Reported(..) => self.finish(),
@@ -234,14 +237,8 @@ impl UdpServer {
                 return Err(ProtocolError::Flows("this end does not stop sending".into()));
             }
             // No end was promised, or that of a full-duplex client is lost.
-            Phase::Running { .. }
-                if duplex || self.request.as_ref().is_some_and(|request| request.no_fin) =>
-            {
-                self.finish();
-            }
-            Phase::Running { .. } => {
-                return Err(ProtocolError::Timeout(self.fell_silent()));
-            }
+            Phase::Running { .. } if may_lack_end => self.finish(),
+            Phase::Running { .. } => return Err(ProtocolError::Timeout(self.fell_silent())),
             Phase::Measuring => return Err(ProtocolError::Flows("this end does not measure".into())),
         }
         Ok(())
@@ -276,7 +273,7 @@ impl UdpServer {
 
 impl Flow for UdpServer {
     fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
-        if self.steps.is_over() {
+        if self.steps.over {
             return Ok(());
         }
         let outcome = match input {
@@ -313,5 +310,3 @@ const MOST_REPORTS: u32 = 9;
 const QUIET: Nanos = Nanos::from_millis(250);
 /// Bytes of reports for each byte that came, at most (RFC 9000 section 8.1).
 const MOST_FOR_EACH: u64 = 3;
-/// Time by which the other direction may exceed the test.
-const DUPLEX_SLOP: Nanos = Nanos::from_secs(2);

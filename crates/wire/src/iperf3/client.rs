@@ -3,7 +3,7 @@
 use crate::iperf3::cookie::Cookie;
 use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, STALL, TIMEOUT, unexpected};
 use crate::iperf3::params::{Params, block_length, in_whole_buffers};
-use crate::iperf3::results::Results;
+use crate::iperf3::results::{MAX_RESULTS, Results};
 use crate::iperf3::state::{ErrorCode, State};
 use crate::work::throughput::{Expect, Extras, Reply, Report, Request, Until};
 use crate::{FlowHello, FlowPlan, FlowsRequest, Input, Output, ProtocolError, Session, WorkKind, WorkReply};
@@ -449,7 +449,5 @@ const SENDERS_MARGIN: Nanos = Nanos::from_millis(500);
 const HURRY: Nanos = Nanos::from_secs(5);
 /// Datagrams that are still missing after this long are lost.
 const LOST_TAIL: Nanos = Nanos::from_secs(3);
-/// Bytes of JSON: 256 streams take 64 KiB.
-const MAX_RESULTS: usize = 1 << 20;
 /// Bytes of JSON with the server's own report: a day of intervals of a few streams.
 const MAX_REPORT: usize = 64 << 20;

@@ -240,6 +240,9 @@ impl StreamRow {
     }
 }
 
+/// Bytes of JSON: 256 streams take 64 KiB.
+pub(super) const MAX_RESULTS: usize = 1 << 20;
+
 fn take_report(json: &mut Map<String, Value>) -> Option<Report> {
     if let Some(value) = json.remove("server_output_json") {
         return Some(Report::Json(value));

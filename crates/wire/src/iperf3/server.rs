@@ -4,7 +4,7 @@ use crate::iperf3::admit::{admit, time_limit};
 use crate::iperf3::cookie::Cookie;
 use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, STALL, TIMEOUT, unexpected};
 use crate::iperf3::params::{MAX_PARAMS, Params, Refusal};
-use crate::iperf3::results::{Results, StreamRow, stream_id};
+use crate::iperf3::results::{MAX_RESULTS, Results, StreamRow, stream_id};
 use crate::iperf3::state::{ErrorCode, State};
 use crate::rate_watch::RateWatch;
 use crate::work::throughput::{Expect, Reply, Report, Request, Until};
@@ -409,5 +409,3 @@ impl Session for Server {
 
 /// Longest pause between two portions of the parameters.
 const IDLE: Nanos = Nanos::from_secs(10);
-/// Bytes of JSON: 256 streams take 64 KiB.
-const MAX_RESULTS: usize = 1 << 20;

@@ -58,21 +58,17 @@ impl Iperf3Text {
             Event::Started(started) => self.started(started),
             Event::Sample(sample) => self.sample(sample),
             // A server prints its end before it has the client's result.
-            Event::Result(result) if result.side == Side::Local && !self.is_client() => self.summary(),
+            Event::Result(result) if result.side == Side::Local && !self.ends.is_client() => self.summary(),
             Event::Finished(finished) => self.finished(finished),
             _ => {}
         }
         std::mem::take(&mut self.out)
     }
 
-    fn is_client(&self) -> bool {
-        self.ends.is_client()
-    }
-
     /// One line, behind the time stamp and, at the client, the title.
     fn print(&mut self, line: &str) {
         self.out.push_str(&self.stamp);
-        if let (true, Some(title)) = (self.is_client(), &self.ends.options.title) {
+        if let (true, Some(title)) = (self.ends.is_client(), &self.ends.options.title) {
             self.out.push_str(title);
             self.out.push_str(":  ");
         }
@@ -89,11 +85,11 @@ impl Iperf3Text {
 
     fn connected(&mut self, connected: &Connected) {
         let plan = &connected.plan;
-        if self.is_client() {
+        if self.ends.is_client() {
             self.client_preamble(connected);
         }
         self.print_verbose(&format!("Time: {}", http_date(connected.wall)));
-        if self.is_client() {
+        if self.ends.is_client() {
             let host = &plan.target.host;
             self.print(&format!("Connecting to host {host}, port {}", plan.target.address.port()));
             if plan.test.directions == model::plan::Directions::Down {
@@ -253,7 +249,7 @@ impl Iperf3Text {
         if self.ends.local.is_some() {
             self.summary();
         }
-        if self.is_client() && finished.outcome == Outcome::Completed {
+        if self.ends.is_client() && finished.outcome == Outcome::Completed {
             self.print("");
             self.print("iperf Done.");
         }
@@ -342,7 +338,7 @@ impl Iperf3Text {
     ) {
         let name = if sender { "sender" } else { "receiver" };
         // A client has both ends' figures, a server those of its own part.
-        if self.is_client() || block.sending == sender {
+        if self.ends.is_client() || block.sending == sender {
             let front = self.front(id, block.sending, (0.0, seconds), bytes);
             self.print(&format!("{front}{columns}{name}"));
         } else if !(self.ends.is_udp() && id == "[SUM]") {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Everything a server prints. `banner`: makes the lines of a server that waits for its n-th test.
 pub(super) struct Console {
-    out: Out,
+    pub(super) out: Out,
     banner: Box<dyn Fn(u64) -> String + Send>,
     /// Banners shown.
     banners: u64,
@@ -42,11 +42,6 @@ impl Console {
         self.sessions
     }
 
-    /// The text of `--timestamps` before a line now.
-    pub(super) fn stamp(&self) -> String {
-        self.out.stamp()
-    }
-
     /// A session has lines to show.
     pub(super) fn say(&mut self, session: u64, text: &str) {
         if text.is_empty() {
@@ -62,16 +57,11 @@ impl Console {
     /// Prints an error of a session: at once on standard error, or among its lines in the log file.
     pub(super) fn say_error(&mut self, session: u64, sentence: &str) {
         if self.out.is_log() {
-            let line = format!("{}iperf3: {sentence}\n", self.stamp());
+            let line = format!("{}iperf3: {sentence}\n", self.out.stamp());
             self.say(session, &line);
         } else {
             self.out.error(sentence);
         }
-    }
-
-    /// Something outside of the sessions.
-    pub(super) fn note(&mut self, sentence: &str) {
-        self.out.error(sentence);
     }
 
     /// A session is over.
@@ -83,11 +73,6 @@ impl Console {
         } else if let Some(backlog) = self.waiting.get_mut(&session) {
             backlog.over = true;
         }
-    }
-
-    /// Why not everything was written.
-    pub(super) fn failure(&self) -> Option<String> {
-        self.out.failure()
     }
 
     /// Those that are over, whole; then the first of those that still run.
@@ -107,7 +92,7 @@ impl Console {
     fn show_banner(&mut self) {
         self.banners += 1;
         let banner = (self.banner)(self.banners);
-        let stamp = self.stamp();
+        let stamp = self.out.stamp();
         let lines: String = banner.lines().map(|line| format!("{stamp}{line}\n")).collect();
         self.out.write(&lines);
     }

@@ -61,10 +61,10 @@ fn serve(line: &CommandLine, process: Process) -> Result<(), String> {
     let config = config(line, listener, sessions.clone(), verifier);
     let outcome = dialogues::run(config, rights, &interrupt);
     if interrupt.is_raised() && !idle.load(Ordering::Acquire) {
-        sessions.console().note(messages::SERVER_ENDED);
+        sessions.console().out.error(messages::SERVER_ENDED);
     }
     outcome.map_err(|e| format!("error - {e:#}"))?;
-    let failure = sessions.console().failure();
+    let failure = sessions.console().out.failure();
     failure.map_or(Ok(()), Err)
 }
 
@@ -89,7 +89,7 @@ fn config(
             Ok(user) => format!("Authentication succeeded for user '{user}'"),
             Err(error) => format!("Authentication failed: {error}"),
         };
-        reported.console().note(&sentence);
+        reported.console().out.error(&sentence);
         admitted.is_ok()
     };
     Config {

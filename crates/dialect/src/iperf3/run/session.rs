@@ -55,7 +55,7 @@ impl Observer for Sessions {
     }
 
     fn note(&self, text: &str) {
-        self.console().note(&format!("error - {text}"));
+        self.console().out.error(&format!("error - {text}"));
     }
 }
 
@@ -81,7 +81,7 @@ impl Session {
     fn print(&mut self, event: &Event) {
         debug(self.shared.debug, event);
         let mut console = self.shared.console();
-        let text = self.printer.event(event, &console.stamp());
+        let text = self.printer.event(event, &console.out.stamp());
         console.say(self.number, &text);
         if let Some(lines) = &mut self.lines {
             lines.push_str(&text);

@@ -35,7 +35,7 @@ pub(super) fn serve(server: &Server, socket: &TcpStream, (clock, deadline): (Clo
     log.borrow_mut().begin(server, ends, request, TcpStart::from_socket(socket));
     let answered = reflect_on(
         socket,
-        Bounce::new(clock),
+        Bounce { clock },
         SILENCE,
         &server.interrupt,
         |_| log.borrow_mut().trips += 1,

@@ -58,7 +58,7 @@ fn pairs() -> Vec<Pair> {
         (
             LatencyProtocol::Iperf2,
             Box::new(iperf2::Bouncer::new(clock, 0)),
-            Box::new(iperf2::Bounce::new(clock)),
+            Box::new(iperf2::Bounce { clock }),
             false,
         ),
     ]
