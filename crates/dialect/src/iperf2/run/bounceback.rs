@@ -13,13 +13,14 @@ use crate::iperf2::{Bounceback, CommandLine, Histograms};
 use crate::out::Out;
 use engine::host::interrupt::Interrupt;
 use engine::work::observer::TcpStart;
+use engine::work::throughput::flows::tcp_options;
 use linux::clock::{mono_now, sleep_until, wall_now};
 use linux::socket::{TcpOptions, tcp_connect};
 use model::plan::{End, Plan, Transport};
 use model::stats::bins::Bins;
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
-use model::units::{Bytes, Nanos};
+use model::units::Nanos;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -128,22 +129,11 @@ fn connect(
     (size, bounceback): (u32, Bounceback),
 ) -> Result<(TcpStream, String, Nanos), String> {
     let test = &plan.test;
-    let bytes = |value: u32| Bytes(value.into());
-    let tcp_options = TcpOptions {
-        local_address: plan.local.bind,
-        local_port: plan.local.client_port,
-        device: plan.local.device.clone(),
-        mss: test.mss.map(bytes),
-        send_buffer: test.window.map(bytes),
-        recv_buffer: test.window.map(bytes),
-        congestion: test.congestion.clone(),
-        tos: Some(test.tos).filter(|tos| *tos > 0),
-        nodelay: true,
-        ..TcpOptions::default()
-    };
+    let local_port = plan.local.client_port;
+    let socket_options = TcpOptions { local_port, nodelay: true, ..tcp_options(test, &plan.local) };
     let before = mono_now();
     let timeout = plan.local.connect_timeout.unwrap_or(TIMEOUT);
-    let socket = tcp_connect(plan.target.address, &tcp_options, timeout)
+    let socket = tcp_connect(plan.target.address, &socket_options, timeout)
         .map_err(|error| format!("connect failed: {error}: is `iperf -s` running there?"))?;
     let took = mono_now() - before;
     let failed = |error: std::io::Error| format!("ERROR: bounceback: {error}");

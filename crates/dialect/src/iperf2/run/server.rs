@@ -9,8 +9,9 @@ use crate::out::Out;
 use engine::work::echo::server::join;
 use engine::work::iperf2::{self, Config, Timing};
 use engine::work::observer::{Fact, Observer, SessionEvent, Watcher};
+use engine::work::throughput::flows::tcp_options;
 use linux::clock::wall_now;
-use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
+use linux::socket::{UdpOptions, tcp_listen, udp_bind};
 use model::event::{Event, Warning};
 use model::plan::{ProtocolName, Transport};
 use model::units::Bytes;
@@ -45,18 +46,7 @@ pub(super) fn listen(line: &CommandLine) -> Result<Sockets, String> {
 }
 
 fn listeners(line: &CommandLine, addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, String> {
-    let test = &line.client.test;
-    let window = test.window.map(|window| Bytes(window.into()));
-    let options = TcpOptions {
-        device: line.both.device.clone(),
-        mss: test.mss.map(|mss| Bytes(mss.into())),
-        send_buffer: window,
-        recv_buffer: window,
-        congestion: test.congestion.clone(),
-        tos: Some(test.tos).filter(|tos| *tos > 0),
-        nodelay: test.nodelay,
-        ..TcpOptions::default()
-    };
+    let options = tcp_options(&line.client.test, &line.local());
     let open = |address: &SocketAddr| tcp_listen(*address, &options, BACKLOG).map_err(|e| e.to_string());
     addresses.iter().map(open).collect()
 }

@@ -93,7 +93,7 @@ pub(crate) fn mss(socket: &TcpStream) -> Option<u32> {
 }
 
 /// Options of a TCP data flow that follow from the test.
-pub(crate) fn tcp_options(test: &TestSpec, local: &LocalOptions) -> TcpOptions {
+pub fn tcp_options(test: &TestSpec, local: &LocalOptions) -> TcpOptions {
     let window = test.window.map(|w| Bytes(w.into()));
     TcpOptions {
         local_address: local.bind,
