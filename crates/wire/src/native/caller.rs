@@ -310,7 +310,7 @@ impl<K: Kind> Session for Caller<K> {
         if pinging && let Some(ping) = self.talk.pinger.poll(now) {
             self.talk.link.send(&ping);
         }
-        let due = pinging.then(|| self.talk.pinger.due);
+        let due = pinging.then_some(self.talk.pinger.due);
         let next = self.talk.link.pop();
         next.unwrap_or_else(|| Output::WaitUntil([self.deadline(), due].into_iter().flatten().min()))
     }
