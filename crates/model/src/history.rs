@@ -137,8 +137,7 @@ pub struct Headline {
 }
 
 /// A document that can be kept.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Copy, Debug)]
 pub enum Measured<'a> {
     /// A path, schema `pathmeter/result/1`.
     Run(&'a Run),
@@ -155,7 +154,11 @@ impl Measured<'_> {
     /// # Errors
     /// A map in it has other keys than strings, which no document has.
     pub fn value(&self) -> serde_json::Result<serde_json::Value> {
-        serde_json::to_value(self)
+        match self {
+            Measured::Run(run) => serde_json::to_value(run),
+            Measured::Device(report) => serde_json::to_value(report),
+            Measured::Lab(report) => serde_json::to_value(report),
+        }
     }
 
     /// The verdict: of devices that of the worst one.

@@ -467,6 +467,8 @@ impl Flows<'_> {
             say(context, index, FlowUpdate::Progress(moved));
         }
         if let Some(sent) = sent {
+            // A sender may have ended because the peer has closed the connection.
+            self.hear_all(context);
             say(context, index, FlowUpdate::SenderDone(sent));
         }
         if let Some(end) = end {

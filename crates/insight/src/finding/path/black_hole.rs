@@ -191,7 +191,6 @@ fn nearer(side: Side<'_>) -> Option<String> {
     ))
 }
 
-/// The fix, and the number that works until then.
 /// The link at which larger packets end.
 fn link(side: Side<'_>) -> Option<String> {
     let hop = side.one_way.limiting_hop.as_ref()?;
@@ -201,6 +200,7 @@ fn link(side: Side<'_>) -> Option<String> {
     }
 }
 
+/// The fix, and the number that works until then.
 fn cure(side: Side<'_>, hole: BlackHole) -> String {
     let fits = hole.first.saturating_sub(1);
     if let Some((device, mtu)) = side.smaller_receiver() {

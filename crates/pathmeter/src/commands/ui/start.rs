@@ -191,7 +191,8 @@ fn request(asked: &TestRequest, host: &HostPort, link: Option<BitRate>, secured:
         Request::Throughput(asked) => {
             (asked.far.origin.family, asked.link) = (family, link);
             if is_usual {
-                asked.interval = interval(if let End::Time(time) = asked.test.end { Some(time) } else { None });
+                asked.interval =
+                    interval(if let End::Time(time) = asked.test.end { Some(time) } else { None });
             }
         }
         Request::Latency(asked) => {
