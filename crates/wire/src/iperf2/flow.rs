@@ -2,7 +2,7 @@
 //! Its driver keeps the socket, and the rule of [`crate::Session`]: one input, then outputs until [`FlowOutput::WaitUntil`].
 
 use super::{Amount, DATAGRAM_LEN, Fixed, Frames, Rate, Request, Sending, ServerReport, Shape};
-use crate::work::in_band::FlowCommand;
+use crate::work::in_band::{FlowCommand, FlowUpdate};
 use crate::{Policy, ProtocolError, Sent};
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::plan::Transport;
@@ -25,20 +25,10 @@ pub trait Flow: Send {
 /// Events of a flow.
 #[derive(Clone, Copy, Debug)]
 pub enum FlowInput<'a> {
-    /// TCP: the next bytes, in any portions, for as long as this end does not [receive data](Run::receives). UDP: a
-    /// datagram that came before [`FlowCommand::Start`] or after [`FlowCommand::Measure`], and in between every one that
-    /// is an [end](super::Number::Fin).
-    Received(&'a [u8]),
-    /// TCP: the peer sends no more, or the connection broke. UDP: the peer's port is unreachable.
-    Ended,
+    /// An event of the driver. Datagrams that end the data are [ends](super::Number::Fin).
+    Update(&'a FlowUpdate),
     /// The time of the last `WaitUntil` has come. May also be given early: then it has no effect.
     Timer,
-    /// Payload bytes received so far, about once a second.
-    Progress(u64),
-    /// This end's sender has stopped, because its amount is used up or after [`FlowCommand::StopSender`].
-    SenderDone(Sent),
-    /// The figures that [`FlowCommand::Measure`] requested: the data alone, without the end.
-    Measured(&'a ServerReport),
     /// This end wants to stop, and why.
     Interrupt(&'a str),
 }
@@ -62,6 +52,58 @@ pub enum FlowOutput {
 impl From<FlowCommand> for FlowOutput {
     fn from(command: FlowCommand) -> FlowOutput {
         FlowOutput::Command(command)
+    }
+}
+
+/// A machine of a flow: its answer to each event. None comes once its [steps](Steps) are over, and an error ends them.
+pub(super) trait Machine: Send {
+    fn steps(&mut self) -> &mut Steps;
+
+    fn received(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError>;
+
+    fn ended(&mut self, now: MonoTime) -> Result<(), ProtocolError>;
+
+    /// The deadline has come.
+    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError>;
+
+    fn progress(&mut self, now: MonoTime, received: u64) -> Result<(), ProtocolError>;
+
+    fn sender_done(&mut self, now: MonoTime, sent: Sent);
+
+    fn measured(&mut self, _now: MonoTime, _figures: &ServerReport) {}
+
+    fn interrupt(&mut self, now: MonoTime, why: &str) -> Result<(), ProtocolError>;
+
+    fn update(&mut self, now: MonoTime, update: &FlowUpdate) -> Result<(), ProtocolError> {
+        match update {
+            FlowUpdate::Received(bytes) => return self.received(now, bytes),
+            FlowUpdate::Ended => return self.ended(now),
+            FlowUpdate::Progress(received) => return self.progress(now, *received),
+            FlowUpdate::SenderDone(sent) => self.sender_done(now, *sent),
+            FlowUpdate::Measured(figures) => self.measured(now, figures),
+            // The session closes the flow.
+            FlowUpdate::Lost(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl<M: Machine> Flow for M {
+    fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
+        if self.steps().over {
+            return Ok(());
+        }
+        let outcome = match input {
+            FlowInput::Update(update) => self.update(now, update),
+            FlowInput::Timer if self.steps().is_due(now) => self.timer(now),
+            FlowInput::Timer => Ok(()),
+            FlowInput::Interrupt(why) => self.interrupt(now, why),
+        };
+        outcome.inspect_err(|_| self.steps().close())
+    }
+
+    fn output(&mut self, _now: MonoTime) -> FlowOutput {
+        self.steps().next()
     }
 }
 
@@ -277,6 +319,14 @@ impl Shape {
             }
             Shape::Stream | Shape::Isochronous(None) => self,
         }
+    }
+}
+
+impl Sending {
+    /// A datagram of the test's size.
+    pub(super) fn datagram(&self) -> Vec<u8> {
+        let digits = (0..self.length as usize).map(|index| b'0' + (index % 10) as u8);
+        self.head.iter().copied().chain(digits.skip(self.head.len())).collect()
     }
 }
 

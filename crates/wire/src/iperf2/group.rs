@@ -127,9 +127,9 @@ impl Group {
     }
 
     /// Adds a flow that begins with these bytes.
-    fn came(&mut self, first: &[u8], now: MonoTime) {
+    fn came(&mut self, first: Vec<u8>, now: MonoTime) {
         if self.transport == Transport::Udp {
-            let machine: Box<dyn Flow> = match UdpServer::new(first, &self.policy, self.clock, now) {
+            let machine: Box<dyn Flow> = match UdpServer::new(&first, &self.policy, self.clock, now) {
                 Some(machine) => Box::new(machine.awaited(self.awaited.clone(), now)),
                 // A refused flow keeps its number, because the driver counts it.
                 None => Box::new(Refused(true)),
@@ -140,7 +140,7 @@ impl Group {
         let machine = TcpServer::new(self.policy.clone(), self.clock, now).with_key(self.key.clone());
         self.add(Box::new(machine.awaited(self.awaited.clone(), now)), None, now);
         if !first.is_empty() {
-            self.give(self.flows.len() - 1, now, FlowInput::Received(first));
+            self.give(self.flows.len() - 1, now, FlowInput::Update(&FlowUpdate::Received(first)));
         }
     }
 
@@ -205,14 +205,15 @@ impl Group {
 
     fn reply(&mut self, now: MonoTime, reply: Reply) -> Result<(), ProtocolError> {
         match reply {
-            Reply::Came(first) => self.came(&first, now),
+            Reply::Came(first) => self.came(first, now),
             Reply::Connected(stands) => {
                 let request = self.asked.pop_front();
                 if let Some(request) = request.filter(|_| stands) {
                     self.add_back(request, now);
                 }
             }
-            Reply::Flow(index, update) => self.update(index as usize, now, update),
+            Reply::Flow(index, FlowUpdate::Lost(loss)) => self.lose(index as usize, loss),
+            Reply::Flow(index, update) => self.give(index as usize, now, FlowInput::Update(&update)),
             Reply::Left(missing) => {
                 if let Some(missing) = missing.filter(|_| !self.interrupted) {
                     self.failure.get_or_insert(ProtocolError::Flows(missing));
@@ -223,25 +224,14 @@ impl Group {
         Ok(())
     }
 
-    fn update(&mut self, index: usize, now: MonoTime, update: FlowUpdate) {
-        match &update {
-            FlowUpdate::Received(bytes) => self.give(index, now, FlowInput::Received(bytes)),
-            FlowUpdate::Ended => self.give(index, now, FlowInput::Ended),
-            FlowUpdate::Progress(received) => self.give(index, now, FlowInput::Progress(*received)),
-            FlowUpdate::SenderDone(sent) => self.give(index, now, FlowInput::SenderDone(*sent)),
-            FlowUpdate::Measured(figures) => self.give(index, now, FlowInput::Measured(figures)),
-            FlowUpdate::Lost(loss) => self.lose(index, loss),
-        }
-    }
-
     /// Ends a flow that cannot go on; the data it has moved stays counted.
-    fn lose(&mut self, index: usize, loss: &Loss) {
+    fn lose(&mut self, index: usize, loss: Loss) {
         let Some(flow) = self.flows.get_mut(index) else { return };
         flow.deadline = None;
         if !std::mem::replace(&mut flow.over, true) {
             self.outputs.push_back(Want::Flow(index as u32, FlowCommand::Close).into());
         }
-        let error = match loss.clone() {
+        let error = match loss {
             Loss::Unanswered(_) | Loss::LeftOpen if self.interrupted => return,
             Loss::LeftOpen => ProtocolError::Timeout(LEFT_OPEN.into()),
             Loss::Unanswered(None) => ProtocolError::Timeout(UNANSWERED.into()),

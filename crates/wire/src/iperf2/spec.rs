@@ -71,8 +71,8 @@ impl Request {
 }
 
 impl ServerReport {
-    /// The figures of a stream that this end has received, for [`FlowInput::Measured`](super::FlowInput::Measured). `clock` is
-    /// this end's: it converts the stream's transit times, taken on the monotonic clock, into those between two wall clocks.
+    /// The figures of a stream that this end has received, for
+    /// [`FlowUpdate::Measured`](crate::work::in_band::FlowUpdate::Measured). `clock` is this end's: it converts the stream's transit times, taken on the monotonic clock, into those between two wall clocks.
     #[must_use]
     pub fn of_stream(result: &StreamResult, clock: Clock) -> ServerReport {
         let udp = result.udp.clone().unwrap_or_default();

@@ -1,10 +1,10 @@
 //! The client's end of a TCP flow: the header goes first, then data moves. A server's acknowledgement may be pending and is read,
 //! since closing with unread bytes would reset the connection.
 
-use super::flow::{Flow, FlowInput, FlowOutput, Steps, TIMEOUT, Watch};
+use super::flow::{Machine, Steps, TIMEOUT, Watch};
 use super::{Ack, AckRead, Request, Run};
-use crate::ProtocolError;
 use crate::work::in_band::{FlowCommand, PeerFact};
+use crate::{ProtocolError, Sent};
 use model::time::MonoTime;
 use model::units::Nanos;
 
@@ -43,8 +43,7 @@ impl TcpClient {
             sends: sending.then(|| request.sending(Vec::new())),
             receives: receiving,
             sent: header.len() as u64,
-            received: 0,
-            receive_rate: None,
+            ..Run::default()
         };
         if !header.is_empty() {
             steps.push(FlowCommand::Send(header));
@@ -64,24 +63,6 @@ impl TcpClient {
         }
     }
 
-    fn hear(&mut self, bytes: &[u8]) {
-        let Some(heard) = &mut self.heard else { return };
-        heard.extend_from_slice(bytes);
-        match Ack::read(heard) {
-            AckRead::More => return,
-            AckRead::Ack(ack, _) => self.steps.push(FlowCommand::Note(PeerFact::Ack(ack))),
-            AckRead::None => {}
-        }
-        self.heard = None;
-    }
-
-    fn sender_done(&mut self, now: MonoTime) {
-        if std::mem::replace(&mut self.sending, false) {
-            self.steps.push(FlowCommand::Shutdown);
-            self.steps.wait(now, TIMEOUT);
-        }
-    }
-
     /// The reason why the server that closes the connection now is gone before the end of its data.
     fn cut_short(&self, now: MonoTime) -> Option<String> {
         if self.interrupted || !self.request.server_sends() {
@@ -90,6 +71,24 @@ impl TcpClient {
         let heard = self.watch.heard_for(self.began);
         let ended = now.saturating_since(self.began);
         self.request.cut_short(heard, Some(ended), self.watch.observed)
+    }
+}
+
+impl Machine for TcpClient {
+    fn steps(&mut self) -> &mut Steps {
+        &mut self.steps
+    }
+
+    fn received(&mut self, _now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
+        let Some(heard) = &mut self.heard else { return Ok(()) };
+        heard.extend_from_slice(bytes);
+        match Ack::read(heard) {
+            AckRead::More => return Ok(()),
+            AckRead::Ack(ack, _) => self.steps.push(FlowCommand::Note(PeerFact::Ack(ack))),
+            AckRead::None => {}
+        }
+        self.heard = None;
+        Ok(())
     }
 
     fn ended(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
@@ -109,9 +108,6 @@ impl TcpClient {
     }
 
     fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
-        if !self.steps.is_due(now) {
-            return Ok(());
-        }
         if self.sending && !self.request.is_timed() {
             // The sender itself detects that it is stuck.
             self.steps.wait(now, self.request.timeout());
@@ -131,6 +127,24 @@ impl TcpClient {
         Err(ProtocolError::Timeout(format!("while the test was running: {nothing}")))
     }
 
+    fn progress(&mut self, now: MonoTime, received: u64) -> Result<(), ProtocolError> {
+        if self.watch.progress(received, now) && !self.request.is_timed() {
+            self.steps.wait(now, self.request.timeout());
+        }
+        Ok(())
+    }
+
+    fn sender_done(&mut self, now: MonoTime, _sent: Sent) {
+        if std::mem::replace(&mut self.sending, false) {
+            self.steps.push(FlowCommand::Shutdown);
+            self.steps.wait(now, TIMEOUT);
+        }
+        // A server that also sends may have ended before.
+        if self.request.server_sends() && !self.receiving {
+            self.steps.close();
+        }
+    }
+
     fn interrupt(&mut self, now: MonoTime, why: &str) -> Result<(), ProtocolError> {
         if std::mem::replace(&mut self.interrupted, true) {
             return Err(ProtocolError::Stopped(why.into()));
@@ -142,43 +156,6 @@ impl TcpClient {
             self.steps.close();
         }
         Ok(())
-    }
-}
-
-impl Flow for TcpClient {
-    fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
-        if self.steps.over {
-            return Ok(());
-        }
-        let outcome = match input {
-            FlowInput::Received(bytes) => {
-                self.hear(bytes);
-                Ok(())
-            }
-            FlowInput::Ended => self.ended(now),
-            FlowInput::Timer => self.timer(now),
-            FlowInput::Progress(received) => {
-                if self.watch.progress(received, now) && !self.request.is_timed() {
-                    self.steps.wait(now, self.request.timeout());
-                }
-                Ok(())
-            }
-            FlowInput::SenderDone(_) => {
-                self.sender_done(now);
-                // A server that also sends may have ended before.
-                if self.request.server_sends() && !self.receiving {
-                    self.steps.close();
-                }
-                Ok(())
-            }
-            FlowInput::Measured(_) => Ok(()),
-            FlowInput::Interrupt(why) => self.interrupt(now, why),
-        };
-        outcome.inspect_err(|_| self.steps.close())
-    }
-
-    fn output(&mut self, _now: MonoTime) -> FlowOutput {
-        self.steps.next()
     }
 }
 

@@ -1,11 +1,11 @@
 //! The server's end of a TCP flow, whose kind is given by its first bytes. Also the client's end of a connection back (`-d`,
 //! `-r`), which begins with data.
 
-use super::flow::{A_DAY, Flow, FlowInput, FlowOutput, SILENCE, STALL, Steps, TIMEOUT, Watch};
+use super::flow::{A_DAY, FlowOutput, Machine, SILENCE, STALL, Steps, TIMEOUT, Watch};
 use super::{Ack, AckTimes, Header, Request, Run, Traffic, Version, is_bounceback};
 use crate::stamp::Clock;
 use crate::work::in_band::FlowCommand;
-use crate::{Policy, ProtocolError};
+use crate::{Policy, ProtocolError, Sent};
 use model::plan::Transport;
 use model::time::MonoTime;
 
@@ -70,36 +70,6 @@ impl TcpServer {
         TcpServer { awaited: asked.map(|asked| (asked, now)), ..self }
     }
 
-    fn read(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
-        let Phase::Opening(first) = &mut self.phase else { return Ok(()) };
-        first.extend_from_slice(bytes);
-        match is_bounceback(first) {
-            None => return Ok(()),
-            Some(true) if self.key.is_none() => {
-                self.steps.push(FlowOutput::Bounce(std::mem::take(first)));
-                self.phase = Phase::Bouncing;
-                return Ok(());
-            }
-            Some(_) => {}
-        }
-        let received = first.len() as u64;
-        match Request::read(Transport::Tcp, first) {
-            Header::More(_) => Ok(()),
-            Header::Request(request, _) => self.admit(now, *request, received),
-            Header::Plain if self.key.is_none() => {
-                self.limit = now + self.policy.max_time.unwrap_or(A_DAY);
-                self.steps.push(FlowOutput::Request(None));
-                self.start(now, None, received);
-                Ok(())
-            }
-            Header::Plain => Err(self.no_key()),
-            Header::Foreign => Err(ProtocolError::Violation {
-                protocol: super::PROTOCOL,
-                what: "its first bytes are no test header".into(),
-            }),
-        }
-    }
-
     fn admit(&mut self, now: MonoTime, request: Request, received: u64) -> Result<(), ProtocolError> {
         if self.key.is_some() && request.key != self.key {
             return Err(self.no_key());
@@ -138,10 +108,8 @@ impl TcpServer {
         let header = sending.filter(|request| request.has_records()).map_or_else(Vec::new, own_header);
         (self.sending, self.receiving) =
             (sends.is_some(), request.as_ref().is_none_or(Request::client_sends));
-        let receive_rate = match &request {
-            Some(request) => request.share_of_rate(&self.policy),
-            None => self.policy.max_rate,
-        };
+        let max_rate = self.policy.max_rate;
+        let receive_rate = request.as_ref().map_or(max_rate, |request| request.share_of_rate(&self.policy));
         let run = Run { sends, receives: self.receiving, sent: header.len() as u64, received, receive_rate };
         if !header.is_empty() {
             self.steps.push(FlowCommand::Send(header));
@@ -161,44 +129,6 @@ impl TcpServer {
         self.steps.wait_until(silent.min(self.limit));
     }
 
-    fn ended(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
-        match &self.phase {
-            Phase::Opening(first) if first.is_empty() => self.steps.close(),
-            Phase::Opening(_) => {
-                return Err(ProtocolError::Closed("before the test header was complete".into()));
-            }
-            Phase::Bouncing => self.steps.close(),
-            Phase::Running(_) if self.sending && !self.receiving => {
-                return Err(ProtocolError::PeerStopped(
-                    "it closed the connection while this end was sending".into(),
-                ));
-            }
-            Phase::Running(_) => {
-                let received = self.watch.observed.saturating_add(self.opening);
-                let cut = self.awaited.as_ref().and_then(|(asked, began)| {
-                    asked.cut_short(
-                        self.watch.heard_for(*began),
-                        Some(now.saturating_since(*began)),
-                        received,
-                    )
-                });
-                self.receiving = false;
-                if let Some(cut) = cut {
-                    return Err(ProtocolError::Closed(cut));
-                }
-                self.finish(now);
-            }
-        }
-        Ok(())
-    }
-
-    fn sender_done(&mut self, now: MonoTime) {
-        if std::mem::replace(&mut self.sending, false) {
-            self.steps.push(FlowCommand::Shutdown);
-            self.steps.wait(now, TIMEOUT);
-        }
-    }
-
     /// Ends the reception of data.
     fn finish(&mut self, now: MonoTime) {
         if self.sending {
@@ -214,10 +144,84 @@ impl TcpServer {
         self.steps.close();
     }
 
-    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
-        if !self.steps.is_due(now) {
-            return Ok(());
+    fn ack(&self, request: &Request, now: MonoTime) -> Ack {
+        let here = self.clock.at(now);
+        let sent = request.start.filter(|_| request.trip_times);
+        Ack {
+            version: Version::OURS,
+            times: sent.map(|sent| AckTimes { sent, received: here, acknowledged: here }),
         }
+    }
+
+    fn no_key(&self) -> ProtocolError {
+        ProtocolError::Stopped("the client does not know this server's key (--permit-key)".into())
+    }
+}
+
+impl Machine for TcpServer {
+    fn steps(&mut self) -> &mut Steps {
+        &mut self.steps
+    }
+
+    fn received(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
+        let Phase::Opening(first) = &mut self.phase else { return Ok(()) };
+        first.extend_from_slice(bytes);
+        match is_bounceback(first) {
+            None => return Ok(()),
+            Some(true) if self.key.is_none() => {
+                self.steps.push(FlowOutput::Bounce(std::mem::take(first)));
+                self.phase = Phase::Bouncing;
+                return Ok(());
+            }
+            Some(_) => {}
+        }
+        let received = first.len() as u64;
+        match Request::read(Transport::Tcp, first) {
+            Header::More(_) => Ok(()),
+            Header::Request(request, _) => self.admit(now, *request, received),
+            Header::Plain if self.key.is_none() => {
+                self.limit = now + self.policy.max_time.unwrap_or(A_DAY);
+                self.steps.push(FlowOutput::Request(None));
+                self.start(now, None, received);
+                Ok(())
+            }
+            Header::Plain => Err(self.no_key()),
+            Header::Foreign => Err(ProtocolError::Violation {
+                protocol: super::PROTOCOL,
+                what: "its first bytes are no test header".into(),
+            }),
+        }
+    }
+
+    fn ended(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        match &self.phase {
+            Phase::Opening(first) if first.is_empty() => self.steps.close(),
+            Phase::Opening(_) => {
+                return Err(ProtocolError::Closed("before the test header was complete".into()));
+            }
+            Phase::Bouncing => self.steps.close(),
+            Phase::Running(_) if self.sending && !self.receiving => {
+                return Err(ProtocolError::PeerStopped(
+                    "it closed the connection while this end was sending".into(),
+                ));
+            }
+            Phase::Running(_) => {
+                let received = self.watch.observed.saturating_add(self.opening);
+                let cut = self.awaited.as_ref().and_then(|(asked, began)| {
+                    let ended = now.saturating_since(*began);
+                    asked.cut_short(self.watch.heard_for(*began), Some(ended), received)
+                });
+                self.receiving = false;
+                if let Some(cut) = cut {
+                    return Err(ProtocolError::Closed(cut));
+                }
+                self.finish(now);
+            }
+        }
+        Ok(())
+    }
+
+    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
         if let (Some((asked, began)), Phase::Running(_)) = (&self.awaited, &self.phase) {
             let received = self.watch.observed.saturating_add(self.opening);
             let silent = asked.fell_silent(self.watch.heard_for(*began), received);
@@ -251,17 +255,23 @@ impl TcpServer {
         }
     }
 
-    fn ack(&self, request: &Request, now: MonoTime) -> Ack {
-        let here = self.clock.at(now);
-        let sent = request.start.filter(|_| request.trip_times);
-        Ack {
-            version: Version::OURS,
-            times: sent.map(|sent| AckTimes { sent, received: here, acknowledged: here }),
+    fn progress(&mut self, now: MonoTime, received: u64) -> Result<(), ProtocolError> {
+        let running = matches!(self.phase, Phase::Running(_)) && !self.stopping;
+        let more = self.watch.progress(received.saturating_sub(self.opening), now);
+        if more && running && self.receiving {
+            self.wait(now);
         }
+        Ok(())
     }
 
-    fn no_key(&self) -> ProtocolError {
-        ProtocolError::Stopped("the client does not know this server's key (--permit-key)".into())
+    fn sender_done(&mut self, now: MonoTime, _sent: Sent) {
+        if std::mem::replace(&mut self.sending, false) {
+            self.steps.push(FlowCommand::Shutdown);
+            self.steps.wait(now, TIMEOUT);
+        }
+        if matches!(&self.phase, Phase::Running(Some(r)) if r.client_sends()) && !self.receiving {
+            self.finish(now);
+        }
     }
 
     fn interrupt(&mut self, now: MonoTime, why: &str) -> Result<(), ProtocolError> {
@@ -271,41 +281,6 @@ impl TcpServer {
             return Ok(());
         }
         Err(ProtocolError::Stopped(why.into()))
-    }
-}
-
-impl Flow for TcpServer {
-    fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
-        if self.steps.over {
-            return Ok(());
-        }
-        let outcome = match input {
-            FlowInput::Received(bytes) => self.read(now, bytes),
-            FlowInput::Ended => self.ended(now),
-            FlowInput::Timer => self.timer(now),
-            FlowInput::Progress(received) => {
-                let running = matches!(self.phase, Phase::Running(_)) && !self.stopping;
-                let more = self.watch.progress(received.saturating_sub(self.opening), now);
-                if more && running && self.receiving {
-                    self.wait(now);
-                }
-                Ok(())
-            }
-            FlowInput::SenderDone(_) => {
-                self.sender_done(now);
-                if matches!(&self.phase, Phase::Running(Some(r)) if r.client_sends()) && !self.receiving {
-                    self.finish(now);
-                }
-                Ok(())
-            }
-            FlowInput::Measured(_) => Ok(()),
-            FlowInput::Interrupt(why) => self.interrupt(now, why),
-        };
-        outcome.inspect_err(|_| self.steps.close())
-    }
-
-    fn output(&mut self, _now: MonoTime) -> FlowOutput {
-        self.steps.next()
     }
 }
 

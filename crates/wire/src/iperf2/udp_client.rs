@@ -1,11 +1,11 @@
 //! The client's end of a UDP flow: every datagram carries the test header. Its end is repeated until the server's report arrives;
 //! where the server sends, the first datagram is repeated until data arrives.
 
-use super::flow::{DUPLEX_SLOP, Flow, FlowInput, FlowOutput, Steps, Watch, bare_head};
+use super::flow::{DUPLEX_SLOP, Machine, Steps, Watch, bare_head};
 use super::{Number, Request, Run, Sending, ServerReport, Traffic, number, put_fin};
-use crate::ProtocolError;
 use crate::stamp::Clock;
 use crate::work::in_band::{FlowCommand, PeerFact};
+use crate::{ProtocolError, Sent};
 use model::time::MonoTime;
 use model::units::Nanos;
 
@@ -82,7 +82,7 @@ impl UdpClient {
         let Phase::Asking { pause, .. } = &mut self.phase else { return };
         let this = *pause;
         *pause = Nanos(pause.0 * 2).min(LONGEST_PAUSE);
-        let mut datagram = self.datagram();
+        let mut datagram = self.sending.datagram();
         let stamp = crate::Stamp { sequence: 1, sent: now };
         crate::Datagram::write(super::Numbered { clock: self.clock, wide: true }, stamp, &mut datagram);
         self.steps.push(FlowCommand::Send(datagram));
@@ -95,58 +95,8 @@ impl UdpClient {
         self.began = now;
         self.phase = Phase::Running { sends, receives };
         let sends = sends.then(|| self.sending.clone());
-        self.steps.push(FlowCommand::Start(Run {
-            sends,
-            receives,
-            sent: 0,
-            received: 0,
-            receive_rate: None,
-        }));
+        self.steps.push(FlowCommand::Start(Run { sends, receives, ..Run::default() }));
         self.steps.wait(now, self.request.timeout());
-    }
-
-    /// A datagram of the test's size, with header.
-    fn datagram(&self) -> Vec<u8> {
-        let mut datagram = self.sending.head.clone();
-        let digits = (0..self.sending.length as usize).map(|index| b'0' + (index % 10) as u8);
-        datagram.extend(digits.skip(datagram.len()));
-        datagram
-    }
-
-    fn received(&mut self, now: MonoTime, datagram: &[u8]) {
-        match self.phase {
-            Phase::Asking { .. } if number(datagram, true).is_some() => self.start(now),
-            Phase::Asking { .. } => {}
-            Phase::Running { sends, .. } if matches!(number(datagram, true), Some(Number::Fin(_))) => {
-                self.phase = Phase::Running { sends, receives: false };
-                if !sends {
-                    self.steps.close();
-                }
-            }
-            Phase::Running { .. } => {}
-            Phase::Ending { .. } => {
-                if let Some(report) = ServerReport::read(datagram) {
-                    self.steps.push(FlowCommand::Note(PeerFact::Report(report)));
-                    self.steps.close();
-                }
-            }
-        }
-    }
-
-    fn sender_done(&mut self, now: MonoTime, last: u64) {
-        let Phase::Running { sends: true, receives } = self.phase else { return };
-        let duplex = self.request.traffic == Traffic::FullDuplex;
-        self.phase = Phase::Running { sends: false, receives };
-        if duplex {
-            self.send_fin(now, last.saturating_add(1));
-            if receives { self.steps.wait(now, DUPLEX_SLOP) } else { self.steps.close() }
-        } else if self.request.no_fin {
-            self.send_fin(now, last.saturating_add(1));
-            self.steps.close();
-        } else {
-            self.phase = Phase::Ending { tries: 0, number: last };
-            self.try_fin(now);
-        }
     }
 
     /// The end, numbered one higher each time, as iPerf2 does.
@@ -164,15 +114,59 @@ impl UdpClient {
     }
 
     fn send_fin(&mut self, now: MonoTime, number: u64) {
-        let mut datagram = self.datagram();
+        let mut datagram = self.sending.datagram();
         put_fin(&mut datagram, number, self.clock.at(now));
         self.steps.push(FlowCommand::Send(datagram));
     }
 
-    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
-        if !self.steps.is_due(now) {
-            return Ok(());
+    /// The reason why the server is gone before the end of its data.
+    fn cut_short(&self) -> Option<String> {
+        let is_awaited = matches!(self.phase, Phase::Running { receives: true, .. }) && !self.interrupted;
+        let heard = self.watch.heard_for(self.began);
+        is_awaited.then(|| self.request.cut_short(heard, None, self.watch.observed)).flatten()
+    }
+}
+
+impl Machine for UdpClient {
+    fn steps(&mut self) -> &mut Steps {
+        &mut self.steps
+    }
+
+    fn received(&mut self, now: MonoTime, datagram: &[u8]) -> Result<(), ProtocolError> {
+        match self.phase {
+            Phase::Asking { .. } if number(datagram, true).is_some() => self.start(now),
+            Phase::Asking { .. } => {}
+            Phase::Running { sends, .. } if matches!(number(datagram, true), Some(Number::Fin(_))) => {
+                self.phase = Phase::Running { sends, receives: false };
+                if !sends {
+                    self.steps.close();
+                }
+            }
+            Phase::Running { .. } => {}
+            Phase::Ending { .. } => {
+                if let Some(report) = ServerReport::read(datagram) {
+                    self.steps.push(FlowCommand::Note(PeerFact::Report(report)));
+                    self.steps.close();
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// The server's host reports that the port is unreachable.
+    fn ended(&mut self, _now: MonoTime) -> Result<(), ProtocolError> {
+        match self.phase {
+            Phase::Ending { .. } => {
+                self.steps.push(FlowCommand::Note(PeerFact::NoReport));
+                self.steps.close();
+                Ok(())
+            }
+            Phase::Running { .. } if self.watch.has_received() => Ok(()),
+            _ => Err(ProtocolError::Closed("(no UDP server is at its port)".into())),
+        }
+    }
+
+    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
         match self.phase {
             Phase::Asking { until, .. } if until <= now => {
                 return Err(ProtocolError::Timeout("to the datagrams that ask for data".into()));
@@ -195,14 +189,32 @@ impl UdpClient {
         Ok(())
     }
 
-    /// The reason why the server is gone before the end of its data.
-    fn cut_short(&self) -> Option<String> {
-        let is_awaited = matches!(self.phase, Phase::Running { receives: true, .. }) && !self.interrupted;
-        let heard = self.watch.heard_for(self.began);
-        is_awaited.then(|| self.request.cut_short(heard, None, self.watch.observed)).flatten()
+    fn progress(&mut self, now: MonoTime, received: u64) -> Result<(), ProtocolError> {
+        let grows = self.watch.progress(received, now) && !self.request.is_timed();
+        if grows && matches!(self.phase, Phase::Running { sends: false, .. }) {
+            self.steps.wait(now, self.request.timeout());
+        }
+        Ok(())
     }
 
-    fn interrupt(&mut self, why: &str) -> Result<(), ProtocolError> {
+    fn sender_done(&mut self, now: MonoTime, sent: Sent) {
+        let Phase::Running { sends: true, receives } = self.phase else { return };
+        let last = sent.datagrams;
+        let duplex = self.request.traffic == Traffic::FullDuplex;
+        self.phase = Phase::Running { sends: false, receives };
+        if duplex {
+            self.send_fin(now, last.saturating_add(1));
+            if receives { self.steps.wait(now, DUPLEX_SLOP) } else { self.steps.close() }
+        } else if self.request.no_fin {
+            self.send_fin(now, last.saturating_add(1));
+            self.steps.close();
+        } else {
+            self.phase = Phase::Ending { tries: 0, number: last };
+            self.try_fin(now);
+        }
+    }
+
+    fn interrupt(&mut self, _now: MonoTime, why: &str) -> Result<(), ProtocolError> {
         if std::mem::replace(&mut self.interrupted, true) {
             return Err(ProtocolError::Stopped(why.into()));
         }
@@ -212,53 +224,6 @@ impl UdpClient {
             _ => self.steps.close(),
         }
         Ok(())
-    }
-
-    /// The server's host reports that the port is unreachable.
-    fn refused(&mut self) -> Result<(), ProtocolError> {
-        match self.phase {
-            Phase::Ending { .. } => {
-                self.steps.push(FlowCommand::Note(PeerFact::NoReport));
-                self.steps.close();
-                Ok(())
-            }
-            Phase::Running { .. } if self.watch.has_received() => Ok(()),
-            _ => Err(ProtocolError::Closed("(no UDP server is at its port)".into())),
-        }
-    }
-}
-
-impl Flow for UdpClient {
-    fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
-        if self.steps.over {
-            return Ok(());
-        }
-        let outcome = match input {
-            FlowInput::Received(datagram) => {
-                self.received(now, datagram);
-                Ok(())
-            }
-            FlowInput::Ended => self.refused(),
-            FlowInput::Timer => self.timer(now),
-            FlowInput::Progress(received) => {
-                let grows = self.watch.progress(received, now) && !self.request.is_timed();
-                if grows && matches!(self.phase, Phase::Running { sends: false, .. }) {
-                    self.steps.wait(now, self.request.timeout());
-                }
-                Ok(())
-            }
-            FlowInput::SenderDone(sent) => {
-                self.sender_done(now, sent.datagrams);
-                Ok(())
-            }
-            FlowInput::Measured(_) => Ok(()),
-            FlowInput::Interrupt(why) => self.interrupt(why),
-        };
-        outcome.inspect_err(|_| self.steps.close())
-    }
-
-    fn output(&mut self, _now: MonoTime) -> FlowOutput {
-        self.steps.next()
     }
 }
 

@@ -5,14 +5,12 @@
 //! nothing has come for ten seconds, and its reports are never more than three times what came (RFC 9000 section 8.1).
 //! Whether this end may send data to an address is for the driver to know ([`Request::sends_to_source`]).
 
-use super::flow::{
-    A_DAY, DUPLEX_SLOP, Flow, FlowInput, FlowOutput, SILENCE, Steps, TIMEOUT, Watch, bare_head,
-};
+use super::flow::{A_DAY, DUPLEX_SLOP, FlowOutput, Machine, SILENCE, Steps, TIMEOUT, Watch, bare_head};
 use super::{Header, Number, Request, Run, ServerReport, Traffic, is_wide, number, put_fin};
 use crate::rate_watch::RateWatch;
 use crate::stamp::Clock;
 use crate::work::in_band::FlowCommand;
-use crate::{Policy, ProtocolError};
+use crate::{Policy, ProtocolError, Sent};
 use model::plan::Transport;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
@@ -74,10 +72,7 @@ impl UdpServer {
         }
         let limit =
             request.as_ref().map_or(policy.max_time.unwrap_or(A_DAY), |request| request.time_limit(policy));
-        let max_rate = match &request {
-            Some(request) => request.share_of_rate(policy),
-            None => policy.max_rate,
-        };
+        let max_rate = request.as_ref().map_or(policy.max_rate, |request| request.share_of_rate(policy));
         let mut flow = UdpServer {
             request: request.map(|request| request.within(policy)),
             wide,
@@ -122,13 +117,7 @@ impl UdpServer {
         let sends = sends.map(|request| request.sending(bare_head()));
         let receives = request.is_none_or(Request::client_sends);
         self.phase = Phase::Running { sends: sends.is_some(), receives };
-        self.steps.push(FlowCommand::Start(Run {
-            sends,
-            receives,
-            sent: 0,
-            received: 0,
-            receive_rate: None,
-        }));
+        self.steps.push(FlowCommand::Start(Run { sends, receives, ..Run::default() }));
         self.wait(now);
     }
 
@@ -139,20 +128,6 @@ impl UdpServer {
             _ => self.limit,
         };
         self.steps.wait_until(silent.min(self.limit));
-    }
-
-    fn received(&mut self, now: MonoTime, datagram: &[u8]) {
-        self.heard = self.heard.saturating_add(datagram.len() as u64);
-        match self.phase {
-            Phase::Running { receives: true, sends } => {
-                if let Some(Number::Fin(number)) = number(datagram, self.wide) {
-                    self.end = (datagram.len() as u64, number);
-                    self.client_done(now, sends);
-                }
-            }
-            Phase::Reported(report, times) if times < MOST_REPORTS => self.report(now, report, times),
-            _ => {}
-        }
     }
 
     fn client_done(&mut self, now: MonoTime, sends: bool) {
@@ -169,24 +144,6 @@ impl UdpServer {
         }
     }
 
-    /// The report counts the end as a datagram, as iPerf2's do: its number is the total. Numbers missing behind the last datagram
-    /// that arrived are lost.
-    fn measured(&mut self, now: MonoTime, figures: &ServerReport) {
-        if self.phase != Phase::Measuring {
-            return;
-        }
-        self.heard = self.heard.saturating_add(figures.bytes);
-        let (payload, number) = self.end;
-        let behind = number.saturating_sub(1).saturating_sub(figures.datagrams);
-        let report = ServerReport {
-            bytes: figures.bytes.saturating_add(payload),
-            lost: figures.lost.saturating_add(behind),
-            datagrams: number.max(figures.datagrams.saturating_add(1)),
-            ..*figures
-        };
-        self.report(now, report, 0);
-    }
-
     fn report(&mut self, now: MonoTime, report: ServerReport, times: u32) {
         let bytes = report.bytes().to_vec();
         let answered = self.answered.saturating_add(bytes.len() as u64);
@@ -199,29 +156,42 @@ impl UdpServer {
         self.steps.wait(now, QUIET);
     }
 
-    fn sender_done(&mut self, now: MonoTime, last: u64) {
-        let Phase::Running { sends: true, receives } = self.phase else { return };
-        let mut fin = self.request.as_ref().map_or_else(bare_head, |request| {
-            let length = request.sending(bare_head()).length as usize;
-            (0..length).map(|index| b'0' + (index % 10) as u8).collect()
-        });
-        put_fin(&mut fin, last.saturating_add(1), self.clock.at(now));
-        self.steps.push(FlowCommand::Send(fin));
-        self.phase = Phase::Running { sends: false, receives };
-        if receives && !self.stopping { self.steps.wait(now, DUPLEX_SLOP) } else { self.steps.close() }
-    }
-
     fn finish(&mut self) {
         if let Some(request) = self.request.as_ref().filter(|request| request.traffic == Traffic::Tradeoff) {
             self.steps.push(FlowOutput::ConnectBack(Box::new(request.clone())));
         }
         self.steps.close();
     }
+}
+
+impl Machine for UdpServer {
+    fn steps(&mut self) -> &mut Steps {
+        &mut self.steps
+    }
+
+    fn received(&mut self, now: MonoTime, datagram: &[u8]) -> Result<(), ProtocolError> {
+        self.heard = self.heard.saturating_add(datagram.len() as u64);
+        match self.phase {
+            Phase::Running { receives: true, sends } => {
+                if let Some(Number::Fin(number)) = number(datagram, self.wide) {
+                    self.end = (datagram.len() as u64, number);
+                    self.client_done(now, sends);
+                }
+            }
+            Phase::Reported(report, times) if times < MOST_REPORTS => self.report(now, report, times),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, _now: MonoTime) -> Result<(), ProtocolError> {
+        if matches!(self.phase, Phase::Running { sends: true, .. }) {
+            return Err(ProtocolError::PeerStopped("the client has closed its port".into()));
+        }
+        Ok(())
+    }
 
     fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
-        if !self.steps.is_due(now) {
-            return Ok(());
-        }
         let may_lack_end =
             self.request.as_ref().is_some_and(|request| request.server_sends() || request.no_fin);
         match self.phase {
@@ -259,7 +229,35 @@ impl UdpServer {
         Ok(())
     }
 
-    fn interrupt(&mut self, why: &str) -> Result<(), ProtocolError> {
+    fn sender_done(&mut self, now: MonoTime, sent: Sent) {
+        let Phase::Running { sends: true, receives } = self.phase else { return };
+        let request = self.request.as_ref();
+        let mut fin = request.map_or_else(bare_head, |request| request.sending(bare_head()).datagram());
+        put_fin(&mut fin, sent.datagrams.saturating_add(1), self.clock.at(now));
+        self.steps.push(FlowCommand::Send(fin));
+        self.phase = Phase::Running { sends: false, receives };
+        if receives && !self.stopping { self.steps.wait(now, DUPLEX_SLOP) } else { self.steps.close() }
+    }
+
+    /// The report counts the end as a datagram, as iPerf2's do: its number is the total. Numbers missing behind the last datagram
+    /// that arrived are lost.
+    fn measured(&mut self, now: MonoTime, figures: &ServerReport) {
+        if self.phase != Phase::Measuring {
+            return;
+        }
+        self.heard = self.heard.saturating_add(figures.bytes);
+        let (payload, number) = self.end;
+        let behind = number.saturating_sub(1).saturating_sub(figures.datagrams);
+        let report = ServerReport {
+            bytes: figures.bytes.saturating_add(payload),
+            lost: figures.lost.saturating_add(behind),
+            datagrams: number.max(figures.datagrams.saturating_add(1)),
+            ..*figures
+        };
+        self.report(now, report, 0);
+    }
+
+    fn interrupt(&mut self, _now: MonoTime, why: &str) -> Result<(), ProtocolError> {
         match self.phase {
             Phase::Running { sends: true, .. } => {
                 self.steps.push(FlowCommand::StopSender);
@@ -268,40 +266,6 @@ impl UdpServer {
             Phase::Running { .. } => Err(ProtocolError::Stopped(why.into())),
             Phase::Measuring | Phase::Reported(..) => Ok(()),
         }
-    }
-}
-
-impl Flow for UdpServer {
-    fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError> {
-        if self.steps.over {
-            return Ok(());
-        }
-        let outcome = match input {
-            FlowInput::Received(datagram) => {
-                self.received(now, datagram);
-                Ok(())
-            }
-            FlowInput::Ended if matches!(self.phase, Phase::Running { sends: true, .. }) => {
-                Err(ProtocolError::PeerStopped("the client has closed its port".into()))
-            }
-            FlowInput::Ended => Ok(()),
-            FlowInput::Timer => self.timer(now),
-            FlowInput::Progress(received) => self.progress(now, received),
-            FlowInput::SenderDone(sent) => {
-                self.sender_done(now, sent.datagrams);
-                Ok(())
-            }
-            FlowInput::Measured(figures) => {
-                self.measured(now, figures);
-                Ok(())
-            }
-            FlowInput::Interrupt(why) => self.interrupt(why),
-        };
-        outcome.inspect_err(|_| self.steps.close())
-    }
-
-    fn output(&mut self, _now: MonoTime) -> FlowOutput {
-        self.steps.next()
     }
 }
 

@@ -97,7 +97,7 @@ pub enum Loss {
 }
 
 /// Data that is to move.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// This end sends, like this.
     pub sends: Option<Sending>,

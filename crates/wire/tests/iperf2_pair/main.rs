@@ -10,7 +10,7 @@ use pathmeter_wire::iperf2::{
     ServerReport, Shape, TcpClient, TcpServer, Traffic, UdpClient, UdpServer, Version, number,
 };
 use pathmeter_wire::stamp::Clock;
-use pathmeter_wire::work::in_band::{FlowCommand, PeerFact};
+use pathmeter_wire::work::in_band::{FlowCommand, FlowUpdate, PeerFact};
 use pathmeter_wire::{Policy, ProtocolError};
 use proptest::prelude::*;
 use world::{BEGIN, Delivery, InBand, Nature, Trouble, Who};
@@ -396,7 +396,7 @@ fn a_client_chooses_no_large_buffer_of_a_server() {
 
 fn server_hears(bytes: &[u8]) -> (Result<(), ProtocolError>, Vec<FlowOutput>) {
     let mut server = TcpServer::new(Policy::default(), clock(), BEGIN);
-    let result = server.input(BEGIN, FlowInput::Received(bytes));
+    let result = server.input(BEGIN, FlowInput::Update(&FlowUpdate::Received(bytes.to_vec())));
     let mut outputs = Vec::new();
     loop {
         match server.output(BEGIN) {
@@ -423,7 +423,7 @@ fn first_bytes_of_every_kind() {
 fn a_key_is_demanded_where_there_is_one() {
     let hears = |request: &Request| {
         let mut server = TcpServer::new(Policy::default(), clock(), BEGIN).with_key(Some(b"secret".to_vec()));
-        server.input(BEGIN, FlowInput::Received(&request.bytes()))
+        server.input(BEGIN, FlowInput::Update(&FlowUpdate::Received(request.bytes())))
     };
     let plain = request(Transport::Tcp, Traffic::Forward);
     assert!(matches!(hears(&plain), Err(ProtocolError::Stopped(_))));
@@ -502,7 +502,7 @@ proptest! {
         }));
         for flow in &mut flows {
             for piece in &pieces {
-                let _ = flow.input(BEGIN, FlowInput::Received(piece));
+                let _ = flow.input(BEGIN, FlowInput::Update(&FlowUpdate::Received(piece.clone())));
                 while !matches!(flow.output(BEGIN), FlowOutput::WaitUntil(_)) {}
             }
         }

@@ -8,7 +8,7 @@ use pathmeter_wire::iperf2::{
     Amount, Fixed, Flow, FlowInput, FlowOutput, Frames, Numbered, Request, ServerReport, Shape, TcpServer,
     Traffic, UdpServer, put_fin,
 };
-use pathmeter_wire::work::in_band::FlowCommand;
+use pathmeter_wire::work::in_band::{FlowCommand, FlowUpdate};
 use pathmeter_wire::{Datagram, Policy, ProtocolError, Sent, Stamp};
 use world::BEGIN;
 
@@ -51,7 +51,7 @@ fn left_alone(flow: &mut dyn Flow) -> (Nanos, Vec<FlowOutput>) {
         // A flow that has stopped its sender receives the confirmation.
         if more.contains(&FlowCommand::StopSender.into()) {
             let sent = Sent { stream: 0, bytes: 0, datagrams: 0 };
-            flow.input(now, FlowInput::SenderDone(sent)).ok();
+            flow.input(now, FlowInput::Update(&FlowUpdate::SenderDone(sent))).ok();
             let (rest, then) = outputs(flow, now);
             more.extend(rest);
             later = then;
@@ -86,12 +86,12 @@ fn reports_are_never_more_than_three_times_what_came() {
         put_fin(&mut fin, 2, WallTime(1));
         for end in 0..ends {
             came += fin.len();
-            flow.input(BEGIN, FlowInput::Received(&fin)).expect("an end");
+            flow.input(BEGIN, FlowInput::Update(&FlowUpdate::Received(fin.clone()))).expect("an end");
             let mut outcome = outputs(&mut flow, BEGIN).0;
             if outcome.contains(&FlowCommand::Measure.into()) {
                 let figures =
                     ServerReport { bytes: datagram.len() as u64, datagrams: 1, ..ServerReport::default() };
-                flow.input(BEGIN, FlowInput::Measured(&figures)).expect("figures");
+                flow.input(BEGIN, FlowInput::Update(&FlowUpdate::Measured(figures))).expect("figures");
                 outcome.extend(outputs(&mut flow, BEGIN).0);
             }
             went +=
@@ -122,7 +122,7 @@ fn a_start_far_ahead_is_refused() {
     assert!(server(&ahead(70), &Policy::default()).is_none());
     let client_request = Request { transport: Transport::Tcp, wide: false, ..ahead(70) };
     let mut tcp = TcpServer::new(Policy::default(), clock(), BEGIN);
-    let refused = tcp.input(BEGIN, FlowInput::Received(&client_request.bytes()));
+    let refused = tcp.input(BEGIN, FlowInput::Update(&FlowUpdate::Received(client_request.bytes())));
     assert!(matches!(refused, Err(ProtocolError::Stopped(_))), "{refused:?}");
 }
 
@@ -143,7 +143,7 @@ fn the_longest_time_binds_flows_of_every_amount() {
 fn outputs_while_data_come(flow: &mut UdpServer, amount: Amount) {
     for second in 0..20_u64 {
         let now = BEGIN + Nanos::from_secs(second);
-        let over = flow.input(now, FlowInput::Progress(1000 * second)).is_err()
+        let over = flow.input(now, FlowInput::Update(&FlowUpdate::Progress(1000 * second))).is_err()
             || flow.input(now, FlowInput::Timer).is_err();
         let closed = outputs(flow, now).0.contains(&FlowCommand::Close.into());
         if over || closed {
@@ -162,7 +162,7 @@ fn a_client_above_the_rate_is_turned_off() {
         let mut flow = server(&client_request, &policy).expect("a flow");
         (0..40_u64).any(|half| {
             let now = BEGIN + Nanos::from_millis(500 * half);
-            flow.input(now, FlowInput::Progress(rate / 16 * half)).is_err()
+            flow.input(now, FlowInput::Update(&FlowUpdate::Progress(rate / 16 * half))).is_err()
         })
     };
     assert!(ends(1, 500_000_000));

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use wire::ProtocolError;
 use wire::iperf2::{Flow, FlowInput, FlowOutput, Request, TcpServer, is_bounceback};
 use wire::stamp::Clock;
-use wire::work::in_band::FlowCommand;
+use wire::work::in_band::{FlowCommand, FlowUpdate};
 
 /// Reads a connection until its purpose is known; `None`: it was served already, or has gone.
 ///
@@ -80,16 +80,16 @@ fn first_word(
                 _ => return Err(ProtocolError::Flows("it wants to begin before it has asked".into()).into()),
             }
         }
-        let input = match hear(socket, &mut buffer, (held, &server.interrupt), deadline)? {
+        let update = match hear(socket, &mut buffer, (held, &server.interrupt), deadline)? {
             Heard::End if server.interrupt.is_raised() => return Ok(None),
-            Heard::End => FlowInput::Ended,
+            Heard::End => Some(FlowUpdate::Ended),
             Heard::Bytes(length) => {
                 first.extend_from_slice(&buffer[..length]);
-                FlowInput::Received(&buffer[..length])
+                Some(FlowUpdate::Received(buffer[..length].to_vec()))
             }
-            Heard::Pause => FlowInput::Timer,
+            Heard::Pause => None,
         };
-        machine.input(mono_now(), input)?;
+        machine.input(mono_now(), update.as_ref().map_or(FlowInput::Timer, FlowInput::Update))?;
     }
 }
 
