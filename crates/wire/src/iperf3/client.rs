@@ -67,7 +67,6 @@ enum Phase {
     Exchanging,
     /// Waits for `DISPLAY_RESULTS` of the server.
     Displaying,
-    Over,
 }
 
 impl Client {
@@ -128,7 +127,6 @@ impl Client {
                 return Err(self.refused(code, errno));
             }
             match self.phase {
-                Phase::Over => return Ok(()),
                 Phase::Exchanging if !self.talk.is_stop_next() => {
                     let Some(message) = self.talk.message(self.results_limit())? else { return Ok(()) };
                     self.take_results(now, &message)?;
@@ -161,7 +159,7 @@ impl Client {
             (Some(State::ExchangeResults), Phase::Ending) => self.drain(now),
             (Some(State::DisplayResults), Phase::Displaying) => {
                 self.talk.send_state(State::IperfDone);
-                self.finish();
+                self.talk.close();
             }
             _ => return Err(unexpected(byte, self.awaited())),
         }
@@ -292,10 +290,9 @@ impl Client {
         }
         let ended = self.ends.is_some_and(|ends| ends <= now);
         match self.phase {
-            Phase::Over => Ok(()),
             // All results are here; only the server's goodbye is missing.
             Phase::Displaying => {
-                self.finish();
+                self.talk.close();
                 Ok(())
             }
             Phase::Running
@@ -317,9 +314,8 @@ impl Client {
 
     fn closed(&mut self) -> Result<(), ProtocolError> {
         match self.phase {
-            Phase::Over => Ok(()),
             Phase::Displaying => {
-                self.finish();
+                self.talk.close();
                 Ok(())
             }
             _ if self.erring => Err(self.refused_in_short()),
@@ -374,11 +370,6 @@ impl Client {
         }
     }
 
-    fn finish(&mut self) {
-        self.phase = Phase::Over;
-        self.talk.close();
-    }
-
     fn enter(&mut self, now: MonoTime, phase: Phase, span: Nanos) {
         self.phase = phase;
         self.talk.wait(now, span);
@@ -422,19 +413,19 @@ impl Client {
             Phase::Opening | Phase::Starting | Phase::Ready => "the data streams were opened",
             Phase::Running | Phase::Stopping => "the test was running",
             Phase::Ending | Phase::Draining => "the test was ended",
-            Phase::Exchanging | Phase::Displaying | Phase::Over => "the results were exchanged",
+            Phase::Exchanging | Phase::Displaying => "the results were exchanged",
         }
     }
 }
 
 impl Session for Client {
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        if self.phase == Phase::Over {
+        if self.talk.over {
             return Ok(());
         }
         self.handle(now, input).inspect_err(|error| {
             self.say_why(error);
-            self.finish();
+            self.talk.close();
         })
     }
 

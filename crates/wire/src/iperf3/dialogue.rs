@@ -13,6 +13,8 @@ pub(super) struct Dialogue {
     received: Vec<u8>,
     outputs: VecDeque<Output>,
     deadline: Option<MonoTime>,
+    /// It has ended: no input has an effect any more.
+    pub(super) over: bool,
 }
 
 impl Dialogue {
@@ -115,6 +117,7 @@ impl Dialogue {
 
     /// Ends the dialogue: it waits for nothing any more.
     pub(super) fn close(&mut self) {
+        self.over = true;
         self.deadline = None;
         self.received = Vec::new();
         self.push(Output::Close);

@@ -64,7 +64,6 @@ enum Phase {
     Ending,
     /// Waits for `IPERF_DONE` of the client.
     Displaying,
-    Over,
 }
 
 impl Server {
@@ -138,7 +137,6 @@ impl Server {
         let mut more = true;
         while more {
             more = match self.phase {
-                Phase::Over => false,
                 _ if self.talk.is_stop_next() => self.read_state(now)?,
                 Phase::Agreeing => self.read_params(now)?,
                 Phase::Ending if self.client_results.is_none() => self.read_results(now)?,
@@ -178,7 +176,7 @@ impl Server {
                 Err(ProtocolError::PeerStopped("the client was stopped".into()))
             }
             (Some(State::IperfDone), Phase::Displaying) => {
-                self.finish();
+                self.talk.close();
                 Ok(())
             }
             (Some(State::IperfDone), _) => Err(ProtocolError::PeerStopped("the client left the test".into())),
@@ -316,10 +314,9 @@ impl Server {
             return Ok(());
         }
         match self.phase {
-            Phase::Over => Ok(()),
             // The client has everything; only its goodbye is missing.
             Phase::Displaying => {
-                self.finish();
+                self.talk.close();
                 Ok(())
             }
             Phase::Running if now < self.limit => {
@@ -345,18 +342,12 @@ impl Server {
 
     fn closed(&mut self) -> Result<(), ProtocolError> {
         match self.phase {
-            Phase::Over => Ok(()),
             Phase::Displaying => {
-                self.finish();
+                self.talk.close();
                 Ok(())
             }
             _ => Err(ProtocolError::Closed(format!("while {} was due", self.awaited()))),
         }
-    }
-
-    fn finish(&mut self) {
-        self.phase = Phase::Over;
-        self.talk.close();
     }
 
     fn enter(&mut self, now: MonoTime, phase: Phase, span: Nanos) {
@@ -379,7 +370,7 @@ impl Server {
             Phase::Running => "TestEnd",
             Phase::Ending if self.client_results.is_none() => "the results",
             Phase::Displaying => "IperfDone",
-            Phase::Ending | Phase::Over => "nothing",
+            Phase::Ending => "nothing",
         }
     }
 }
@@ -396,10 +387,10 @@ fn until(test: &TestSpec, row: &StreamRow) -> Until {
 
 impl Session for Server {
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        if self.phase == Phase::Over {
+        if self.talk.over {
             return Ok(());
         }
-        self.handle(now, input).inspect_err(|_| self.finish())
+        self.handle(now, input).inspect_err(|_| self.talk.close())
     }
 
     fn output(&mut self, _now: MonoTime) -> Output {
