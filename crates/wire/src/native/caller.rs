@@ -81,8 +81,7 @@ pub trait Kind: Send {
     /// # Errors
     /// The session stops at once.
     fn interrupt(&mut self, talk: &mut Talk, _now: MonoTime, reason: &str) -> Result<(), ProtocolError> {
-        talk.link.send(&Message::Stop { reason: reason.into() });
-        Err(ProtocolError::Stopped(reason.into()))
+        Err(talk.link.stop(reason))
     }
 
     /// Handles the loss of the server's control connection.
@@ -276,10 +275,7 @@ impl<K: Kind> Caller<K> {
         match self.phase {
             Phase::Granted => self.kind.interrupt(&mut self.talk, now, reason),
             Phase::Leaving { .. } | Phase::Over => self.leave(),
-            Phase::Entering => {
-                self.talk.link.send(&Message::Stop { reason: reason.into() });
-                Err(ProtocolError::Stopped(reason.into()))
-            }
+            Phase::Entering => Err(self.talk.link.stop(reason)),
         }
     }
 

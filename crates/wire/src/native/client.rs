@@ -76,13 +76,6 @@ impl Test {
         talk.link.work(Request::Start);
     }
 
-    fn flows_open(&mut self, talk: &mut Talk, now: MonoTime) {
-        if let State::Opening { open, .. } = &mut self.state {
-            *open = true;
-        }
-        self.start(talk, now);
-    }
-
     fn running(&mut self, talk: &mut Talk, now: MonoTime, reply: Reply) -> Result<(), ProtocolError> {
         let State::Running(run) = &mut self.state else { return Ok(()) };
         run.set_rtt(talk.pinger.rtt.unwrap_or(Nanos::ZERO));
@@ -110,7 +103,6 @@ impl Kind for Test {
             self.spec.clone_from(test);
         }
         talk.pinger = if self.has_clock { Pinger::new(now) } else { Pinger::seldom(now) };
-        self.state = State::Opening { open: false, ready: false };
         self.deadline = now + opening(&self.spec);
         talk.open(self.spec.clone(), WorkKind::Throughput);
     }
@@ -131,7 +123,12 @@ impl Kind for Test {
 
     fn reply(&mut self, talk: &mut Talk, now: MonoTime, reply: WorkReply) -> Result<(), ProtocolError> {
         match reply {
-            WorkReply::Open(_) => self.flows_open(talk, now),
+            WorkReply::Open(_) => {
+                if let State::Opening { open, .. } = &mut self.state {
+                    *open = true;
+                }
+                self.start(talk, now);
+            }
             WorkReply::Failed(reason) => return Err(talk.failed(reason)),
             WorkReply::Throughput(reply) => return self.running(talk, now, reply),
             // Replies to other kinds of work.
@@ -169,11 +166,10 @@ impl Kind for Test {
     }
 
     fn interrupt(&mut self, talk: &mut Talk, now: MonoTime, reason: &str) -> Result<(), ProtocolError> {
-        if let State::Running(run) = &mut self.state {
-            return run.interrupt(&mut talk.link, now, reason);
+        match &mut self.state {
+            State::Running(run) => run.interrupt(&mut talk.link, now, reason),
+            _ => Err(talk.link.stop(reason)),
         }
-        talk.link.send(&Message::Stop { reason: reason.into() });
-        Err(ProtocolError::Stopped(reason.into()))
     }
 
     fn lose(&mut self, talk: &mut Talk, error: ProtocolError) -> Result<(), ProtocolError> {

@@ -41,6 +41,12 @@ impl Link {
         self.push(Output::Send(encode(message)));
     }
 
+    /// Ends the session from this end: the peer gets the reason, and the caller the error.
+    pub(super) fn stop(&mut self, reason: &str) -> ProtocolError {
+        self.send(&Message::Stop { reason: reason.into() });
+        ProtocolError::Stopped(reason.into())
+    }
+
     /// Sends the peer the reason why the dialogue ends.
     pub(super) fn refuse(&mut self, refusal: Refusal) {
         self.greet();

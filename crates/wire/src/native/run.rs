@@ -135,18 +135,18 @@ impl Run {
         now: MonoTime,
         reason: &str,
     ) -> Result<(), ProtocolError> {
-        let error = ProtocolError::Stopped(reason.into());
-        if self.phase == Phase::Draining && self.ending.is_none() && !self.is_alone() {
-            link.send(&Message::Stop { reason: reason.into() });
-            self.ending = Some(error);
-            link.work(Request::EndDrain);
-            return Ok(());
+        let is_first = self.ending.is_none() && !self.is_alone();
+        match self.phase {
+            Phase::Draining if is_first => {
+                self.ending = Some(link.stop(reason));
+                link.work(Request::EndDrain);
+            }
+            Phase::Flowing if is_first => {
+                let error = link.stop(reason);
+                self.stop(link, now, error);
+            }
+            _ => return self.lose(link, ProtocolError::Stopped(reason.into())),
         }
-        if self.phase != Phase::Flowing || self.ending.is_some() || self.is_alone() {
-            return self.lose(link, error);
-        }
-        link.send(&Message::Stop { reason: reason.into() });
-        self.stop(link, now, error);
         Ok(())
     }
 

@@ -499,8 +499,7 @@ impl Server {
             State::Leaving(_) | State::Denied(_) => return self.leave(),
             _ => self.link.greet(),
         }
-        self.link.send(&Message::Stop { reason: reason.into() });
-        Err(ProtocolError::Stopped(reason.into()))
+        Err(self.link.stop(reason))
     }
 
     /// Calls `step` with the test, if it runs.

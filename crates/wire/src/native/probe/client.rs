@@ -213,7 +213,6 @@ impl Kind for Probes {
             None => (TestSpec::new(Transport::Udp), Pinger::new(now), WorkKind::Probes),
         };
         talk.pinger = pinger;
-        self.state = State::Opening { open: false, ready: false };
         self.deadline = now + opening(&test);
         talk.open(test, kind);
     }
