@@ -32,7 +32,7 @@ pub struct Iperf3Options {
     pub file: Option<Iperf3File>,
     /// First line of `-V` and JSON's `version`: scripts compare it.
     pub version: String,
-    /// Second line of `-V` and JSON's `system_info`; empty: made from the host's fingerprint.
+    /// Second line of `-V` and JSON's `system_info`.
     pub system_info: String,
 }
 

@@ -215,19 +215,6 @@ impl Ends {
         if sending { (own, peer) } else { (peer, own) }
     }
 
-    /// The second line of `-V`.
-    pub(super) fn system_info(&self) -> String {
-        match (&self.options.system_info, &self.connected) {
-            (given, Some(connected)) if given.is_empty() => {
-                // The format of `uname`: system, host, release, machine.
-                let host = &connected.host;
-                let (system, rest) = host.kernel.split_once(' ').unwrap_or((host.kernel.as_str(), ""));
-                format!("{system} {} {rest}", host.name)
-            }
-            (given, _) => given.clone(),
-        }
-    }
-
     /// Bytes of one write or datagram.
     pub(super) fn block_size(&self) -> u32 {
         self.test().and_then(|test| test.length).unwrap_or(TCP_BLOCK)

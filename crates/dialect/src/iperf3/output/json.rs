@@ -99,7 +99,7 @@ fn start(ends: &Ends) -> Value {
     let mut start = Map::new();
     start.insert("connected".into(), streams.into());
     start.insert("version".into(), ends.options.version.clone().into());
-    start.insert("system_info".into(), ends.system_info().into());
+    start.insert("system_info".into(), ends.options.system_info.clone().into());
     let Some(connected) = &ends.connected else { return start.into() };
     let millis = connected.wall.0 / 1_000_000;
     let date = http_date(connected.wall);

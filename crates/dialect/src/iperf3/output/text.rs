@@ -116,9 +116,9 @@ impl Iperf3Text {
         if !self.ends.options.verbose {
             return;
         }
-        let version = self.ends.options.version.clone();
+        let Iperf3Options { version, system_info, .. } = self.ends.options.clone();
         self.print(&version);
-        self.print(&self.ends.system_info());
+        self.print(&system_info);
         // These two lines never carry the title or the time.
         self.out.push_str(&format!("Control connection MSS {}\n", connected.control_mss.unwrap_or(0)));
         if self.ends.is_udp() && self.ends.options.default_length {
