@@ -79,8 +79,6 @@ pub struct Totals {
     pub sent: u64,
     /// Different messages answered.
     pub received: u64,
-    /// Messages that could not be sent without blocking (`--tcp-skip-blocking-send`).
-    pub skipped: u64,
 }
 
 impl Default for RequestedTest {

@@ -69,7 +69,7 @@ fn again(asked: &RequestedTest, capture: &Capture) -> Report {
     };
     // Only the text reports that no reply came.
     let totals = Totals { sent: capture.totals().sent.max(1), ..capture.totals() };
-    report(asked, &totals, &[window], None)
+    report(asked, &totals, &window, None)
 }
 
 fn before(case: &Case) -> String {
@@ -126,7 +126,7 @@ fn a_histogram() {
     let capture = capture("3.10-hist");
     assert_eq!(again(&requested, &capture).file, capture.log);
     let (totals, window) = (capture.totals(), Ok(capture.window()));
-    let wide = report(&requested, &totals, std::slice::from_ref(&window), Some(400)).screen;
+    let wide = report(&requested, &totals, &window, Some(400)).screen;
     // Without a terminal sockperf sizes the heading by chance.
     let heading = |line: &&str| !line.contains("bins");
     let captured = capture.out.split_once("Test ended\n").unwrap().1;
@@ -134,7 +134,7 @@ fn a_histogram() {
         wide.lines().filter(heading).collect::<Vec<_>>(),
         captured.lines().filter(heading).collect::<Vec<_>>()
     );
-    let narrow = report(&requested, &totals, &[window], None).screen;
+    let narrow = report(&requested, &totals, &window, None).screen;
     assert!(narrow.contains("(Key: '#' = up to 2 samples)"), "{narrow}");
     let bars = narrow.split_once("[Histogram]").unwrap().1;
     assert!(bars.lines().all(|line| line.len() < 110), "{narrow}");
@@ -155,14 +155,14 @@ fn tests_without_a_result_say_why() {
         (Version::V3_10, NoWindow::Silence, "No valid observations found."),
     ] {
         let report =
-            report(&RequestedTest { version, ..RequestedTest::default() }, &totals, &[Err(none)], None);
+            report(&RequestedTest { version, ..RequestedTest::default() }, &totals, &Err(none), None);
         assert!(
             report.screen.contains(message) && report.file.contains(message),
             "{none:?}: {}",
             report.screen
         );
     }
-    let unsent = report(&RequestedTest::default(), &Totals::default(), &[Err(NoWindow::Silence)], None);
+    let unsent = report(&RequestedTest::default(), &Totals::default(), &Err(NoWindow::Silence), None);
     assert_eq!((unsent.screen.as_str(), unsent.file.as_str()), ("sockperf: No messages were sent\n", ""));
 }
 

@@ -41,7 +41,6 @@ impl Capture {
             warm_up_millis: self.number("Warm up time="),
             sent: self.number("SentMessages="),
             received: self.number("ReceivedMessages="),
-            skipped: 0,
         }
     }
 

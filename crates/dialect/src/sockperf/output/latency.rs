@@ -25,13 +25,12 @@ impl Report {
     }
 }
 
-/// The text after the test. `servers` are those that replied (more than one on a multicast group), `width` is that of the
-/// terminal, where there is one.
+/// The text after the test. `window`: what counts of it; `width`: that of the terminal, where there is one.
 #[must_use]
 pub fn report(
     asked: &RequestedTest,
     totals: &Totals,
-    servers: &[Result<Window, NoWindow>],
+    window: &Result<Window, NoWindow>,
     width: Option<u16>,
 ) -> Report {
     let mut report = Report::default();
@@ -40,33 +39,28 @@ pub fn report(
         return report;
     }
     report.file = log::heading(asked);
-    for (number, window) in servers.iter().enumerate() {
-        if totals.received == 0 {
-            report.say("No messages were received from the server. Is the server down?");
-            continue;
-        }
-        if number == 0 {
-            report.say(&total_run(asked, totals));
-        }
-        report.say(&format!("========= Printing statistics for Server No: {number}"));
-        match window {
-            Ok(window) => one_server(&mut report, asked, window, width),
-            Err(none) => report.say(why(asked.version, *none)),
-        }
+    if totals.received == 0 {
+        report.say("No messages were received from the server. Is the server down?");
+        return report;
+    }
+    report.say(&total_run(asked, totals));
+    report.say("========= Printing statistics for Server No: 0");
+    match window {
+        Ok(window) => one_server(&mut report, asked, window, width),
+        Err(none) => report.say(why(asked.version, *none)),
     }
     report
 }
 
 fn total_run(asked: &RequestedTest, totals: &Totals) -> String {
-    let Totals { run_time, warm_up_millis, sent, received, skipped } = totals;
+    let Totals { run_time, warm_up_millis, sent, received } = totals;
     let warm_up = match asked.end {
         End::Seconds(_) => format!("Warm up time={warm_up_millis} msec"),
         End::Observations(_) => format!("Warm up packets={}", super::window::WARM_UP_MESSAGES),
     };
-    let skipped = if *skipped > 0 { format!("; SkippedMessages={skipped}") } else { String::new() };
     let run_time = seconds(*run_time);
     format!(
-        "[Total Run] RunTime={run_time:.3} sec; {warm_up}; SentMessages={sent}; ReceivedMessages={received}{skipped}"
+        "[Total Run] RunTime={run_time:.3} sec; {warm_up}; SentMessages={sent}; ReceivedMessages={received}"
     )
 }
 

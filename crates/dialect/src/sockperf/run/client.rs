@@ -165,12 +165,11 @@ fn result(
         warm_up_millis: banner::warm_up_millis(direction.sockets),
         sent: direction.counted.sent,
         received: direction.counted.received,
-        skipped: 0,
     };
     if requested.mode == Mode::Throughput {
         return say(&stream::report(requested, &totals));
     }
-    let report = latency_text::report(requested, &totals, &[counted(requested, direction, records)], width());
+    let report = latency_text::report(requested, &totals, &counted(requested, direction, records), width());
     let shown = say(&report.screen);
     let written = log.map_or(Ok(()), |file| file.write_all(report.file.as_bytes()));
     shown.and(written.map_err(|error| End::fatal(format!("'--full-log' can't be written: {error}"))))
