@@ -89,19 +89,6 @@ impl Client {
         }
     }
 
-    fn handle(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        match input {
-            Input::Received(bytes) => {
-                self.talk.push_received(bytes);
-                self.read(now)
-            }
-            Input::Closed => self.closed(),
-            Input::Timer => self.timer(now),
-            Input::Interrupt(why) => self.interrupt(now, why),
-            Input::Work(reply) => self.work(now, reply),
-        }
-    }
-
     fn work(&mut self, now: MonoTime, reply: WorkReply) -> Result<(), ProtocolError> {
         match reply {
             WorkReply::Open(_) => {
@@ -423,7 +410,17 @@ impl Session for Client {
         if self.talk.over {
             return Ok(());
         }
-        self.handle(now, input).inspect_err(|error| {
+        let outcome = match input {
+            Input::Received(bytes) => {
+                self.talk.push_received(bytes);
+                self.read(now)
+            }
+            Input::Closed => self.closed(),
+            Input::Timer => self.timer(now),
+            Input::Interrupt(why) => self.interrupt(now, why),
+            Input::Work(reply) => self.work(now, reply),
+        };
+        outcome.inspect_err(|error| {
             self.say_why(error);
             self.talk.close();
         })

@@ -93,22 +93,6 @@ impl Server {
         self.params.as_ref().map(|params| &params.test)
     }
 
-    fn handle(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        match input {
-            Input::Received(bytes) => {
-                self.talk.push_received(bytes);
-                self.read(now)
-            }
-            Input::Closed => self.closed(),
-            Input::Timer => self.timer(now),
-            Input::Interrupt(why) => {
-                self.talk.send_state(State::ServerTerminate);
-                Err(ProtocolError::Stopped(why.into()))
-            }
-            Input::Work(reply) => self.work(now, reply),
-        }
-    }
-
     fn work(&mut self, now: MonoTime, reply: WorkReply) -> Result<(), ProtocolError> {
         match reply {
             WorkReply::Open(_) => self.start(now),
@@ -390,7 +374,20 @@ impl Session for Server {
         if self.talk.over {
             return Ok(());
         }
-        self.handle(now, input).inspect_err(|_| self.talk.close())
+        let outcome = match input {
+            Input::Received(bytes) => {
+                self.talk.push_received(bytes);
+                self.read(now)
+            }
+            Input::Closed => self.closed(),
+            Input::Timer => self.timer(now),
+            Input::Interrupt(why) => {
+                self.talk.send_state(State::ServerTerminate);
+                Err(ProtocolError::Stopped(why.into()))
+            }
+            Input::Work(reply) => self.work(now, reply),
+        };
+        outcome.inspect_err(|_| self.talk.close())
     }
 
     fn output(&mut self, _now: MonoTime) -> Output {
