@@ -65,10 +65,10 @@ fn made_message(mode: Mode, (sender, requests): &mut SentRequests, message: &[u8
         key().sign(&mut message);
     }
     let reply = sender.reply(&message);
-    assert_eq!(reply.is_ok(), request.is_some() && matches!(packet.ssid, 0 | 9));
+    assert_eq!(reply.is_ok(), request.is_some() && matches!(packet.own.ssid, 0 | 9));
     if let Ok(reply) = reply {
         assert_eq!(reply.sequence, u64::from(packet.sender_sequence) + 1);
-        assert!(reply.far_sequence.is_some_and(|far| far.proven) || packet.sequence == packet.sender_sequence);
+        assert!(reply.far_sequence.is_some_and(|far| far.proven) || packet.own.sequence == packet.sender_sequence);
     }
 }
 

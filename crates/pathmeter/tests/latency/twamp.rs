@@ -82,7 +82,7 @@ fn a_server_answers_the_client_alone_and_while_its_test_runs() {
     let mut reply = [0; 100];
     let length = own.recv(&mut reply).unwrap();
     let reported = ReflectorPacket::read(wire::stamp::Mode::Open, &reply[..length]);
-    assert_eq!((length, reported.sequence, reported.sender_sequence), (41, 0, 7));
+    assert_eq!((length, reported.own.sequence, reported.sender_sequence), (41, 0, 7));
     // After the end there is no answer: the next reply is of the next test.
     say(&Stop { accept: Accept::OK, sessions: 1 }.write(), 0);
     let next = Accepted::read(&say(&request.write(), Accepted::LEN));

@@ -49,14 +49,9 @@ pub struct SenderPacket {
 /// The fields of a reflector's packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReflectorPacket {
-    /// The sender's number again, or the reflector's own count.
-    pub sequence: u32,
-    /// The reflector's clock at sending.
-    pub timestamp: Timestamp,
-    /// Error Estimate of the reflector's clock.
-    pub error: ErrorEstimate,
-    /// The session's name; 0 from a reflector that does not know RFC 8972.
-    pub ssid: u16,
+    /// The fields that a sender's packet has too, of the reflector: the sender's number again or its own count, its clock, and
+    /// the session's name (0 from a reflector that does not know RFC 8972).
+    pub own: SenderPacket,
     /// The reflector's clock when the sender's packet arrived.
     pub received: Timestamp,
     /// The number of the sender's packet.
@@ -118,8 +113,7 @@ impl ReflectorPacket {
     /// The same as [`SenderPacket::write`].
     pub fn write(self, mode: Mode, packet: &mut [u8]) {
         let at = mode.layout();
-        let ReflectorPacket { sequence, timestamp, error, ssid, .. } = self;
-        SenderPacket { sequence, timestamp, error, ssid }.write(mode, packet);
+        self.own.write(mode, packet);
         put(packet, at.received, self.received.0.to_be_bytes());
         put(packet, at.sender_sequence, self.sender_sequence.to_be_bytes());
         put(packet, at.sender_timestamp, self.sender_timestamp.0.to_be_bytes());
@@ -130,12 +124,8 @@ impl ReflectorPacket {
     /// Reads a packet of any length.
     pub fn read(mode: Mode, packet: &[u8]) -> ReflectorPacket {
         let at = mode.layout();
-        let SenderPacket { sequence, timestamp, error, ssid } = SenderPacket::read(mode, packet);
         ReflectorPacket {
-            sequence,
-            timestamp,
-            error,
-            ssid,
+            own: SenderPacket::read(mode, packet),
             received: Timestamp(u64::from_be_bytes(get(packet, at.received))),
             sender_sequence: u32::from_be_bytes(get(packet, at.sender_sequence)),
             sender_timestamp: Timestamp(u64::from_be_bytes(get(packet, at.sender_timestamp))),
@@ -209,10 +199,12 @@ mod tests {
         ssid: 0x3132,
     };
     const REFLECTED: ReflectorPacket = ReflectorPacket {
-        sequence: 0x4142_4344,
-        timestamp: Timestamp(0x5152_5354_5556_5758),
-        error: ErrorEstimate(0x6162),
-        ssid: SENT.ssid,
+        own: SenderPacket {
+            sequence: 0x4142_4344,
+            timestamp: Timestamp(0x5152_5354_5556_5758),
+            error: ErrorEstimate(0x6162),
+            ssid: SENT.ssid,
+        },
         received: Timestamp(0x7172_7374_7576_7778),
         sender_sequence: SENT.sequence,
         sender_timestamp: SENT.timestamp,
@@ -301,11 +293,11 @@ mod tests {
         #[test]
         fn what_is_written_is_read(seed in any::<(u32, u64, u16, u16, u64, u32, u64, u16)>(), sender_ttl: u8) {
             let (sequence, timestamp, error, ssid, received, sender_sequence, sender_timestamp, sender_error) = seed;
+            let own = SenderPacket {
+                sequence, timestamp: Timestamp(timestamp), error: ErrorEstimate(error), ssid,
+            };
             let packet = ReflectorPacket {
-                sequence,
-                timestamp: Timestamp(timestamp),
-                error: ErrorEstimate(error),
-                ssid,
+                own,
                 received: Timestamp(received),
                 sender_sequence,
                 sender_timestamp: Timestamp(sender_timestamp),
@@ -316,8 +308,7 @@ mod tests {
                 let mut bytes = vec![0xff; mode.base_len()];
                 packet.write(mode, &mut bytes);
                 prop_assert_eq!(ReflectorPacket::read(mode, &bytes), packet);
-                let sent = SenderPacket { sequence, timestamp: packet.timestamp, error: packet.error, ssid };
-                prop_assert_eq!(SenderPacket::read(mode, &bytes), sent);
+                prop_assert_eq!(SenderPacket::read(mode, &bytes), own);
             }
         }
 

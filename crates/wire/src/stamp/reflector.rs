@@ -110,11 +110,9 @@ impl Reflector {
             true => self.sessions.count((arrival.from, request.ssid), request.sequence, arrival.received),
             false => request.sequence,
         };
+        let (timestamp, error, ssid) = (self.timestamp(now), self.error, request.ssid);
         ReflectorPacket {
-            sequence,
-            timestamp: self.timestamp(now),
-            error: self.error,
-            ssid: request.ssid,
+            own: SenderPacket { sequence, timestamp, error, ssid },
             received: self.timestamp(arrival.received),
             sender_sequence: request.sequence,
             sender_timestamp: request.timestamp,
@@ -149,9 +147,9 @@ impl Reflect for Reflector {
         let (packet, tlvs) = buf[..length].split_at_mut(base);
         answer.write(self.mode, packet);
         let key = self.options.key.as_ref();
-        let count = self.options.stateful.then(|| answer.sequence.wrapping_add(1));
+        let count = self.options.stateful.then(|| answer.own.sequence.wrapping_add(1));
         let observation = Observation { arrival, count };
-        self.class = reflected::reflect(tlvs, request.sequence, answer.sequence, key, &observation);
+        self.class = reflected::reflect(tlvs, request.sequence, answer.own.sequence, key, &observation);
         if let Some(key) = key {
             key.sign(packet);
         }
@@ -263,12 +261,16 @@ mod tests {
         let reply = answer(&mut reflector, &request_bytes).unwrap();
         assert_eq!((&reply[44..], reflector.class()), (&padding[..], 46 << 2));
         let reported = ReflectorPacket::read(Mode::Open, &reply);
-        assert_eq!((reported.sequence, reported.sender_sequence, reported.ssid), (0, 7, 0));
+        assert_eq!((reported.own.sequence, reported.sender_sequence, reported.own.ssid), (0, 7, 0));
         for (length, replied) in [(14, 41), (41, 41), (43, 43)] {
             assert_eq!(answer(&mut reflector, &request_bytes[..length]).unwrap().len(), replied);
         }
         let other = answer(&mut reflector, &request(Mode::Open, 8, 0x9999)).unwrap();
-        assert_eq!(ReflectorPacket::read(Mode::Open, &other).sequence, 4, "what would be a name is padding");
+        assert_eq!(
+            ReflectorPacket::read(Mode::Open, &other).own.sequence,
+            4,
+            "what would be a name is padding"
+        );
         assert_eq!(answer(&mut reflector, &request_bytes[..13]), None);
         assert_eq!((reflector.counts().answered, reflector.counts().short), (5, 1));
     }
@@ -305,7 +307,7 @@ mod tests {
             let reply = answer(&mut reflector, &request(Mode::Open, sequence, ssid)).unwrap();
             let reply = ReflectorPacket::read(Mode::Open, &reply);
             assert_eq!(reply.sender_sequence, sequence);
-            reply.sequence
+            reply.own.sequence
         };
         assert_eq!((count(0, 1), count(2, 1), count(5, 2), count(3, 1)), (0, 1, 0, 2));
     }

@@ -114,12 +114,12 @@ impl Sender {
     /// Number of requests of this session that the reflector had answered before, if it counts them. A count that is ahead of
     /// ours at the first reply began with an earlier session.
     fn count(&mut self, packet: &ReflectorPacket) -> FarSequence {
-        self.far_counts |= packet.sequence != packet.sender_sequence;
+        self.far_counts |= packet.own.sequence != packet.sender_sequence;
         // The number nearest to the last one that ends in these 32 bits.
-        let step = packet.sequence.wrapping_sub(self.far_sequence as u32) as i32;
+        let step = packet.own.sequence.wrapping_sub(self.far_sequence as u32) as i32;
         self.far_sequence =
-            self.far_sequence.checked_add_signed(step.into()).unwrap_or(packet.sequence.into());
-        let ahead = packet.sequence.wrapping_sub(packet.sender_sequence) as i32;
+            self.far_sequence.checked_add_signed(step.into()).unwrap_or(packet.own.sequence.into());
+        let ahead = packet.own.sequence.wrapping_sub(packet.sender_sequence) as i32;
         let before = *self.far_before.get_or_insert(u64::try_from(ahead).unwrap_or(0));
         FarSequence { before: self.far_sequence.saturating_sub(before), proven: self.far_counts }
     }
@@ -155,12 +155,12 @@ impl Exchange for Sender {
         let packet = self.checked(message)?;
         let sent = self.find(packet.sender_sequence).ok_or(Stray::Foreign)?;
         // A reflector that does not know RFC 8972 returns no SSID; the session goes on.
-        let named = packet.ssid == 0 || self.options.ssid == 0 || packet.ssid == self.options.ssid;
+        let named = packet.own.ssid == 0 || self.options.ssid == 0 || packet.own.ssid == self.options.ssid;
         if packet.sender_timestamp != sent.timestamp || !named {
             return Err(Stray::Foreign);
         }
-        let format = packet.error.format();
-        let (received, left) = (packet.received.since_1970(format), packet.timestamp.since_1970(format));
+        let format = packet.own.error.format();
+        let (received, left) = (packet.received.since_1970(format), packet.own.timestamp.since_1970(format));
         Ok(Reply {
             sequence: sent.sequence,
             far: received.zip(left).map(|(received, sent)| FarTimes { received, sent }),
@@ -214,16 +214,23 @@ mod tests {
     fn answer(request: &[u8], sequence: u32) -> ReflectorPacket {
         let sent = SenderPacket::read(Mode::Open, request);
         ReflectorPacket {
-            sequence,
-            timestamp: Timestamp::new(Format::Ptp, WallTime(9_000)),
-            error: ErrorEstimate::new(Format::Ptp, true, Nanos::from_nanos(1)),
-            ssid: sent.ssid,
+            own: SenderPacket {
+                sequence,
+                timestamp: Timestamp::new(Format::Ptp, WallTime(9_000)),
+                error: ErrorEstimate::new(Format::Ptp, true, Nanos::from_nanos(1)),
+                ssid: sent.ssid,
+            },
             received: Timestamp::new(Format::Ptp, WallTime(8_000)),
             sender_sequence: sent.sequence,
             sender_timestamp: sent.timestamp,
             sender_error: sent.error,
             sender_ttl: 64,
         }
+    }
+
+    /// The packet with this name of the session.
+    fn named(ssid: u16, packet: ReflectorPacket) -> ReflectorPacket {
+        ReflectorPacket { own: SenderPacket { ssid, ..packet.own }, ..packet }
     }
 
     fn read(sender: &mut Sender, packet: ReflectorPacket) -> Result<Reply, Stray> {
@@ -284,7 +291,7 @@ mod tests {
         let mut sender = Sender::new(options());
         let request_bytes = ask(&mut sender, 1, 44);
         let mut message = [0; 44];
-        ReflectorPacket { ssid: 0, ..answer(&request_bytes, 0) }.write(Mode::Open, &mut message);
+        named(0, answer(&request_bytes, 0)).write(Mode::Open, &mut message);
         for length in [38, 41] {
             assert_eq!(sender.reply(&message[..length]).map(|reply| reply.sequence), Ok(1));
         }
@@ -300,12 +307,12 @@ mod tests {
             ReflectorPacket { sender_sequence: 1, ..right },
             ReflectorPacket { sender_sequence: u32::MAX, ..right },
             ReflectorPacket { sender_timestamp: Timestamp(right.sender_timestamp.0 + 1), ..right },
-            ReflectorPacket { ssid: 0x0a0c, ..right },
+            named(0x0a0c, right),
         ] {
             assert_eq!(read(&mut sender, wrong), Err(Stray::Foreign), "{wrong:?}");
         }
         assert!(read(&mut sender, right).is_ok());
-        assert!(read(&mut sender, ReflectorPacket { ssid: 0, ..right }).is_ok());
+        assert!(read(&mut sender, named(0, right)).is_ok());
         // A sender without a name ignores the name in replies.
         let mut nameless = Sender::new(SenderOptions { ssid: 0, ..options() });
         ask(&mut nameless, 1, 44);
