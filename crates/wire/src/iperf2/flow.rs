@@ -55,7 +55,7 @@ impl From<FlowCommand> for FlowOutput {
     }
 }
 
-/// A machine of a flow: its answer to each event. None comes once its [steps](Steps) are over, and an error ends them.
+/// A machine of a flow, by its answer to each event. No event reaches it once its [steps](Steps) are over; an error ends them.
 pub(super) trait Machine: Send {
     fn steps(&mut self) -> &mut Steps;
 

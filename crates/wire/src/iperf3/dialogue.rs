@@ -13,7 +13,7 @@ pub(super) struct Dialogue {
     received: Vec<u8>,
     outputs: VecDeque<Output>,
     deadline: Option<MonoTime>,
-    /// It has ended: no input has an effect any more.
+    /// The dialogue has ended: no input has an effect any more.
     pub(super) over: bool,
 }
 
