@@ -93,9 +93,8 @@ fn recompute(output: &ToolOutput, log: &str, version: Version, full_rtt: bool) {
         warm_up_millis: 400,
         sent: output.number("SentMessages=") as u64,
         received: output.number("ReceivedMessages=") as u64,
-        skipped: 0,
     };
-    let again = report(&requested, &totals, &[Ok(printed)], None);
+    let again = report(&requested, &totals, &Ok(printed), None);
     let (_, theirs) = output.stdout.split_once("Test ended\n").expect("the end of the test");
     agree(&again.screen, theirs);
     agree(&again.file, log);
