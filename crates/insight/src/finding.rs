@@ -40,6 +40,8 @@ use model::run::Run;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use Find::{Both, Egress, Once, OneWay, Sizes, Trace, Whole};
+
 /// A reason that can be found: the one row that names it.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
@@ -59,19 +61,19 @@ pub struct Rule {
 #[derive(Clone, Copy, Debug)]
 enum Find {
     /// In all figures of a run.
-    Run(fn(&Run) -> Vec<Finding>),
+    Whole(fn(&Run) -> Vec<Finding>),
     /// Likewise, once.
     Once(fn(&Run) -> Option<Finding>),
     /// In one measured direction.
-    Direction(InDirection),
+    OneWay(InDirection),
     /// On one egress path of round trips.
     Egress(OnEgress),
     /// In one measured direction, and on one egress path of round trips.
     Both(InDirection, OnEgress),
     /// In one direction whose packet sizes are known.
-    Path(BySize),
+    Sizes(BySize),
     /// In one direction of a trace.
-    Hops(ByTrace),
+    Trace(ByTrace),
 }
 
 type InDirection = fn(&MeasuredDirection<'_>) -> Option<Finding>;
@@ -80,54 +82,19 @@ type BySize = fn(path::Side<'_>) -> Option<Finding>;
 type ByTrace = fn(hops::Look<'_>) -> Option<Finding>;
 
 impl Rule {
-    const fn of(id: &'static str, short: &'static str, find: Find) -> Rule {
+    const fn new(id: &'static str, short: &'static str, find: Find) -> Rule {
         Rule { id, short, find, limits: None, is_in_table: false }
-    }
-
-    const fn new(id: &'static str, short: &'static str, find: fn(&Run) -> Vec<Finding>) -> Rule {
-        Rule::of(id, short, Find::Run(find))
-    }
-
-    const fn once(id: &'static str, short: &'static str, find: fn(&Run) -> Option<Finding>) -> Rule {
-        Rule::of(id, short, Find::Once(find))
-    }
-
-    const fn by_direction(id: &'static str, short: &'static str, find: InDirection) -> Rule {
-        Rule::of(id, short, Find::Direction(find))
-    }
-
-    const fn by_egress(id: &'static str, short: &'static str, find: OnEgress) -> Rule {
-        Rule::of(id, short, Find::Egress(find))
-    }
-
-    const fn by_both(
-        id: &'static str,
-        short: &'static str,
-        in_direction: InDirection,
-        on_egress: OnEgress,
-    ) -> Rule {
-        Rule::of(id, short, Find::Both(in_direction, on_egress))
-    }
-
-    const fn by_size(id: &'static str, short: &'static str, find: BySize) -> Rule {
-        Rule::of(id, short, Find::Path(find))
-    }
-
-    const fn by_trace(id: &'static str, short: &'static str, find: ByTrace) -> Rule {
-        Rule::of(id, short, Find::Hops(find))
     }
 
     fn findings(&self, run: &Run) -> Vec<Finding> {
         match self.find {
-            Find::Run(find) => find(run),
-            Find::Once(find) => find(run).into_iter().collect(),
-            Find::Direction(find) => each_direction(run, find),
-            Find::Egress(find) => latency::each_egress(run, find),
-            Find::Both(first, second) => {
-                [each_direction(run, first), latency::each_egress(run, second)].concat()
-            }
-            Find::Path(find) => path::each_side(run, find),
-            Find::Hops(find) => hops::each(run, find),
+            Whole(find) => find(run),
+            Once(find) => find(run).into_iter().collect(),
+            OneWay(find) => each_direction(run, find),
+            Egress(find) => latency::each_egress(run, find),
+            Both(first, second) => [each_direction(run, first), latency::each_egress(run, second)].concat(),
+            Sizes(find) => path::each_side(run, find),
+            Trace(find) => hops::each(run, find),
         }
     }
 
@@ -142,95 +109,112 @@ impl Rule {
 
 /// Every rule; of equally bad findings the earlier comes first.
 pub const RULES: &[Rule] = &[
-    Rule::new("contradictory-figures", "The two ends contradict each other", contradiction::contradictory),
+    Rule::new(
+        "contradictory-figures",
+        "The two ends contradict each other",
+        Whole(contradiction::contradictory),
+    ),
     Rule::new(
         "link-speed-wrong",
         "More was transferred than the given link speed allows",
-        window::link_speed_wrong,
+        Whole(window::link_speed_wrong),
     ),
-    Rule::once("neighbour-failed", "The next hop stopped answering", reach::neighbour_failed),
-    Rule::new("duplicate-address", "Two devices have one address", reach::duplicate_address),
-    Rule::once("one-way-reachable", "Only one end can open connections", one_way::one_way_reachable),
-    Rule::once("udp-unreachable", "UDP does not get through", contradiction::udp_unreachable),
-    Rule::by_egress("no-reply", "Nothing answers", latency::no_reply),
-    Rule::once("one-family-only", "Only one IP version works", reach::one_family_only),
-    Rule::by_trace("routing-loop", "Routers send packets in a circle", hops::circle),
-    Rule::once("answered-on-path", "Something on the path answers for the far end", hops::answered_on_path),
-    Rule::new("mtu-black-hole", "Large packets vanish without a message", path::black_hole),
-    Rule::by_size("tcp-blackhole", "Full-sized TCP segments vanish", path::tcp_black_hole),
-    Rule::by_size("mtu-hole", "Packets of some sizes vanish", path::hole),
-    Rule::by_size("mtu-discovery-wrong", "Routers report a wrong path MTU", path::wrong),
-    Rule::new("paths-differ", "Flows take paths of different MTU", paths_differ),
-    Rule::new("dead-flows", "Some flows are dropped whole", contradiction::dead_flows),
-    Rule::by_direction("streams-stalled", "Some streams delivered nothing", streams::stalled),
-    Rule::new("fragments-dropped", "IP fragments are dropped", fragments::fragments_dropped).in_table(),
-    Rule::by_direction("udp-fragmented", "The datagrams were sent in fragments", fragments::udp_fragmented),
-    Rule::by_size("df-ignored", "A router cuts packets that forbid it", path::df_ignored),
-    Rule::by_direction(
+    Rule::new("neighbour-failed", "The next hop stopped answering", Once(reach::neighbour_failed)),
+    Rule::new("duplicate-address", "Two devices have one address", Whole(reach::duplicate_address)),
+    Rule::new("one-way-reachable", "Only one end can open connections", Once(one_way::one_way_reachable)),
+    Rule::new("udp-unreachable", "UDP does not get through", Once(contradiction::udp_unreachable)),
+    Rule::new("no-reply", "Nothing answers", Egress(latency::no_reply)),
+    Rule::new("one-family-only", "Only one IP version works", Once(reach::one_family_only)),
+    Rule::new("routing-loop", "Routers send packets in a circle", Trace(hops::circle)),
+    Rule::new(
+        "answered-on-path",
+        "Something on the path answers for the far end",
+        Once(hops::answered_on_path),
+    ),
+    Rule::new("mtu-black-hole", "Large packets vanish without a message", Whole(path::black_hole)),
+    Rule::new("tcp-blackhole", "Full-sized TCP segments vanish", Sizes(path::tcp_black_hole)),
+    Rule::new("mtu-hole", "Packets of some sizes vanish", Sizes(path::hole)),
+    Rule::new("mtu-discovery-wrong", "Routers report a wrong path MTU", Sizes(path::wrong)),
+    Rule::new("paths-differ", "Flows take paths of different MTU", Whole(paths_differ)),
+    Rule::new("dead-flows", "Some flows are dropped whole", Whole(contradiction::dead_flows)),
+    Rule::new("streams-stalled", "Some streams delivered nothing", OneWay(streams::stalled)),
+    Rule::new("fragments-dropped", "IP fragments are dropped", Whole(fragments::fragments_dropped))
+        .in_table(),
+    Rule::new("udp-fragmented", "The datagrams were sent in fragments", OneWay(fragments::udp_fragmented)),
+    Rule::new("df-ignored", "A router cuts packets that forbid it", Sizes(path::df_ignored)),
+    Rule::new(
         "reassembly-failed",
         "The receiver did not put fragments together",
-        receiver::reassembly_failed,
+        OneWay(receiver::reassembly_failed),
     ),
-    Rule::by_direction("checksum-errors", "Packets arrive with wrong checksums", receiver::checksum_errors),
-    Rule::once("conntrack-drops", "Connection tracking dropped packets", receiver::conntrack_drops),
-    Rule::once("service-limit", "The service answers small datagrams only", path::service_limit),
-    Rule::new("joined-segments-dropped", "Segments joined by an offload are dropped", crippled::joined),
-    Rule::new("mark-dropped", "Packets with a mark are dropped", crippled::mark),
-    Rule::by_direction("receiver-stalled", "The receiving program stopped reading", crippled::stalled),
-    Rule::by_both("outage", "The path was down for a while", outage::outage, latency::outage),
-    Rule::by_direction("receiver-buffer-loss", "The receiver dropped datagrams", loss::receiver_buffer_loss)
+    Rule::new("checksum-errors", "Packets arrive with wrong checksums", OneWay(receiver::checksum_errors)),
+    Rule::new("conntrack-drops", "Connection tracking dropped packets", Once(receiver::conntrack_drops)),
+    Rule::new("service-limit", "The service answers small datagrams only", Once(path::service_limit)),
+    Rule::new(
+        "joined-segments-dropped",
+        "Segments joined by an offload are dropped",
+        Whole(crippled::joined),
+    ),
+    Rule::new("mark-dropped", "Packets with a mark are dropped", Whole(crippled::mark)),
+    Rule::new("receiver-stalled", "The receiving program stopped reading", OneWay(crippled::stalled)),
+    Rule::new("outage", "The path was down for a while", Both(outage::outage, latency::outage)),
+    Rule::new("receiver-buffer-loss", "The receiver dropped datagrams", OneWay(loss::receiver_buffer_loss))
         .limiting(Severity::Info)
         .in_table(),
-    Rule::by_direction("policer", "A policer drops what exceeds its rate", limits::policer)
+    Rule::new("policer", "A policer drops what exceeds its rate", OneWay(limits::policer))
         .limiting(Severity::Info),
-    Rule::by_direction("random-loss", "Random loss limits TCP", limits::random_loss).limiting(Severity::Info),
-    Rule::by_direction("packet-rate", "The path limits packets per second", limits::packet_rate)
+    Rule::new("random-loss", "Random loss limits TCP", OneWay(limits::random_loss)).limiting(Severity::Info),
+    Rule::new("packet-rate", "The path limits packets per second", OneWay(limits::packet_rate))
         .limiting(Severity::Info),
-    Rule::by_direction(
+    Rule::new(
         "host-limited",
         "A host's queue, link, bus or tunnel sets the rate",
-        limits::host_limited,
+        OneWay(limits::host_limited),
     )
     .limiting(Severity::Info),
-    Rule::by_both("path-loss", "The path lost packets", loss::path_loss, latency::loss).in_table(),
-    Rule::by_direction("tcp-crippled", "TCP hardly moves", crippled::crippled),
-    Rule::by_trace("loss-from-hop", "Packets are lost on the path", hops::loss_from_hop),
-    Rule::by_trace("route-changed", "The route changed during the test", hops::changed),
-    Rule::by_size("size-dependent-loss", "Large packets are lost more often", path::size_dependent_loss),
-    Rule::by_size("path-changed", "The path changed during the test", path::changed),
-    Rule::new("mss-clamped", "TCP's MSS is clamped on the path", path::clamped),
-    Rule::by_size("stale-path-mtu", "The kernel remembers a wrong path MTU", path::stale),
-    Rule::once("mtu-asymmetric", "The path MTU differs by direction", path::asymmetric),
-    Rule::by_size("route-mtu", "A configured route holds packets small", path::route_mtu),
-    Rule::once("echo-filtered", "Large echo requests are not answered", path::echo_filtered),
-    Rule::by_size("mtu-reduced", "The path MTU is below the interface's", path::reduced),
-    Rule::once("mtu-from-hop", "A hop lets smaller packets pass only", hops::mtu_from_hop),
-    Rule::once("latency-from-hop", "One hop makes most of the round trip", hops::latency_from_hop),
-    Rule::by_trace("icmp-rate-limited", "A router limits its own answers", hops::rate_limited),
-    Rule::new("ttl-rewritten", "A router sets the TTL of packets", hops::ttl_rewritten),
-    Rule::once("quotes-untranslated", "A NAT leaves what ICMP errors quote", hops::quotes_untranslated),
-    Rule::by_trace(
+    Rule::new("path-loss", "The path lost packets", Both(loss::path_loss, latency::loss)).in_table(),
+    Rule::new("tcp-crippled", "TCP hardly moves", OneWay(crippled::crippled)),
+    Rule::new("loss-from-hop", "Packets are lost on the path", Trace(hops::loss_from_hop)),
+    Rule::new("route-changed", "The route changed during the test", Trace(hops::changed)),
+    Rule::new("size-dependent-loss", "Large packets are lost more often", Sizes(path::size_dependent_loss)),
+    Rule::new("path-changed", "The path changed during the test", Sizes(path::changed)),
+    Rule::new("mss-clamped", "TCP's MSS is clamped on the path", Whole(path::clamped)),
+    Rule::new("stale-path-mtu", "The kernel remembers a wrong path MTU", Sizes(path::stale)),
+    Rule::new("mtu-asymmetric", "The path MTU differs by direction", Once(path::asymmetric)),
+    Rule::new("route-mtu", "A configured route holds packets small", Sizes(path::route_mtu)),
+    Rule::new("echo-filtered", "Large echo requests are not answered", Once(path::echo_filtered)),
+    Rule::new("mtu-reduced", "The path MTU is below the interface's", Sizes(path::reduced)),
+    Rule::new("mtu-from-hop", "A hop lets smaller packets pass only", Once(hops::mtu_from_hop)),
+    Rule::new("latency-from-hop", "One hop makes most of the round trip", Once(hops::latency_from_hop)),
+    Rule::new("icmp-rate-limited", "A router limits its own answers", Trace(hops::rate_limited)),
+    Rule::new("ttl-rewritten", "A router sets the TTL of packets", Whole(hops::ttl_rewritten)),
+    Rule::new("quotes-untranslated", "A NAT leaves what ICMP errors quote", Once(hops::quotes_untranslated)),
+    Rule::new(
         "addresses-alternate",
         "A hop answers one flow from several addresses",
-        hops::addresses_alternate,
+        Trace(hops::addresses_alternate),
     ),
-    Rule::by_direction("ramp-up", "TCP was still growing when the test ended", ramp_up::ramp_up),
-    Rule::by_direction("window-scaling-removed", "TCP's window cannot grow", crippled::unscaled),
-    Rule::by_direction("window-limited", "The TCP window sets the rate", window::window_limited)
+    Rule::new("ramp-up", "TCP was still growing when the test ended", OneWay(ramp_up::ramp_up)),
+    Rule::new("window-scaling-removed", "TCP's window cannot grow", OneWay(crippled::unscaled)),
+    Rule::new("window-limited", "The TCP window sets the rate", OneWay(window::window_limited))
         .limiting(Severity::Info),
-    Rule::by_direction("receiver-limited", "The receiving host sets the rate", cpu::receiver_limited)
+    Rule::new("receiver-limited", "The receiving host sets the rate", OneWay(cpu::receiver_limited))
         .limiting(Severity::Info),
-    Rule::by_both("sender-limited", "The sending host sets the rate", cpu::sender_limited, latency::behind)
+    Rule::new("sender-limited", "The sending host sets the rate", Both(cpu::sender_limited, latency::behind))
         .limiting(Severity::Info),
-    Rule::by_direction("at-line-rate", "The path runs at line rate", window::at_line_rate)
+    Rule::new("at-line-rate", "The path runs at line rate", OneWay(window::at_line_rate))
         .limiting(Severity::Info),
-    Rule::by_both("reordering", "Packets arrive out of order", loss::reordering, latency::reordering),
-    Rule::by_both("duplicates", "Packets arrive twice", loss::duplicates, latency::duplicates),
-    Rule::by_egress("level-shift", "The round trip changed its level", latency::level_shift),
-    Rule::by_egress("rtt-outliers", "Some round trips take far longer than the rest", latency::rtt_outliers),
-    Rule::by_egress("sent-late", "This host sent messages late", latency::sent_late),
-    Rule::new("bufferbloat", "Queues fill under load", latency::bufferbloat),
-    Rule::new("host-noise", "Other work on the host moved the figures", noise::host_noise)
+    Rule::new("reordering", "Packets arrive out of order", Both(loss::reordering, latency::reordering)),
+    Rule::new("duplicates", "Packets arrive twice", Both(loss::duplicates, latency::duplicates)),
+    Rule::new("level-shift", "The round trip changed its level", Egress(latency::level_shift)),
+    Rule::new(
+        "rtt-outliers",
+        "Some round trips take far longer than the rest",
+        Egress(latency::rtt_outliers),
+    ),
+    Rule::new("sent-late", "This host sent messages late", Egress(latency::sent_late)),
+    Rule::new("bufferbloat", "Queues fill under load", Whole(latency::bufferbloat)),
+    Rule::new("host-noise", "Other work on the host moved the figures", Whole(noise::host_noise))
         .limiting(Severity::Warning),
 ];
 
