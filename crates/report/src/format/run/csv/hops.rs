@@ -2,76 +2,62 @@
 
 use super::CsvPart;
 use super::latency::Times;
-use crate::document::Csv;
-use model::hops::{Hop, HopRouter, HopsResult, Missing};
+use crate::document::{Csv, CsvCell, field};
+use model::hops::{AsOrigin, Hop, HopRouter, HopsResult};
 use model::plan::Direction;
-use model::units::Nanos;
-use serde::Serialize;
-use std::net::IpAddr;
 
-#[derive(Default, Serialize)]
-struct Counts {
-    hop: u8,
-    hop_address: Option<IpAddr>,
-    hop_name: Option<String>,
-    sent: u32,
-    round_trips: u32,
-    lost: u32,
-    duplicates: u32,
-    jitter_ns: Option<Nanos>,
-}
-
-#[derive(Default, Serialize)]
-struct Router {
-    mtu_bytes: Option<u32>,
-    outcome: Option<Missing>,
-    as_number: Option<u32>,
-    as_name: Option<String>,
-    flows: String,
-    hops_back: Option<u8>,
-    mpls_labels: String,
-}
+/// A router at its hop; `None`: none answered there.
+type Line<'a> = (&'a Hop, Option<&'a HopRouter>);
 
 /// Every hop, and those of the return path behind them.
 pub(super) fn rows(found: &HopsResult, place: &CsvPart) -> Csv {
     let back = found.back.as_deref().map(|back| (back, Direction::Down));
-    let directions = std::iter::once((found, Direction::Up)).chain(back);
-    let hops = directions.flat_map(|(found, direction)| found.hops.iter().map(move |hop| (direction, hop)));
-    Csv::from_rows(hops.flat_map(|(direction, hop)| {
-        let routers = hop.routers.iter().map(Some).chain(hop.routers.is_empty().then_some(None));
-        let start = place.start("hop", direction);
-        let row = move |of: Option<&HopRouter>| {
-            (start.clone(), counts(hop, of), Times::from_rtt(hop.rtt), router(hop, of))
-        };
-        routers.map(row).collect::<Vec<_>>()
+    Csv::joined(std::iter::once((found, Direction::Up)).chain(back).map(|(found, direction)| {
+        let lines: Vec<Line<'_>> = found.hops.iter().flat_map(lines).collect();
+        let times = Csv::from_rows(lines.iter().map(|(hop, _)| Times::from_rtt(hop.rtt)));
+        let routers = Csv::of_cells(&router(), &lines);
+        place.table("hop", Some(direction), &counts(), &lines).beside(times).beside(routers)
     }))
 }
 
-fn counts(hop: &Hop, router: Option<&HopRouter>) -> Counts {
-    Counts {
-        hop: hop.ttl,
-        hop_address: router.map(|router| router.address),
-        hop_name: router.and_then(|router| router.name.clone()),
-        sent: hop.counted.sent,
-        round_trips: hop.counted.answered,
-        lost: hop.counted.missing(),
-        duplicates: hop.duplicates,
-        jitter_ns: hop.jitter,
-    }
+fn lines(hop: &Hop) -> impl Iterator<Item = Line<'_>> {
+    let routers = hop.routers.iter().map(Some).chain(hop.routers.is_empty().then_some(None));
+    routers.map(move |router| (hop, router))
 }
 
-fn router(hop: &Hop, router: Option<&HopRouter>) -> Router {
-    let phrases = |numbers: Vec<u32>| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
-    let origin = router.and_then(|router| router.origin.as_ref());
-    let flows = |router: &HopRouter| phrases(router.flows.iter().map(|flow| flow + 1).collect());
-    let labels = |router: &HopRouter| phrases(router.labels.iter().map(|one| one.label).collect());
-    Router {
-        mtu_bytes: router.and_then(|router| router.next_mtu),
-        outcome: Some(hop.missing),
-        as_number: origin.map(|origin| origin.number),
-        as_name: origin.map(|origin| origin.name.clone()),
-        flows: router.map(flows).unwrap_or_default(),
-        hops_back: router.and_then(|router| router.hops_back),
-        mpls_labels: router.map(labels).unwrap_or_default(),
-    }
+fn counts<'a>() -> [CsvCell<Line<'a>>; 8] {
+    [
+        CsvCell("hop", |(hop, _)| hop.ttl.to_string()),
+        CsvCell("hop_address", |(_, router)| field(&router.map(|router| router.address))),
+        CsvCell("hop_name", |(_, router)| field(&router.map(|router| &router.name))),
+        CsvCell("sent", |(hop, _)| hop.counted.sent.to_string()),
+        CsvCell("round_trips", |(hop, _)| hop.counted.answered.to_string()),
+        CsvCell("lost", |(hop, _)| hop.counted.missing().to_string()),
+        CsvCell("duplicates", |(hop, _)| hop.duplicates.to_string()),
+        CsvCell("jitter_ns", |(hop, _)| field(&hop.jitter)),
+    ]
+}
+
+fn router<'a>() -> [CsvCell<Line<'a>>; 7] {
+    [
+        CsvCell("mtu_bytes", |(_, router)| field(&router.map(|router| router.next_mtu))),
+        CsvCell("outcome", |(hop, _)| field(&hop.missing)),
+        CsvCell("as_number", |line| field(&origin(line).map(|origin| origin.number))),
+        CsvCell("as_name", |line| field(&origin(line).map(|origin| &origin.name))),
+        CsvCell("flows", |(_, router)| {
+            phrase(router.iter().flat_map(|router| &router.flows).map(|flow| flow + 1))
+        }),
+        CsvCell("hops_back", |(_, router)| field(&router.map(|router| router.hops_back))),
+        CsvCell("mpls_labels", |(_, router)| {
+            phrase(router.iter().flat_map(|router| &router.labels).map(|one| one.label))
+        }),
+    ]
+}
+
+fn origin<'a>((_, router): &Line<'a>) -> Option<&'a AsOrigin> {
+    router.as_ref()?.origin.as_ref()
+}
+
+fn phrase(numbers: impl Iterator<Item = u32>) -> String {
+    numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(" ")
 }
