@@ -14,7 +14,7 @@ mod table;
 
 pub use block::{Block, Chart, Conclusion, Expectation, Item, Judgement};
 pub use csv::Csv;
-pub(crate) use csv::{CsvCell, field};
+pub(crate) use csv::{CsvCell, field, or_empty};
 pub use failure::{ErrorBody, ErrorDocument};
 pub use figures::{FigureRow, FigureTable};
 pub use published::{Published, PublishedEvent, PublishedPlan, UNITS, with_units};

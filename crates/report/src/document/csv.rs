@@ -95,6 +95,11 @@ pub(crate) fn field(value: &impl Serialize) -> String {
     }
 }
 
+/// The text of what is known; else none.
+pub(crate) fn or_empty(known: Option<impl ToString>) -> String {
+    known.map(|known| known.to_string()).unwrap_or_default()
+}
+
 fn table<R: Serialize>(rows: &[R]) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     rows.iter().for_each(|row| writer.serialize(row).expect("a row has a value for each column"));

@@ -3,7 +3,7 @@
 //! A run is one value of each figure; the method is in `docs/methods/comparison.md`. What differs between the two sets
 //! beside the figures (kernel, network card, streams, …) stands first: it may be the reason.
 
-use crate::document::{Block, Chart, Column, Csv, CsvCell, Document, Head, Table, json_value};
+use crate::document::{Block, Chart, Column, Csv, CsvCell, Document, Head, Table, json_value, or_empty};
 use crate::expect::{higher_is_better, printed};
 use crate::format::analysis::sections;
 use crate::format::gather::by_key;
@@ -381,10 +381,6 @@ fn share_row(row: &Comparison) -> Option<BarRow> {
     Some(BarRow { name: row.name.clone(), bars, missing: String::new() })
 }
 
-fn number(value: Option<f64>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
-}
-
 /// Shares beyond this, percent, are drawn apart.
 const FAR: f64 = 300.0;
 /// Figures that are drawn, the worst first.
@@ -394,13 +390,13 @@ const CSV: [CsvCell<Comparison>; 11] = [
     CsvCell("figure", |row| row.name.clone()),
     CsvCell("base_runs", |row| row.base.runs.to_string()),
     CsvCell("other_runs", |row| row.other.runs.to_string()),
-    CsvCell("base_median", |row| number(row.base.median)),
-    CsvCell("other_median", |row| number(row.other.median)),
-    CsvCell("shift_percent", |row| number(row.shift.map(|shift| shift.percent))),
-    CsvCell("shift_low_percent", |row| number(row.shift.and_then(|shift| shift.low))),
-    CsvCell("shift_high_percent", |row| number(row.shift.and_then(|shift| shift.high))),
-    CsvCell("p", |row| number(row.p)),
-    CsvCell("q", |row| number(row.q)),
+    CsvCell("base_median", |row| or_empty(row.base.median)),
+    CsvCell("other_median", |row| or_empty(row.other.median)),
+    CsvCell("shift_percent", |row| or_empty(row.shift.map(|shift| shift.percent))),
+    CsvCell("shift_low_percent", |row| or_empty(row.shift.and_then(|shift| shift.low))),
+    CsvCell("shift_high_percent", |row| or_empty(row.shift.and_then(|shift| shift.high))),
+    CsvCell("p", |row| or_empty(row.p)),
+    CsvCell("q", |row| or_empty(row.q)),
     CsvCell("judgement", |row| row.judgement.to_string()),
 ];
 

@@ -1,6 +1,6 @@
 //! The runs of a store as a document.
 
-use crate::document::{Block, Column, Csv, CsvCell, Document, Head, Published, Table, json_line};
+use crate::document::{Block, Column, Csv, CsvCell, Document, Head, Published, Table, json_line, or_empty};
 use crate::expect::is_word;
 use model::history::{Entry, Headline};
 use serde_json::Value;
@@ -41,7 +41,7 @@ impl Document for History {
         let cells: [CsvCell<(&Entry, Option<&Headline>)>; 11] = [
             CsvCell("id", |(entry, _)| entry.id.clone()),
             CsvCell("started", |(entry, _)| entry.started.to_string()),
-            CsvCell("finished", |(entry, _)| entry.finished.map(|time| time.to_string()).unwrap_or_default()),
+            CsvCell("finished", |(entry, _)| or_empty(entry.finished)),
             CsvCell("kind", |(entry, _)| entry.kind.clone()),
             CsvCell("target", |(entry, _)| entry.target.clone()),
             CsvCell("label", |(entry, _)| entry.label.clone()),

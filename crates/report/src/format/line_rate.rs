@@ -1,6 +1,6 @@
 //! The rate that a link carries, or how near a measured rate came to it, as a document.
 
-use crate::document::{Block, Column, Csv, CsvCell, Document, Head, Table, json_value};
+use crate::document::{Block, Column, Csv, CsvCell, Document, Head, Table, json_value, or_empty};
 use model::framing::{Encaps, Network, Ratio, Transport};
 use model::line_rate::{Carried, LineRate, OnTheWire};
 use model::units::{BitRate, Bytes, PacketRate};
@@ -124,10 +124,6 @@ fn exact_percent(share: Ratio) -> String {
 
 fn or_none<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), show)
-}
-
-fn or_empty(value: Option<impl ToString>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 const FORWARD: [CsvCell<Carried>; 12] = [

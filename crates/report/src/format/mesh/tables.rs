@@ -1,7 +1,7 @@
 //! The tables of a mesh.
 
 use super::{Group, age};
-use crate::document::{Cell, Column, Csv, CsvCell, Table};
+use crate::document::{Cell, Column, Csv, CsvCell, Table, or_empty};
 use crate::expect::printed;
 use crate::format::matrix::{self, MatrixCell};
 use model::finding::Status;
@@ -71,15 +71,15 @@ pub(super) fn paths(group: &Group<'_>) -> Table {
         Cell("from", false, |cell| Some(cell.from.clone())),
         Cell("to", false, |cell| Some(cell.to.clone())),
         Cell("state", false, |cell| Some(cell.state.word().to_owned())),
-        Cell("figure", false, |cell| Some(text(cell.figure.as_ref().map(|figure| &figure.name)))),
+        Cell("figure", false, |cell| Some(or_empty(cell.figure.as_ref().map(|figure| &figure.name)))),
         Cell("value", true, |cell| {
-            Some(text(cell.figure.as_ref().map(|figure| format!("{}{}", figure.text, age(cell)))))
+            Some(or_empty(cell.figure.as_ref().map(|figure| format!("{}{}", figure.text, age(cell)))))
         }),
-        Cell("limit", false, |cell| Some(text(cell.limit.as_ref().map(|limit| &limit.text)))),
-        Cell("verdict", false, |cell| Some(text(cell.status.map(Status::word)))),
+        Cell("limit", false, |cell| Some(or_empty(cell.limit.as_ref().map(|limit| &limit.text)))),
+        Cell("verdict", false, |cell| Some(or_empty(cell.status.map(Status::word)))),
         Cell("run", false, |cell| Some(cell.run.chars().take(8).collect())),
         Cell("attempt", false, |cell| Some(cell.attempt.max(1).to_string())),
-        Cell("reason", false, |cell| Some(text(cell.reason.as_ref()))),
+        Cell("reason", false, |cell| Some(or_empty(cell.reason.as_ref()))),
     ];
     let table = Table::of_cells("", &cells, &group.cells).unwrap_or_default();
     table.with_spare(&["attempt", "run", "limit", "verdict", "figure"])
@@ -99,26 +99,23 @@ pub(super) fn csv(report: &MeshReport) -> Csv {
     Csv::of_cells(&CSV, &report.cells)
 }
 
-/// The text of what is known; else none.
-fn text(known: Option<impl ToString>) -> String {
-    known.map(|known| known.to_string()).unwrap_or_default()
-}
-
 const CSV: [CsvCell<MeshCell>; 16] = [
     CsvCell("test", |cell| cell.test.clone()),
-    CsvCell("family", |cell| text(cell.family)),
+    CsvCell("family", |cell| or_empty(cell.family)),
     CsvCell("from", |cell| cell.from.clone()),
     CsvCell("to", |cell| cell.to.clone()),
     CsvCell("state", |cell| cell.state.word().to_owned()),
-    CsvCell("figure", |cell| text(cell.figure.as_ref().map(|figure| &figure.name))),
-    CsvCell("value", |cell| text(cell.figure.as_ref().map(|figure| figure.value))),
-    CsvCell("status", |cell| text(cell.status.map(Status::word))),
+    CsvCell("figure", |cell| or_empty(cell.figure.as_ref().map(|figure| &figure.name))),
+    CsvCell("value", |cell| or_empty(cell.figure.as_ref().map(|figure| figure.value))),
+    CsvCell("status", |cell| or_empty(cell.status.map(Status::word))),
     CsvCell("run", |cell| cell.run.clone()),
-    CsvCell("started", |cell| text(cell.started)),
+    CsvCell("started", |cell| or_empty(cell.started)),
     CsvCell("token", |cell| cell.token.to_string()),
-    CsvCell("reason", |cell| text(cell.reason.as_ref())),
-    CsvCell("age_ns", |cell| text(cell.age_ns.map(|age| age.0))),
-    CsvCell("limit", |cell| text(cell.limit.as_ref().map(|limit| limit.kind))),
-    CsvCell("limit_bps", |cell| text(cell.limit.as_ref().and_then(|limit| limit.rate).map(|rate| rate.0))),
+    CsvCell("reason", |cell| or_empty(cell.reason.as_ref())),
+    CsvCell("age_ns", |cell| or_empty(cell.age_ns.map(|age| age.0))),
+    CsvCell("limit", |cell| or_empty(cell.limit.as_ref().map(|limit| limit.kind))),
+    CsvCell("limit_bps", |cell| {
+        or_empty(cell.limit.as_ref().and_then(|limit| limit.rate).map(|rate| rate.0))
+    }),
     CsvCell("attempt", |cell| cell.attempt.max(1).to_string()),
 ];

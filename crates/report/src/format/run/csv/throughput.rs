@@ -1,7 +1,7 @@
 //! The CSV rows of a throughput test: one for each interval and stream, and one for each direction.
 
 use super::{CsvPart, Start, outcome, rounded, seconds};
-use crate::document::Csv;
+use crate::document::{Csv, or_empty};
 use insight::figure::{Figure, Level, table_figures};
 use model::plan::{Direction, Transport};
 use model::run::Run;
@@ -56,7 +56,7 @@ pub(super) fn rows(test: &Run, place: &CsvPart) -> Csv {
         csv.columns.push(figure.name.replace('.', "_"));
         let value = |at: usize| figure.in_direction(found.get(at.checked_sub(count)?)?);
         for (at, row) in csv.rows.iter_mut().enumerate() {
-            row.push(value(at).map(|value| value.to_string()).unwrap_or_default());
+            row.push(or_empty(value(at)));
         }
     }
     csv
