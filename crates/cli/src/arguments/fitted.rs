@@ -87,7 +87,7 @@ fn command(text: &str, indent: usize, width: usize) -> Vec<String> {
 }
 
 /// Fills each line with the tokens that fit; `first` and `then`: spaces before the first line and before the others.
-fn filled(tokens: &[&str], first: usize, then: usize, width: usize) -> Vec<String> {
+pub(super) fn filled(tokens: &[&str], first: usize, then: usize, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for token in tokens {
         match lines.last_mut() {
@@ -108,7 +108,7 @@ const COMMANDS: [&str; 4] = ["pathmeter ", "sudo ", "ssh ", "iperf3 "];
 /// An explanation in fewer columns is hard to read.
 const NARROWEST: usize = 30;
 /// Spaces before what stands below a command.
-const BELOW: usize = 6;
+pub(super) const BELOW: usize = 6;
 
 #[cfg(test)]
 mod tests {

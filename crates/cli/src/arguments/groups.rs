@@ -1,5 +1,6 @@
 //! The sub-commands in groups: for the list of the help, and for a command line without any.
 
+use super::fitted::{BELOW, filled};
 use clap::Command;
 use std::fmt::Write;
 
@@ -15,59 +16,32 @@ fn overview(program: &Command, width: usize) -> String {
     let title = if width < NARROW { 2 } else { beside };
     let mut text = fitted(FIRST, width);
     for (heading, commands) in groups(program) {
-        let mut line = if width < NARROW {
-            let _ = writeln!(text, "{heading}");
-            " ".repeat(title)
-        } else {
-            format!("{heading:title$}")
+        let lines = filled(&commands, title, title, width).join("\n");
+        let block = match width < NARROW {
+            true => format!("{heading}\n{lines}"),
+            false => format!("{heading:title$}{}", lines.trim_start()).trim_end().to_owned(),
         };
-        for command in commands {
-            if line.len() + command.len() > width {
-                let _ = writeln!(text, "{}", line.trim_end());
-                line = " ".repeat(title);
-            }
-            line.push_str(command);
-            line.push(' ');
-        }
-        let _ = writeln!(text, "{}", line.trim_end());
+        let _ = writeln!(text, "{block}");
     }
     text + &fitted(LAST, width)
 }
 
 /// Lines as wide as the terminal: an explanation that does not fit stands below its command.
 fn fitted(text: &str, width: usize) -> String {
-    let mut fitted = String::new();
-    for line in text.lines() {
+    let broken = |sentence: &str, indent: usize| {
+        let words: Vec<&str> = sentence.split_whitespace().collect();
+        filled(&words, indent, indent, width).join("\n")
+    };
+    let fit = |line: &str| {
         let (command, explained) = line.split_once("   ").unwrap_or(("", line));
-        match line.chars().count() <= width {
-            true => fitted.push_str(line),
-            false if command.is_empty() => fitted.push_str(&broken(line, "", width)),
-            false => {
-                let explained = broken(explained.trim_start(), "      ", width);
-                fitted.push_str(&format!("{command}\n{explained}"));
-            }
-        }
-        fitted.push('\n');
-    }
-    fitted
-}
-
-/// A sentence in lines of this width, each after `indent`.
-fn broken(sentence: &str, indent: &str, width: usize) -> String {
-    let (mut text, mut length) = (String::new(), 0);
-    for word in sentence.split_whitespace() {
-        if length > 0 && length + 1 + word.len() <= width {
-            text.push(' ');
-            length += 1;
-        } else {
-            text.push_str(if length > 0 { "\n" } else { "" });
-            text.push_str(indent);
-            length = indent.len();
-        }
-        text.push_str(word);
-        length += word.len();
-    }
-    text
+        let lines = match line.chars().count() <= width {
+            true => line.to_owned(),
+            false if command.is_empty() => broken(line, 0),
+            false => format!("{command}\n{}", broken(explained, BELOW)),
+        };
+        lines + "\n"
+    };
+    text.lines().map(fit).collect()
 }
 
 /// Each command with the first line of its documentation, by groups.
