@@ -18,10 +18,14 @@ pub(crate) fn check(cli: &mut Cli) -> Result<(), Failure> {
             return Err(port_alone(host, hosts.iter().map(String::as_str).find(|other| !is_number(other))));
         }
         if !has_device && is_link_local(host) {
-            return Err(without_interface(host, &interfaces()));
+            let what = format!(
+                "{host} is a link-local address, and each link has its own: the interface is missing"
+            );
+            return Err(without_interface(what, host, &interfaces()));
         }
         if let Some((address, zone)) = host.split_once('%').filter(|(_, zone)| !is_zone(zone)) {
-            return Err(unknown_zone(address, zone, &interfaces()));
+            let what = format!("there is no interface {zone} here");
+            return Err(without_interface(what, address, &interfaces()));
         }
     }
     Ok(())
@@ -47,27 +51,14 @@ fn is_zone(zone: &str) -> bool {
     is_number(zone) || Path::new("/sys/class/net").join(zone).exists()
 }
 
-fn unknown_zone(address: &str, zone: &str, interfaces: &[String]) -> Failure {
+/// The refusal of an address that names no interface of this host.
+fn without_interface(what: String, address: &str, interfaces: &[String]) -> Failure {
     let first = interfaces.first().map_or("eth0", String::as_str);
-    let here = listed(interfaces);
-    Failure::usage(format!("there is no interface {zone} here"), format!("write {address}%{first}{here}"))
-}
-
-/// The interfaces of this host, behind an advice.
-fn listed(interfaces: &[String]) -> String {
-    match interfaces {
+    let here = match interfaces {
         [] => String::new(),
         names => format!("; interfaces here: {}", names.join(", ")),
-    }
-}
-
-fn without_interface(host: &str, interfaces: &[String]) -> Failure {
-    let first = interfaces.first().map_or("eth0", String::as_str);
-    let here = listed(interfaces);
-    Failure::usage(
-        format!("{host} is a link-local address, and each link has its own: the interface is missing"),
-        format!("write {host}%{first}{here}"),
-    )
+    };
+    Failure::usage(what, format!("write {address}%{first}{here}"))
 }
 
 /// Interfaces of this host, without loopback.
@@ -90,17 +81,19 @@ const MOST_INTERFACES: usize = 6;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
 
     #[test]
     fn the_interface_is_one_of_this_host() {
-        let failure = without_interface("fe80::1", &["ens3".into(), "wlan0".into()]);
-        let advice = failure.advice.expect("advice");
-        assert_eq!(advice, "write fe80::1%ens3; interfaces here: ens3, wlan0");
-        let other = unknown_zone("fe80::1", "eth9", &["ens3".into()]);
-        assert_eq!(other.message, "there is no interface eth9 here");
-        assert_eq!(other.advice.as_deref(), Some("write fe80::1%ens3; interfaces here: ens3"));
+        let advice = |interfaces: &[String]| without_interface(String::new(), "fe80::1", interfaces).advice;
+        assert_eq!(
+            advice(&["ens3".into(), "wlan0".into()]).as_deref(),
+            Some("write fe80::1%ens3; interfaces here: ens3, wlan0")
+        );
+        assert_eq!(advice(&[]).as_deref(), Some("write fe80::1%eth0"));
+        let mut cli = Cli::parse_from(["pathmeter", "measure", "fe80::1%no-such9"]);
+        assert_eq!(check(&mut cli).unwrap_err().message, "there is no interface no-such9 here");
         assert!(is_zone("lo") && is_zone("1") && !is_zone("no-such9"));
-        assert_eq!(without_interface("fe80::1", &[]).advice.as_deref(), Some("write fe80::1%eth0"));
         for (host, expected) in [
             ("fe80::1", true),
             ("febf::1", true),
