@@ -4,6 +4,7 @@
 
 use crate::plan::{Against, Test};
 use insight::matrix::{self, Cell};
+use model::distinct;
 use model::experiment::{ExperimentRow, MatrixFinding, RowFigure, RowFinding, Setting};
 use model::finding::Finding;
 use model::stats::compare::{Case, Comparison, Group, Rules, table};
@@ -80,30 +81,21 @@ const MEDIAN_RTT: &str = "rtt.p50";
 
 /// The figures of a row, the foremost first.
 fn figures(row: &ExperimentRow) -> Vec<RowFigure> {
-    let mut names: Vec<String> = Vec::new();
-    for figure in row.counted().flat_map(|run| &run.figures) {
-        if !names.contains(&figure.name) {
-            names.push(figure.name.clone());
-        }
-    }
+    let all = row.counted().flat_map(|run| &run.figures).map(|figure| &figure.name);
     // The one way of a latency run is the run.
-    names.retain(|name| !name.starts_with("way."));
-    let figure = |name: String| {
-        let runs = Group::from_values(&values_of(row, &name));
-        let text = runs.median.map(|median| printed(&name, median)).unwrap_or_default();
-        RowFigure { name, runs, text, comparison: None }
+    let names = distinct(all.filter(|name| !name.starts_with("way.")));
+    let figure = |name: &String| {
+        let runs = Group::from_values(&values_of(row, name));
+        let text = runs.median.map(|median| printed(name, median)).unwrap_or_default();
+        RowFigure { name: name.clone(), runs, text, comparison: None }
     };
     names.into_iter().map(figure).collect()
 }
 
 /// Findings from the rows between sites together: for each test with one combination of values, by its first figure.
 pub(crate) fn together(rows: &[ExperimentRow]) -> Vec<MatrixFinding> {
-    let mut matrices: Vec<(&str, &[Setting])> = Vec::new();
-    for row in rows.iter().filter(|row| row.sites.is_some()) {
-        if !matrices.contains(&(row.test.as_str(), row.settings.as_slice())) {
-            matrices.push((&row.test, &row.settings));
-        }
-    }
+    let between = rows.iter().filter(|row| row.sites.is_some());
+    let matrices = distinct(between.map(|row| (row.test.as_str(), row.settings.as_slice())));
     let findings_of = |(test, settings): (&str, &[Setting])| {
         let own = || rows.iter().filter(move |row| row.test == test && row.settings == settings);
         let name = own().find_map(|row| row.figures.first()).map(|figure| figure.name.clone());

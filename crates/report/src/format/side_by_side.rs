@@ -5,8 +5,8 @@
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table};
 use crate::expect::{headlines, printed};
 use crate::format::brief::provenance::date;
-use crate::format::gather::distinct;
 use crate::plot::{Bar, BarChart, BarRow};
+use model::distinct;
 use model::history::{Headline, Measured, facts};
 use model::run::Run;
 use model::units::count;

@@ -2,9 +2,9 @@
 
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, json_value};
 use crate::expect::{axis_unit, higher_is_better, printed};
-use crate::format::gather::distinct;
 use crate::plot::{Across, Line, LineChart, LinePanel};
 use insight::figure::Key;
+use model::distinct;
 use model::history::Sample;
 use model::stats::compare::Rules;
 use model::stats::quantile::median;

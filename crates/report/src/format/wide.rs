@@ -2,9 +2,9 @@
 
 use super::Style;
 use super::csv::written;
-use super::gather::distinct;
 use super::history::in_csv;
 use crate::document::{Csv, Document};
+use model::distinct;
 use model::history::Entry;
 
 /// The runs of every document in one table.

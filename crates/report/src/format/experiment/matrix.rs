@@ -2,8 +2,8 @@
 
 use super::tables::primary;
 use crate::document::Table;
-use crate::format::gather::distinct;
 use crate::format::matrix::{self, MatrixCell};
+use model::distinct;
 use model::experiment::{ExperimentRow, Setting};
 
 /// A matrix for each combination of values, of the rows that lie between sites.

@@ -2,7 +2,7 @@
 
 use crate::document::{Block, Column, Csv, Table};
 use crate::format::analysis::sections;
-use crate::format::gather::distinct;
+use model::distinct;
 use model::experiment::{Experiment, ExperimentRow, RowFigure};
 use model::stats::compare::Judgement;
 use model::stats::distribution::Distribution;

@@ -3,7 +3,7 @@
 use super::sentences::{self, name};
 use crate::document::{Cell, Table};
 use crate::format::frames;
-use crate::format::gather::distinct;
+use model::distinct;
 use model::framing::Network;
 use model::lab::{
     Drops, Expectation, FrameSweep, LabReport, LabTest, Repetition, Series, SpeedBasis, Variant, Versus,

@@ -3,8 +3,8 @@
 use super::head::{frames, network};
 use super::loss::{loss_at, offered};
 use super::sentences::{goal_name, link, title};
-use crate::format::gather::distinct;
 use crate::plot::{Across, Line, LineChart, LinePanel};
+use model::distinct;
 use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
 use model::framing::Network;
 use model::plan::Direction;

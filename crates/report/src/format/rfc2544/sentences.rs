@@ -1,7 +1,8 @@
 //! The device and the method of its test, in sentences.
 
-use crate::format::gather::{by_key, distinct};
+use crate::format::gather::by_key;
 use crate::format::text::phrases;
+use model::distinct;
 use model::dut::{
     DeviceReport, DutReport, LeftOut, LoadLimit, PortFacts, SearchMethod, Setup, StreamReport, Tools, Tried,
     TunnelEnds,

@@ -5,21 +5,16 @@ use engine::error::Failure;
 use mesh::expected::Expected;
 use mesh::job::MeshTest;
 use mesh::rounds::{MeshRequest, PlanError, link_of, pair_of, uplink_of};
+use model::distinct;
 
 /// The runs, and what is expected of each.
 pub(super) fn request_of(args: &MeshRunArgs) -> Result<(MeshRequest, Vec<Expected>), Failure> {
-    let mut tests = Vec::new();
-    for test in &args.test {
-        let test = match test {
-            MeshTestArg::Throughput => MeshTest::Throughput,
-            MeshTestArg::Latency => MeshTest::Latency,
-            MeshTestArg::Mtu => MeshTest::Mtu,
-            MeshTestArg::Hops => MeshTest::Hops,
-        };
-        if !tests.contains(&test) {
-            tests.push(test);
-        }
-    }
+    let tests = distinct(args.test.iter().map(|test| match test {
+        MeshTestArg::Throughput => MeshTest::Throughput,
+        MeshTestArg::Latency => MeshTest::Latency,
+        MeshTestArg::Mtu => MeshTest::Mtu,
+        MeshTestArg::Hops => MeshTest::Hops,
+    }));
     if args.together && tests != [MeshTest::Throughput] {
         return Err(Failure::usage("--together is of throughput", "leave --test out"));
     }

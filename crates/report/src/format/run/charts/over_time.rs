@@ -2,10 +2,10 @@
 
 use super::time::{group, seconds};
 use crate::document::{Block, Chart};
-use crate::format::gather::distinct;
 use crate::format::text::phrases;
 use crate::plot::{Across, Line, LineChart, LinePanel};
 use insight::figure::Quantity;
+use model::distinct;
 use model::latency::{LatencySample, LoadPoint};
 use model::plan::Directions;
 use model::run::Run;
