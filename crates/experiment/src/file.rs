@@ -6,6 +6,7 @@ mod test;
 use crate::plan::{Limits, Path, PathPlace, Plan, RunSequence, Test};
 use engine::host::host_port::HostPort;
 use engine::session::connect::Security;
+use lab::shipped::read_file;
 use model::toml_file::{self, Faults, FileError, Table, Value};
 use model::units::BitRate;
 use std::cell::RefCell;
@@ -38,7 +39,8 @@ impl Plan {
     /// It cannot be read, or everything that is wrong with it.
     pub fn read(file: &FilePath, known: &Known) -> Result<Plan, ReadError> {
         let name = file.display().to_string();
-        let text = text_of(file).map_err(|source| ReadError::Unreadable { file: name.clone(), source })?;
+        let text =
+            read_file(file, "plan").map_err(|source| ReadError::Unreadable { file: name.clone(), source })?;
         Ok(Plan::parse(&name, &text, known)?)
     }
 
@@ -185,25 +187,11 @@ fn texts(value: Option<Value<'_>>) -> Vec<String> {
     all.iter().filter_map(|text| text.text().map(str::to_owned)).collect()
 }
 
-/// No plan is as large as a disk, and no device or pipe is one.
-fn text_of(file: &FilePath) -> io::Result<String> {
-    let about = std::fs::metadata(file)?;
-    if !about.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    if about.len() > LARGEST {
-        let what = format!("it has {} bytes, and no plan has more than {LARGEST}", about.len());
-        return Err(io::Error::other(what));
-    }
-    std::fs::read_to_string(file)
-}
-
 const ORDERS: [(&str, RunSequence); 2] =
     [("interleaved", RunSequence::Interleaved), ("blocks", RunSequence::Blocks)];
 /// With fewer there is no interval of a median, and nothing is called worse without an assumption.
 const USUAL_REPETITIONS: u32 = 6;
 const MOST_RUNS: usize = 100_000;
-const LARGEST: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests;

@@ -70,7 +70,8 @@ pub fn text_of(name: &str) -> Result<String, FindError> {
         return Ok(shipped.text.to_owned());
     }
     if name.contains('/') || Path::new(name).extension().is_some_and(|extension| extension == "toml") {
-        return read(name).map_err(|source| FindError::Unreadable { path: name.to_owned(), source });
+        return read_file(Path::new(name), "topology")
+            .map_err(|source| FindError::Unreadable { path: name.to_owned(), source });
     }
     let suggestion = match suggest(name, SHIPPED.iter().map(|shipped| shipped.name)) {
         meant if meant.ends_with('?') => meant,
@@ -79,17 +80,18 @@ pub fn text_of(name: &str) -> Result<String, FindError> {
     Err(FindError::Unknown { name: name.to_owned(), suggestion })
 }
 
-/// No topology is as large as a disk, and no device or pipe is one.
-fn read(path: &str) -> io::Result<String> {
+/// The text of a file of this kind, a topology or a plan: none is as large as a disk, and no device or pipe is one.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn read_file(path: &Path, kind: &str) -> io::Result<String> {
     let about = std::fs::metadata(path)?;
     if !about.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
     if about.len() > MOST {
-        return Err(io::Error::other(format!(
-            "it has {} bytes, and no topology has more than {MOST}",
-            about.len()
-        )));
+        let what = format!("it has {} bytes, and no {kind} has more than {MOST}", about.len());
+        return Err(io::Error::other(what));
     }
     std::fs::read_to_string(path)
 }
