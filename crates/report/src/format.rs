@@ -50,7 +50,7 @@ use std::borrow::Cow;
 pub fn document(kept: &Kept) -> Box<dyn Document + '_> {
     match kept {
         Kept::Run(run) => Box::new(RunDocument::from_run(run)),
-        Kept::Device(report) => Box::new(rfc2544::DeviceDocument { report }),
+        Kept::Device(report) => Box::new(model::dut::DutReport::clone(report)),
         Kept::Lab(report) => Box::new(model::lab::LabReport::clone(report)),
     }
 }

@@ -4,7 +4,7 @@
 use model::dut::{DutReport, compare_devices, compare_with};
 use report::expect::DeviceExpectation;
 use report::document::Document;
-use report::format::rfc2544::{self, DeviceDocument};
+use report::format::rfc2544;
 use report::format::{FORMATS, Style, render};
 use spoiled::Chance;
 use spoiled::samples::devices;
@@ -37,7 +37,7 @@ fn hold(report: &DutReport) {
     let written = json(report);
     let again = rfc2544::read(&written).expect("our own document is read");
     assert_eq!(json(&again), written, "a report changed when it went through JSON");
-    let again = rfc2544::read(&DeviceDocument { report }.ndjson()).expect("our own lines are read");
+    let again = rfc2544::read(report.ndjson()).expect("our own lines are read");
     assert_eq!(json(&again), written, "a report changed when it went through lines");
     every_format(report);
     let comparisons = [compare_with(report, &again), compare_devices(report)];
@@ -49,12 +49,12 @@ fn hold(report: &DutReport) {
 }
 
 fn json(report: &DutReport) -> String {
-    DeviceDocument { report }.json()
+    report.json()
 }
 
 fn every_format(report: &DutReport) {
     for format in FORMATS {
-        let text = render(&DeviceDocument { report }, format, &Style::default());
+        let text = render(report, format, &Style::default());
         assert!(text.ends_with('\n'), "{} does not end with a line feed", format.name);
     }
 }

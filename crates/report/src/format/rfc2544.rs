@@ -28,33 +28,24 @@ use model::history::{Entry, Measured};
 use serde::Serialize;
 use serde_json::Value;
 
-/// A report as a document.
-#[derive(Clone, Copy, Debug)]
-pub struct DeviceDocument<'a> {
-    /// The report.
-    pub report: &'a DutReport,
-}
-
-impl Document for DeviceDocument<'_> {
+impl Document for DutReport {
     fn head(&self) -> Head {
-        let DutReport { started, finished, .. } = self.report;
-        let title = sentences::title(self.report);
-        Head { kind: "rfc2544".into(), title, depth: 1, started: *started, finished: *finished }
+        let (title, started, finished) = (sentences::title(self), self.started, self.finished);
+        Head { kind: "rfc2544".into(), title, depth: 1, started, finished }
     }
 
     fn blocks(&self) -> Vec<Block> {
-        let report = self.report;
         let mut blocks =
-            vec![Block::Sentences(sentences::tested(report)), Block::list(report.notes.iter().cloned())];
-        let drawn = chart(report);
+            vec![Block::Sentences(sentences::tested(self)), Block::list(self.notes.iter().cloned())];
+        let drawn = chart(self);
         if !drawn.panels.is_empty() {
             blocks.push(Block::Chart(Chart::Lines(drawn)));
         }
-        blocks.extend(report.devices.iter().flat_map(|device| part(device, report)));
-        let compared = report.comparisons.iter().filter_map(compared::table);
+        blocks.extend(self.devices.iter().flat_map(|device| part(device, self)));
+        let compared = self.comparisons.iter().filter_map(compared::table);
         blocks.extend(compared.map(|table| Block::Table(Table { apart: true, ..table })));
-        let method = Block::Sentences(sentences::circumstances(report));
-        let ports = report.devices.iter().map(|device| Block::Sentences(sentences::sentences_of(device)));
+        let method = Block::Sentences(sentences::circumstances(self));
+        let ports = self.devices.iter().map(|device| Block::Sentences(sentences::sentences_of(device)));
         blocks.push(Block::Details(
             "Method, ports and tools".into(),
             [method].into_iter().chain(ports).collect(),
@@ -64,33 +55,33 @@ impl Document for DeviceDocument<'_> {
 
     /// One screen; the details are its blocks.
     fn parts(&self, detail: bool) -> Vec<Part> {
-        if detail { parts_of_blocks(&self.head().title, self.blocks()) } else { brief::parts(self.report) }
+        if detail { parts_of_blocks(&self.head().title, self.blocks()) } else { brief::parts(self) }
     }
 
     fn provenance(&self) -> String {
-        format!("{}. {}", sentences::title(self.report), sentences::tested(self.report).join(" "))
+        format!("{}. {}", sentences::title(self), sentences::tested(self).join(" "))
     }
 
     fn expectations(&self) -> Vec<Expectation> {
-        let promised = self.report.devices.iter().filter_map(promise);
-        super::run::expectations(&self.report.expectations).into_iter().chain(promised).collect()
+        let promised = self.devices.iter().filter_map(promise);
+        super::run::expectations(&self.expectations).into_iter().chain(promised).collect()
     }
 
     fn entries(&self) -> Vec<Entry> {
-        vec![entry(Measured::Device(self.report))]
+        vec![entry(Measured::Device(self))]
     }
 
     fn csv(&self) -> Csv {
-        csv::rows(self.report)
+        csv::rows(self)
     }
 
     fn value(&self) -> Value {
-        Published::of_devices(self.report).value()
+        Published::of_devices(self).value()
     }
 
     /// A line for each stream of each device, `"event":"stream"`, and the document in the last line.
     fn ndjson(&self) -> String {
-        let devices = self.report.devices.iter();
+        let devices = self.devices.iter();
         let streams = devices.flat_map(|device| device.rows.iter().map(|row| line(&device.name, row)));
         streams.chain([json_line(&self.value())]).collect()
     }

@@ -4,7 +4,6 @@ use super::{labs, rfc2544, runs};
 use model::hops::{Hop, Missing};
 use model::units::Nanos;
 use pathmeter_report::document::{Document, picture};
-use pathmeter_report::format::rfc2544::DeviceDocument;
 use pathmeter_report::format::{RunDocument, Style, by_name, render};
 use pathmeter_report::plot::png;
 use roxmltree::{Document as Xml, Node};
@@ -64,7 +63,6 @@ fn every_run_with_figures_has_a_picture() {
 #[test]
 fn every_device_and_lab_has_a_picture() {
     let devices = rfc2544::all();
-    let devices: Vec<_> = devices.iter().map(|(name, report)| (*name, DeviceDocument { report })).collect();
     assert_eq!(drawn(devices.iter().map(|(name, one)| (*name, one as &dyn Document))), [""; 0]);
     let labs = labs::all();
     assert_eq!(drawn(labs.iter().map(|(name, one)| (*name, one as &dyn Document))), [""; 0]);
@@ -132,9 +130,7 @@ fn round_trips_are_drawn_over_time() {
 #[test]
 fn the_latency_of_every_frame_size_is_drawn() {
     for (name, report) in rfc2544::all() {
-        let html = by_name("html")
-            .map(|html| render(&DeviceDocument { report: &report }, html, &Style::default()))
-            .expect("it is there");
+        let html = by_name("html").map(|html| render(&report, html, &Style::default())).expect("it is there");
         let rows = |device: &model::dut::DeviceReport| {
             device.rows.iter().filter(|row| !row.latency.is_empty()).count()
         };

@@ -7,7 +7,6 @@ use model::lab::LabReport;
 use model::run::Run;
 use pathmeter_report::document::Document;
 use pathmeter_report::expect::{Checked, DeviceExpectation, Expectation};
-use pathmeter_report::format::rfc2544::DeviceDocument;
 use pathmeter_report::format::{Format, RunDocument, Style, by_name};
 use roxmltree::{Document as Tree, ParsingOptions};
 use serde::Serialize;
@@ -61,9 +60,8 @@ fn pages_of_reports() {
         insta::assert_snapshot!(format!("{name}.junit"), written(&report, "junit"));
     }
     for (name, report) in rfc2544::all() {
-        let document = DeviceDocument { report: &report };
-        insta::assert_snapshot!(format!("{name}.html"), without_style(&written(&document, "html")));
-        insta::assert_snapshot!(format!("{name}.junit"), written(&document, "junit"));
+        insta::assert_snapshot!(format!("{name}.html"), without_style(&written(&report, "html")));
+        insta::assert_snapshot!(format!("{name}.junit"), written(&report, "junit"));
     }
 }
 
@@ -129,7 +127,7 @@ fn charts_are_drawn_in_the_page() {
     }
     assert!(!is_drawn("failed"), "there is nothing to draw");
     assert!(written(&labs::all()[0].1, "html").contains("<figure><svg "));
-    assert!(written(&DeviceDocument { report: &rfc2544::all()[0].1 }, "html").contains("<figure><svg "));
+    assert!(written(&rfc2544::all()[0].1, "html").contains("<figure><svg "));
 }
 
 /// Words of peers, of files and of users stay words.
@@ -149,7 +147,7 @@ fn text_of_others_stays_text_in_the_page() {
         let mut report: DutReport = spoiled(&report);
         let checked = Checked { expectation: HOSTILE.into(), measured: Some(HOSTILE.into()), held: false };
         report.expectations = vec![checked];
-        hold_harmless(&DeviceDocument { report: &report }, name);
+        hold_harmless(&report, name);
     }
 }
 
@@ -215,7 +213,7 @@ fn expectations_are_test_cases() {
     let (_, mut report) = rfc2544::all().swap_remove(1);
     let expectation: DeviceExpectation = "throughput>=99Gpps".parse().unwrap();
     report.expectations = vec![expectation.check(&report)];
-    let suite = written(&DeviceDocument { report: &report }, "junit");
+    let suite = written(&report, "junit");
     parsed(&suite, |tree| {
         assert_eq!(tree.root_element().attribute("failures"), Some("1"), "{suite}");
         check_counts(tree, "rfc2544");

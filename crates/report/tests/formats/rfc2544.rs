@@ -4,7 +4,6 @@ mod documents;
 mod tester;
 
 use model::dut::{DutReport, SCHEMA};
-use pathmeter_report::format::rfc2544::DeviceDocument;
 use pathmeter_report::format::{Style, by_name, render, rfc2544};
 use pathmeter_report::plot::png;
 use serde_json::Value;
@@ -20,22 +19,10 @@ pub(super) fn all() -> Vec<(&'static str, DutReport)> {
 #[test]
 fn every_format_of_a_devices_report() {
     for (name, report) in all() {
-        insta::assert_snapshot!(
-            format!("{name}.text"),
-            super::written(&DeviceDocument { report: &report }, "text")
-        );
-        insta::assert_snapshot!(
-            format!("{name}.csv"),
-            super::written(&DeviceDocument { report: &report }, "csv")
-        );
-        insta::assert_snapshot!(
-            format!("{name}.markdown"),
-            super::written(&DeviceDocument { report: &report }, "markdown")
-        );
-        insta::assert_snapshot!(
-            format!("{name}.json"),
-            super::written(&DeviceDocument { report: &report }, "json")
-        );
+        insta::assert_snapshot!(format!("{name}.text"), super::written(&report, "text"));
+        insta::assert_snapshot!(format!("{name}.csv"), super::written(&report, "csv"));
+        insta::assert_snapshot!(format!("{name}.markdown"), super::written(&report, "markdown"));
+        insta::assert_snapshot!(format!("{name}.json"), super::written(&report, "json"));
         insta::assert_snapshot!(format!("{name}.svg"), rfc2544::chart(&report).drawing().svg());
     }
 }
@@ -44,16 +31,9 @@ fn every_format_of_a_devices_report() {
 fn colour_changes_no_letter_and_text_fits() {
     for (name, report) in all() {
         for width in [80, 100, 132] {
-            let plain = render(
-                &DeviceDocument { report: &report },
-                by_name("text").unwrap(),
-                &Style { width, ..Style::default() },
-            );
-            let colour = render(
-                &DeviceDocument { report: &report },
-                by_name("text").unwrap(),
-                &Style { colour: true, width, ..Style::default() },
-            );
+            let plain = render(&report, by_name("text").unwrap(), &Style { width, ..Style::default() });
+            let colour =
+                render(&report, by_name("text").unwrap(), &Style { colour: true, width, ..Style::default() });
             assert_eq!(super::without_codes(&colour), plain, "{name}");
             let widest = plain.lines().max_by_key(|line| line.chars().count()).unwrap();
             assert!(widest.chars().count() <= width.max(100), "{name}: {widest}");
@@ -65,10 +45,9 @@ fn colour_changes_no_letter_and_text_fits() {
 fn a_quick_report_fits_forty_lines_and_its_details_have_every_table() {
     let mut report = documents::quick();
     report.devices[0].findings.truncate(2);
-    let document = DeviceDocument { report: &report };
-    let brief = super::written(&document, "text");
+    let brief = super::written(&report, "text");
     assert!(brief.lines().count() <= 40, "{brief}");
-    let full = render(&document, by_name("text").unwrap(), &Style { detail: true, ..Style::default() });
+    let full = render(&report, by_name("text").unwrap(), &Style { detail: true, ..Style::default() });
     for table in ["Throughput (RFC 2544 section 26.1)", "Frame loss rate (RFC 2544 section 26.3)"] {
         assert!(full.contains(table) && !brief.contains(table), "{full}");
     }
@@ -77,12 +56,8 @@ fn a_quick_report_fits_forty_lines_and_its_details_have_every_table() {
 #[test]
 fn a_report_is_read_back() {
     for (name, report) in all() {
-        assert_eq!(
-            rfc2544::read(&super::written(&DeviceDocument { report: &report }, "json")).unwrap(),
-            report,
-            "{name}"
-        );
-        let lines = super::written(&DeviceDocument { report: &report }, "ndjson");
+        assert_eq!(rfc2544::read(&super::written(&report, "json")).unwrap(), report, "{name}");
+        let lines = super::written(&report, "ndjson");
         assert_eq!(rfc2544::read(&lines).unwrap(), report, "{name}");
         let streams: usize = report.devices.iter().map(|device| device.rows.len()).sum();
         assert_eq!(lines.lines().count(), streams + 1, "{name}");
@@ -96,10 +71,8 @@ fn a_report_is_read_back() {
 
 #[test]
 fn what_is_no_report_states_why() {
-    let newer = super::written(&DeviceDocument { report: &documents::quick() }, "json")
-        .replace(SCHEMA, "pathmeter/rfc2544/2");
-    let cut = super::written(&DeviceDocument { report: &documents::quick() }, "json")
-        .replace("\"devices\"", "\"device\"");
+    let newer = super::written(&documents::quick(), "json").replace(SCHEMA, "pathmeter/rfc2544/2");
+    let cut = super::written(&documents::quick(), "json").replace("\"devices\"", "\"device\"");
     for (text, part) in [
         ("Device under test: router", "it is not JSON"),
         ("", "it is not JSON"),
@@ -132,10 +105,10 @@ fn the_chart_can_be_drawn() {
 fn nothing_measured_is_shown() {
     let mut report = all().swap_remove(0).1;
     report.devices.iter_mut().for_each(|device| device.rows.clear());
-    assert!(super::written(&DeviceDocument { report: &report }, "text").contains("router"));
+    assert!(super::written(&report, "text").contains("router"));
     assert_eq!(rfc2544::chart(&report).panels, []);
     report.devices.clear();
-    assert!(super::written(&DeviceDocument { report: &report }, "text").contains("Throughput"));
+    assert!(super::written(&report, "text").contains("Throughput"));
     assert!(png(&rfc2544::chart(&report).drawing(), 1.0).is_ok());
 }
 
@@ -144,17 +117,16 @@ fn nothing_measured_is_shown() {
 fn figures_of_any_size_are_shown() {
     for number in [0, 1, u32::MAX] {
         for (name, report) in all() {
-            let mut value: Value =
-                serde_json::from_str(&super::written(&DeviceDocument { report: &report }, "json")).unwrap();
+            let mut value: Value = serde_json::from_str(&super::written(&report, "json")).unwrap();
             set_numbers(&mut value, number);
             let mut report: DutReport = serde_json::from_value(value).unwrap();
             let setup = report.setup.clone();
             report.devices.iter_mut().for_each(|device| insight::device::conclude(device, &setup));
             report.comparisons = model::dut::compare_devices(&report);
             for document in [
-                super::written(&DeviceDocument { report: &report }, "text"),
-                super::written(&DeviceDocument { report: &report }, "csv"),
-                super::written(&DeviceDocument { report: &report }, "markdown"),
+                super::written(&report, "text"),
+                super::written(&report, "csv"),
+                super::written(&report, "markdown"),
             ] {
                 assert!(!document.contains("NaN"), "{name} with {number}: {document}");
             }

@@ -9,7 +9,6 @@ use model::dut::{DeviceReport, DutReport, RateChange};
 use model::finding::Status;
 use model::units::PacketRate;
 use report::expect::DeviceExpectation;
-use report::format::rfc2544::DeviceDocument;
 use std::io::Write;
 
 /// Writes the result, and prints which expectations do not hold.
@@ -20,7 +19,7 @@ pub(super) fn conclude(
     global: &Common,
 ) -> Result<Exit> {
     report.expectations = expected.iter().map(|expectation| expectation.check(report)).collect();
-    write(&[&DeviceDocument { report }], global)?;
+    write(&[&*report], global)?;
     let slower = if has_reference { regressions(report) } else { Vec::new() };
     for line in &slower {
         let _ = writeln!(std::io::stderr(), "regression: {line}");
