@@ -60,8 +60,9 @@ pub fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     found
 }
 
-/// `value` times `factor / divisor`, rounded down, and no more than fits.
-fn scale(value: u64, factor: u64, divisor: u64) -> u64 {
+/// `value` times `factor / divisor`, rounded down, and no more than fits. The divisor is above 0.
+#[must_use]
+pub fn scale(value: u64, factor: u64, divisor: u64) -> u64 {
     let scaled = u128::from(value) * u128::from(factor) / u128::from(divisor);
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
