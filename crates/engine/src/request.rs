@@ -17,7 +17,7 @@ mod transfer;
 
 pub use self::frames::Frames;
 #[cfg(feature = "device")]
-pub use device::{Device, GoalName, Search, Service, Standard, Traffic};
+pub use device::{Device, GoalName, Search, Standard, Traffic};
 pub use far::{FarEnd, Origin};
 pub use here::Host;
 pub use hops::Hops;

@@ -3,7 +3,8 @@
 use super::Asks;
 use crate::arguments::{Flows, Rfc2544Args, TrafficArgs};
 use engine::error::Result;
-use engine::request::{Device, Request, Search, Service, Traffic};
+use engine::request::{Device, Request, Search, Traffic};
+use model::dut::y1564::Profile;
 use model::plan::Directions;
 
 impl Asks for Rfc2544Args {
@@ -25,12 +26,14 @@ impl Asks for Rfc2544Args {
                 time: search.time,
                 repeat: search.repeat,
             },
-            service: profile.cir.map(|committed| Service {
+            service: profile.cir.map(|committed| Profile {
                 committed,
                 excess: profile.eir,
                 loss: profile.max_loss.0,
                 delay: profile.max_delay,
                 variation: profile.max_variation,
+                policing_margin: Profile::USUAL_POLICING_MARGIN,
+                availability: Profile::USUAL_AVAILABILITY,
             }),
             service_time: profile.service_time,
             addresses: device.address.clone(),

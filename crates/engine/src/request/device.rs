@@ -13,6 +13,7 @@ use crate::work::dut::reset::ResetMethod;
 use crate::work::dut::spec::PortSpec;
 use crate::work::dut::testbed;
 use lab::shipped;
+use model::dut::y1564::Profile;
 use model::dut::{SearchMethod, Setup, Test, TunnelEnds};
 use model::framing::Encaps;
 use model::plan::{Directions, LocalOptions};
@@ -37,7 +38,7 @@ pub struct Device {
     /// How rates are searched for.
     pub search: Search,
     /// The promised properties of a service.
-    pub service: Option<Service>,
+    pub service: Option<Profile>,
     /// Time of a service's long test; absent: the standard's.
     pub service_time: Option<Nanos>,
     /// Addresses that frames come from: of the first port and of the second, of each IP version.
@@ -96,21 +97,6 @@ pub struct Search {
     pub time: Option<Nanos>,
     /// Searches for each rate.
     pub repeat: u32,
-}
-
-/// The promised properties of a service (Y.1564).
-#[derive(Clone, Copy, Debug)]
-pub struct Service {
-    /// The committed rate.
-    pub committed: BitRate,
-    /// The excess rate above it.
-    pub excess: BitRate,
-    /// Largest share of frames lost, 0 to 1.
-    pub loss: f64,
-    /// Largest delay.
-    pub delay: Nanos,
-    /// Largest variation of the delay.
-    pub variation: Nanos,
 }
 
 /// The standard whose tests, frames, directions and IP version are taken.
@@ -174,7 +160,6 @@ pub(super) fn resolve(asked: &Device) -> Result<Plan> {
         sides: sides(asked, &device),
         vlan: asked.traffic.vlan,
         ports: if asked.traffic.one_flow { ONE_FLOW } else { None },
-        hop_limit: HOP_LIMIT,
         allow_live_network: asked.allow_live_network,
         cpus: Cpus { generators: asked.cpus.clone(), device: asked.device_cpu },
         both_directions: setup.streams.iter().any(|stream| stream.directions == Directions::Both),
@@ -236,6 +221,4 @@ fn reset(asked: &Device, setup: &Setup, device: &Tested) -> ResetMethod {
 
 /// A flow within the ranges of RFC 4814 section 4.5.
 const ONE_FLOW: Option<(u16, u16)> = Some((49_152, 49_151));
-/// Enough for every device between two ports.
-const HOP_LIMIT: u8 = 64;
 const TO_CONNECT: Nanos = Nanos::from_secs(5);

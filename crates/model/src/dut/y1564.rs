@@ -90,6 +90,11 @@ pub enum Miss {
 }
 
 impl Profile {
+    /// The burst of a policer, in a step of some seconds.
+    pub const USUAL_POLICING_MARGIN: f64 = 0.01;
+    /// Five nines less one: what carriers promise at the least.
+    pub const USUAL_AVAILABILITY: f64 = 0.9999;
+
     /// The steps of the configuration test: 25, 50, 75 and 100 % of the committed rate; both rates; the committed and 125 % of
     /// the excess rate. Without an excess rate, 125 % of the committed one is policed.
     #[must_use]

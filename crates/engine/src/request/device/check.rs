@@ -2,7 +2,7 @@
 
 use super::super::check::{MAX_TIME, at_most, positive};
 use super::super::far::check_link;
-use super::{Device, GoalName, Service, Standard};
+use super::{Device, GoalName, Standard};
 use crate::error::Failure;
 use model::dut::Test;
 use model::units::{Bytes, PacketRate};
@@ -132,7 +132,7 @@ fn goals(asked: &Device) -> Result<(), Failure> {
 fn service(asked: &Device) -> Result<(), Failure> {
     let wanted =
         asked.tests.contains(&Test::Service) || (asked.tests.is_empty() && asked.standard == Standard::Y1564);
-    match asked.service.map(|service: Service| service.committed) {
+    match asked.service.map(|service| service.committed) {
         None if wanted => Err(Failure::usage(
             "a service is tested against what was promised of it, and --cir is not given",
             "give the committed rate, as in --cir 200M",

@@ -3,11 +3,11 @@
 use super::streams::streams;
 use super::{Device, GoalName, Standard};
 use crate::error::Failure;
-use model::dut::y1564::Profile;
 use model::dut::{NamedGoal, Setup, Test, Times};
 use model::framing::{Encap, Encaps};
 use model::search::Goal;
 use model::units::Nanos;
+use model::{distinct, scale};
 
 /// The setup, and notes on its differences from the request. The link's speed is what was given.
 ///
@@ -28,15 +28,7 @@ pub(super) fn setup(asked: &Device) -> Result<(Setup, Vec<String>), Failure> {
     setup.encaps = encaps(asked)?;
     setup.min = asked.search.min_rate;
     setup.max = asked.search.max_rate;
-    setup.service = asked.service.map(|service| Profile {
-        committed: service.committed,
-        excess: service.excess,
-        loss: service.loss,
-        delay: service.delay,
-        variation: service.variation,
-        policing_margin: POLICING_MARGIN,
-        availability: AVAILABILITY,
-    });
+    setup.service = asked.service;
     setup.departures = setup.find_departures();
     let advice = "see `pathmeter rfc2544 --help`";
     setup.check().map_err(|error| Failure::usage(error.to_string(), advice))?;
@@ -56,13 +48,7 @@ fn encaps(asked: &Device) -> Result<Encaps, Failure> {
 /// The tests, and which of the standard's own cannot be done here.
 fn tests(asked: &Device) -> (Vec<Test>, Vec<String>) {
     if !asked.tests.is_empty() {
-        let mut tests = Vec::new();
-        for test in asked.tests.iter().copied() {
-            if !tests.contains(&test) {
-                tests.push(test);
-            }
-        }
-        return (tests, Vec::new());
+        return (distinct(asked.tests.iter().copied()), Vec::new());
     }
     let mut notes = Vec::new();
     let mut tests = match asked.standard {
@@ -94,15 +80,9 @@ fn goals(asked: &Device, defaults: &[NamedGoal]) -> Vec<NamedGoal> {
         ([], true) => &[GoalName::Throughput, GoalName::Pdr][..],
         (named, _) => named,
     };
-    let mut goals: Vec<NamedGoal> = Vec::new();
     let named_goal =
         |name: GoalName| NamedGoal { name: name.as_str().to_owned(), goal: goal(asked, name, defaults) };
-    for named in named.iter().copied().map(named_goal) {
-        if !goals.iter().any(|known| known.name == named.name) {
-            goals.push(named);
-        }
-    }
-    goals
+    distinct(named.iter().copied()).into_iter().map(named_goal).collect()
 }
 
 fn goal(asked: &Device, name: GoalName, defaults: &[NamedGoal]) -> Goal {
@@ -120,7 +100,7 @@ fn goal(asked: &Device, name: GoalName, defaults: &[NamedGoal]) -> Goal {
         Some(time) => Goal {
             initial_duration: like.initial_duration.min(time),
             final_duration: time,
-            duration_sum: scaled(like.duration_sum, time, like.final_duration),
+            duration_sum: Nanos(scale(like.duration_sum.0, time.0, like.final_duration.0.max(1))),
             ..like
         },
         None => like,
@@ -139,16 +119,6 @@ fn times(asked: &Device, setup: &Setup) -> Times {
     times
 }
 
-/// `value × new / old`.
-fn scaled(value: Nanos, new: Nanos, old: Nanos) -> Nanos {
-    let scaled = u128::from(value.0) * u128::from(new.0) / u128::from(old.0.max(1));
-    Nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
-}
-
 /// RFC 2544 section 26, in its order.
 const RFC2544_TESTS: [Test; 6] =
     [Test::Throughput, Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery, Test::Reset];
-/// The burst of a policer, in a step of some seconds.
-const POLICING_MARGIN: f64 = 0.01;
-/// Five nines less one: what carriers promise at the least.
-const AVAILABILITY: f64 = 0.9999;

@@ -21,8 +21,6 @@ pub struct BenchOptions {
     pub vlan: Option<u16>,
     /// The UDP ports of the frames.
     pub ports: Option<(u16, u16)>,
-    /// Time to live and hop limit of the frames.
-    pub hop_limit: u8,
     /// Frames may be sent through interfaces that carry other traffic too (RFC 6815).
     pub allow_live_network: bool,
     /// Which CPUs send, and on which one the device is to run.

@@ -54,7 +54,7 @@ impl Sides {
             destination_mac,
             source,
             destination,
-            hop_limit: self.options.hop_limit,
+            hop_limit: HOP_LIMIT,
             ports: self.options.ports,
             vlan: self.options.vlan,
             outer: out.map(|TunnelEnds { local, remote }| (local, remote)),
@@ -124,3 +124,6 @@ fn benchmark_address(side: usize, network: Network) -> IpAddr {
         Network::V6 => ipv6(net, 1),
     }
 }
+
+/// Time to live and hop limit of the frames: enough for every device between two ports.
+const HOP_LIMIT: u8 = 64;

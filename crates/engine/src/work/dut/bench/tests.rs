@@ -31,7 +31,6 @@ fn options() -> BenchOptions {
         sides: [SideOptions::default(), SideOptions::default()],
         vlan: None,
         ports: None,
-        hop_limit: 64,
         allow_live_network: false,
         cpus: Cpus::default(),
         both_directions: true,
