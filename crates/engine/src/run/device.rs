@@ -19,6 +19,7 @@ use model::dut::{
 };
 use model::event::{DeviceProgress, Event};
 use model::history::Kept;
+use model::scale;
 use model::units::Nanos;
 use serde::{Serialize, Serializer};
 use std::sync::{MutexGuard, PoisonError};
@@ -205,7 +206,7 @@ impl DeviceJob<'_> {
 
     /// The result of this order in a run that was cut off.
     fn recall(&mut self, order: &BenchRequest) -> Result<Option<Entry>> {
-        self.journal.as_mut().map_or(Ok(None), |journal| journal.recall(&self.name, order))
+        self.journal.as_mut().map_or(Ok(None), |journal| journal::recall(journal, &self.name, order))
     }
 
     /// Writes down what came of it. A journal that cannot be written costs no result.
@@ -239,8 +240,7 @@ fn with_repeats(left: Nanos, kept: u64, voided: u64) -> Nanos {
     if kept == 0 {
         return left;
     }
-    let time = u128::from(left.0) * u128::from(kept + voided) / u128::from(kept);
-    Nanos(u64::try_from(time).unwrap_or(u64::MAX))
+    Nanos(scale(left.0, kept + voided, kept))
 }
 
 /// Whether an error is of this order alone: the host spoilt its trials, or no frame of this stream comes through.

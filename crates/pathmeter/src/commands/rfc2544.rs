@@ -72,8 +72,8 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
 fn journal(args: &Rfc2544Args, plan: &DevicePlan, global: &Common) -> Result<Option<Arc<Mutex<Journal>>>> {
     let Some(beside) = journal_file(global, args.resume, "run")? else { return Ok(None) };
     let journal = match args.resume {
-        true => Journal::resume(&beside, plan)?,
-        false => Journal::begin(&beside, plan)?,
+        true => plan.resume_journal(&beside)?,
+        false => plan.begin_journal(&beside)?,
     };
     if args.resume {
         super::progress::say(&format!("{} orders were carried out before.", journal.known()));
