@@ -1,9 +1,10 @@
 //! Checks that frames fit the interface.
 
-use linux::error::{Named, Result};
+use linux::error::{OsError, Result};
 use linux::netlink::Link;
-use packet::frame::{FrameError, FrameSpec, Template, Writer};
+use packet::frame::{FrameSpec, Template, Writer};
 use packet::header::FCS;
+use std::error::Error;
 use std::io;
 
 /// The template of the frames.
@@ -11,7 +12,7 @@ use std::io;
 /// # Errors
 /// When sizes or addresses are not valid.
 pub(crate) fn template(spec: &FrameSpec) -> Result<Template> {
-    spec.template().map_err(refused).named("make frames of", || description(spec))
+    spec.template().or_else(|error| refuse("make frames of", description(spec), error))
 }
 
 /// The writer of the frames.
@@ -19,11 +20,16 @@ pub(crate) fn template(spec: &FrameSpec) -> Result<Template> {
 /// # Errors
 /// The same as [`template`].
 pub(crate) fn writer(spec: &FrameSpec) -> Result<Writer> {
-    Writer::new(spec).map_err(refused).named("make frames of", || description(spec))
+    Writer::new(spec).or_else(|error| refuse("make frames of", description(spec), error))
 }
 
-fn refused(error: FrameError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, error)
+/// The error for frames that are not valid, or that something has no room for.
+pub(crate) fn refuse<T>(
+    operation: &str,
+    object: String,
+    why: impl Into<Box<dyn Error + Send + Sync>>,
+) -> Result<T> {
+    Err(OsError::new(operation, object, io::Error::new(io::ErrorKind::InvalidInput, why)))
 }
 
 fn description(spec: &FrameSpec) -> String {
@@ -42,8 +48,7 @@ pub(crate) fn fits(spec: &FrameSpec, link: &Link) -> Result<()> {
         return Ok(());
     }
     let why = format!("its MTU is {}: make it {} or send shorter frames", link.mtu, longest - header);
-    let refused = Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    refused.named("send frames on", || format!("{}, {} bytes long", link.name, longest + FCS))
+    refuse("send frames on", format!("{}, {} bytes long", link.name, longest + FCS), why)
 }
 
 /// Checks that a frame of this length, without FCS, fits in a chunk of `AF_XDP` with `room` bytes.
@@ -55,6 +60,5 @@ pub(crate) fn fits_chunk(length: usize, room: usize) -> Result<()> {
         return Ok(());
     }
     let why = format!("there is room for {} bytes: send shorter frames, or use AF_PACKET", room + FCS);
-    let refused = Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    refused.named("pass through AF_XDP a frame of", || format!("{} bytes", length + FCS))
+    refuse("pass through AF_XDP a frame of", format!("{} bytes", length + FCS), why)
 }

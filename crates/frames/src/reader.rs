@@ -119,10 +119,6 @@ impl Sink for Reader {
         Ok(self.settled()?.tally.arrived.clone())
     }
 
-    fn missing(&self, frames: u64, most: usize) -> Result<Vec<u64>> {
-        Ok(self.settled()?.tally.numbers.missing(frames).take(most).collect())
-    }
-
     fn last_missing(&self, frames: u64) -> Result<Option<u64>> {
         Ok(self.settled()?.tally.numbers.missing(frames).next_back())
     }

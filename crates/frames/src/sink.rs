@@ -17,12 +17,6 @@ pub trait Sink: Send {
     /// The kernel's error; or the sink could not keep up, so that its count is not the interface's.
     fn arrived(&self) -> Result<Arrived>;
 
-    /// The numbers below `frames` that have not arrived, the lowest `most` of them.
-    ///
-    /// # Errors
-    /// The same as [`Sink::arrived`].
-    fn missing(&self, frames: u64, most: usize) -> Result<Vec<u64>>;
-
     /// The highest number below `frames` that has not arrived.
     ///
     /// # Errors

@@ -12,7 +12,6 @@ use linux::clock::mono_now;
 use linux::error::{Named, Result};
 use packet::frame::{DESTINATION_PORTS, Offsets, PortRange, SCATTER, SOURCE_PORTS, TIMED, Template, UNTIMED};
 use packet::header::FCS;
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use units::Nanos;
@@ -37,8 +36,7 @@ impl Generator {
         let template = fit::template(spec)?;
         if template.bytes.len() > MOST {
             let why = "the kernel makes no live frames above 3200 bytes";
-            let refused: io::Result<()> = Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-            refused.named("make live frames of", || format!("{} bytes", template.bytes.len() + FCS))?;
+            return fit::refuse("make live frames of", format!("{} bytes", template.bytes.len() + FCS), why);
         }
         let state = Map::array("generator", STATE_WORDS, 1)?;
         let lengths = if spec.is_mixed() { Some(lengths_of(spec)?) } else { None };
@@ -82,7 +80,7 @@ impl Generator {
             let ran = repeat.and_then(|repeat| self.program.run_live(&self.frame, repeat, batch));
             ended.store(true, Ordering::Release);
             watcher.thread().unpark();
-            ran.map(drop)
+            ran
         })
     }
 }

@@ -51,11 +51,6 @@ impl XdpSink {
         let attached = program.attach_xdp(interface, mode)?;
         Ok(XdpSink { maps, timed: spec.is_timed(), mode, _program: program, _attached: attached })
     }
-
-    /// Number of words for the numbers below `frames`.
-    fn reach(&self, frames: u64) -> u32 {
-        frames.div_ceil(64).min(self.maps.observed.entries().into()) as u32
-    }
 }
 
 impl Sink for XdpSink {
@@ -85,20 +80,9 @@ impl Sink for XdpSink {
         })
     }
 
-    fn missing(&self, frames: u64, most: usize) -> Result<Vec<u64>> {
-        let mut missing = Vec::new();
-        for index in 0..self.reach(frames) {
-            let absent = absent(index.into(), self.maps.observed.read(index)?[0]);
-            missing.extend(absent.take_while(|number| *number < frames).take(most - missing.len()));
-            if missing.len() >= most {
-                break;
-            }
-        }
-        Ok(missing)
-    }
-
     fn last_missing(&self, frames: u64) -> Result<Option<u64>> {
-        for index in (0..self.reach(frames)).rev() {
+        let words = frames.div_ceil(64).min(self.maps.observed.entries().into()) as u32;
+        for index in (0..words).rev() {
             let mut absent = absent(index.into(), self.maps.observed.read(index)?[0]);
             if let Some(last) = absent.rfind(|number| *number < frames) {
                 return Ok(Some(last));

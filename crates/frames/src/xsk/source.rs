@@ -5,7 +5,7 @@ use super::memory::CHUNK;
 use super::queue::{Consumer, Producer};
 use super::socket::Socket;
 use linux::clock::mono_now;
-use linux::error::{Named, Result};
+use linux::error::{Named, OsError, Result};
 use linux::netlink::Network;
 use model::dut::SourceKind;
 use packet::frame::Writer;
@@ -96,9 +96,8 @@ impl XskSource {
                 return Ok(());
             }
             if mono_now() > deadline {
-                let stuck: io::Result<()> =
-                    Err(io::Error::other("the driver did not send them within a second"));
-                return stuck.named("send frames on", || self.object());
+                let stuck = io::Error::other("the driver did not send them within a second");
+                return Err(OsError::new("send frames on", self.object(), stuck));
             }
             spin_loop();
         }

@@ -112,7 +112,7 @@ fn frame(spec: &FrameSpec, time: u64) -> [u8; 60] {
 }
 
 /// Sends the same frame ten times.
-fn send_again(lab: &Lab, frame: &[u8]) -> linux::Result<bool> {
+fn send_again(lab: &Lab, frame: &[u8]) -> linux::Result<()> {
     let mut code = Assembler::default();
     code.op_value(Op::Mov, Reg::R1, lab.out.index as i32);
     code.op_value(Op::Mov, Reg::R2, 0);

@@ -137,6 +137,15 @@ pub(crate) fn paced(frames: u64) -> Burst {
     Burst { interval_ps: 50_000_000, ..all(frames) }
 }
 
+/// The numbers below `frames` that have not arrived, from the lowest: each is found below the one after it.
+pub(crate) fn missing(sink: &dyn Sink, frames: u64) -> Vec<u64> {
+    let last_below = |frames: u64| sink.last_missing(frames).expect("the numbers can be read");
+    let mut missing: Vec<u64> =
+        std::iter::successors(last_below(frames), |number| last_below(*number)).collect();
+    missing.reverse();
+    missing
+}
+
 /// The arrivals, as soon as there are this many frames, or after some seconds.
 pub(crate) fn arrived(sink: &dyn Sink, frames: u64) -> Arrived {
     let deadline = mono_now() + Nanos::from_secs(5);
