@@ -97,7 +97,7 @@ fn serve(lab: &Lab, name: &str, directory: &Directory) -> Result<Option<CommandS
 
 fn held_node(node: &RunningNode) -> HeldNode {
     let namespace = node.namespace().map(Namespace::as_raw_fd);
-    HeldNode { name: node.name().to_owned(), namespace, cpus: node.cpus().to_vec() }
+    HeldNode { name: node.name.clone(), namespace, cpus: node.cpus.clone() }
 }
 
 /// Ends a lab that another process holds, and all that runs in it: asks first, then kills.

@@ -13,7 +13,9 @@ use std::process::{Command, Stdio};
 /// A node of a lab.
 #[derive(Debug)]
 pub struct RunningNode {
-    pub(crate) name: String,
+    /// Its name.
+    pub name: String,
+    /// The CPUs its commands may run on; empty: any.
     pub(crate) cpus: Vec<u32>,
     pub(crate) inside: Inside,
     /// Its links' ends and devices, as the topology names them.
@@ -30,18 +32,6 @@ pub(crate) enum Inside {
 }
 
 impl RunningNode {
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The CPUs its commands may run on; empty: any.
-    #[must_use]
-    pub fn cpus(&self) -> &[u32] {
-        &self.cpus
-    }
-
     /// Its network, where it is one of this host.
     #[must_use]
     pub fn namespace(&self) -> Option<&Namespace> {

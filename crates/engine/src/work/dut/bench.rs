@@ -91,12 +91,13 @@ impl Bench {
         report.name = self.options.device.name();
         report.title = self.options.device.title();
         self.tester.describe(report);
-        report.hops = self.hops.most_loaded();
-        report.shares_cpu = self.testbed.as_ref().and_then(Testbed::shares_cpu).or(report.shares_cpu);
+        report.hops = self.hops.drops.clone();
+        report.shares_cpu =
+            self.testbed.as_ref().and_then(|testbed| testbed.shares_cpu).or(report.shares_cpu);
         for reset in report.rows.iter_mut().filter_map(|row| row.reset.as_mut()) {
-            reset.how = self.reset.description().to_owned();
+            reset.how.clone_from(&self.reset.description);
         }
-        let notes = self.testbed.iter().flat_map(Testbed::notes).chain(&self.notes);
+        let notes = self.testbed.iter().flat_map(|testbed| &testbed.notes).chain(&self.notes);
         report.notes.extend(notes.cloned());
     }
 
@@ -110,7 +111,7 @@ impl Bench {
 
     /// How many trials were thrown away so far, since the host interrupted the generator.
     pub fn voided(&self) -> u64 {
-        self.tester.voided()
+        self.tester.voided
     }
 
     /// Why the device cannot be reset; `None` where it can.

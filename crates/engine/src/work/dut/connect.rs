@@ -76,7 +76,7 @@ pub(crate) fn ends(
     stop: &Stop,
 ) -> Result<Connected> {
     let open = |side: usize| -> Result<Opened> {
-        let end = &testbed.ends()[side];
+        let end = &testbed.ends[side];
         let settings = LocalOptions {
             name: Some(PortSpec { namespace: Some(end.node.clone()), ..PortSpec::here(&end.device) }),
             cpu: Some(places.generators[side]),
@@ -102,7 +102,7 @@ fn named(spec: &PortSpec, settings: LocalOptions, options: &BenchOptions) -> Res
 
 fn local(namespace: Namespace, interface: &str, settings: &LocalOptions) -> Result<Opened> {
     let port = LocalPort::open(namespace, interface, settings)?;
-    let (exposure, notes) = (Some(port.exposure().clone()), port.notes().to_vec());
+    let (exposure, notes) = (Some(port.exposure.clone()), port.notes().to_vec());
     Ok(Opened { port: Box::new(port), exposure, notes })
 }
 

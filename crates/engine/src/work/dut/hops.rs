@@ -18,7 +18,8 @@ pub(crate) struct Hops {
     ports: Vec<PortSpec>,
     /// Frames per second offered, all directions together.
     offered: f64,
-    drops: Vec<HopDrops>,
+    /// The interfaces in the order of the path, and the drops of each.
+    pub(crate) drops: Vec<HopDrops>,
 }
 
 /// Counters at one moment.
@@ -76,11 +77,6 @@ impl Hops {
         };
         (self.offered, self.drops) = (offered, drops);
         Ok(())
-    }
-
-    /// The interfaces in the order of the path, and the drops of each.
-    pub(crate) fn most_loaded(&self) -> Vec<HopDrops> {
-        self.drops.clone()
     }
 }
 

@@ -10,7 +10,7 @@ mod kinds;
 mod next_hop;
 mod sender;
 
-pub(crate) use addresses::{bridged, is_for_benchmarks, routed};
+pub(crate) use addresses::{bridged, is_for_benchmarks, routed, shared_bits};
 #[cfg(feature = "device")]
 pub(crate) use addresses::{ipv4, ipv6};
 
@@ -54,7 +54,8 @@ pub(crate) struct LocalPort {
     namespace: Arc<Namespace>,
     interface: Interface,
     kinds: Kinds,
-    exposure: Exposure,
+    /// The hosts that could be disturbed through this port: for [`super::safety::check`].
+    pub(crate) exposure: Exposure,
     cpu: Option<u32>,
     stop: Stop,
     gateways: Vec<IpAddr>,
@@ -107,14 +108,9 @@ impl LocalPort {
         })
     }
 
-    /// The hosts that could be disturbed through this port: for [`super::safety::check`].
-    pub(crate) fn exposure(&self) -> &Exposure {
-        &self.exposure
-    }
-
     /// Changes to the interface for the test, in sentences.
     pub(crate) fn notes(&self) -> &[String] {
-        self.added.notes()
+        &self.added.notes
     }
 }
 
@@ -174,7 +170,7 @@ impl Port for LocalPort {
         // Looked for word by word, which takes long for millions: not where all have come.
         let all = arrived.distinct() >= frames;
         let last_missing = if all { None } else { sink.last_missing(frames)? };
-        Ok(Counted { arrived, last_missing, at: Some(at) })
+        Ok(Counted { arrived, last_missing, at })
     }
 
     fn send(&mut self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> Result<()> {

@@ -88,5 +88,5 @@ pub(crate) struct Counted {
     /// The highest expected number that did not arrive.
     pub(crate) last_missing: Option<u64>,
     /// When the counting ended, this host's clock.
-    pub(crate) at: Option<MonoTime>,
+    pub(crate) at: MonoTime,
 }

@@ -71,7 +71,7 @@ impl RemotePort {
         let mut conversation = Conversation::open(&target, wish, options).context(name.clone())?;
         let port = conversation.wait_for_port().context(name.clone())?;
         let (questions, asked) = channel();
-        let (waker, over) = (conversation.waker(), Arc::<OnceLock<String>>::default());
+        let (waker, over) = (conversation.waker.clone(), Arc::<OnceLock<String>>::default());
         let end = over.clone();
         let work = move || {
             if let Err(error) = conversation.run(&asked) {

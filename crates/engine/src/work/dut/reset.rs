@@ -28,7 +28,8 @@ pub enum ResetMethod {
 #[derive(Debug)]
 pub(crate) struct Reset {
     act: Act,
-    description: String,
+    /// The action as text; empty where there is none.
+    pub(crate) description: String,
 }
 
 #[derive(Debug)]
@@ -69,16 +70,11 @@ impl Reset {
                 let Some(namespace) = node.namespace() else {
                     return Ok(none("the device is a virtual machine"));
                 };
-                let description = format!("{interface} of {} was taken down and up again", node.name());
+                let description = format!("{interface} of {} was taken down and up again", node.name);
                 let link = LinkReset::new(namespace, described, interface)?;
                 Ok(Reset { act: Act::Link(link), description })
             }
         }
-    }
-
-    /// The action as text; empty where there is none.
-    pub(crate) fn description(&self) -> &str {
-        &self.description
     }
 
     /// Why it cannot be done; `None` where it can.

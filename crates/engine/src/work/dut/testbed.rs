@@ -22,12 +22,14 @@ pub(crate) struct Testbed {
     threads: Vec<NapiThreads>,
     lab: Lab,
     /// Where it is measured from, and where to.
-    ends: [End; 2],
+    pub(crate) ends: [End; 2],
     /// Interfaces in other nodes at the cables to the ends.
     facing: Vec<End>,
     device_cpu: Option<u32>,
-    shares_cpu: Option<bool>,
-    notes: Vec<String>,
+    /// The device shares a CPU with the generator; absent where that is not known.
+    pub(crate) shares_cpu: Option<bool>,
+    /// Parts of the topology that this host cannot do, and changes for the test.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Why a topology cannot be tested on this host: no fault of the topology or of ours, so the result is void.
@@ -59,11 +61,6 @@ impl Testbed {
         Ok(Testbed { threads, lab, ends, facing, device_cpu: places.device, shares_cpu, notes })
     }
 
-    /// Its two ends, the one that measures first.
-    pub(crate) fn ends(&self) -> &[End; 2] {
-        &self.ends
-    }
-
     /// The network that an end is in.
     ///
     /// # Errors
@@ -72,16 +69,6 @@ impl Testbed {
         let namespace =
             self.lab.node(&end.node)?.namespace().expect("the ends were checked to be namespaces");
         Ok(namespace.run(Namespace::current)??)
-    }
-
-    /// The device shares a CPU with the generator; absent where that is not known.
-    pub(crate) fn shares_cpu(&self) -> Option<bool> {
-        self.shares_cpu
-    }
-
-    /// Parts of the topology that this host cannot do, and changes for the test.
-    pub(crate) fn notes(&self) -> &[String] {
-        &self.notes
     }
 
     /// Gives the device its CPU again: an interface that went down and up receives in new threads, which run anywhere.

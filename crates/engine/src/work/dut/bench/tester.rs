@@ -28,7 +28,8 @@ pub(super) struct Tester {
     ceilings: HashMap<(String, Direction), Load>,
     pauses: Pauses,
     stop: Stop,
-    voided: u64,
+    /// Trials thrown away so far.
+    pub(super) voided: u64,
     kept: u64,
     notes: Vec<String>,
 }
@@ -38,8 +39,6 @@ struct TrialDirection {
     direction: Direction,
     traffic: Traffic,
     pair: Pair,
-    burst: Burst,
-    duration: Nanos,
 }
 
 impl Tester {
@@ -86,7 +85,7 @@ impl Tester {
     pub(super) fn describe(&self, report: &mut DeviceReport) {
         let ports = self.ports.iter().zip(self.sides.tunnels());
         report.ports = ports.map(|(port, tunnel)| PortFacts { tunnel, ..port.facts() }).collect();
-        report.tools = self.chosen.tools().to_vec();
+        report.tools = self.chosen.tools.clone();
         (report.voided, report.kept) = (self.voided, self.kept);
         report.notes.extend(self.notes.iter().cloned());
     }
@@ -97,11 +96,6 @@ impl Tester {
         if let Some(tools) = first.and_then(|direction| self.chosen.first_of(direction)) {
             tools.alone = alone(options, tools.source, stream, &self.stop).ok();
         }
-    }
-
-    /// Trials thrown away so far.
-    pub(super) fn voided(&self) -> u64 {
-        self.voided
     }
 
     /// Sends at the largest rate, one direction after the other.
@@ -216,14 +210,14 @@ impl Tester {
             let pair = self.chosen.pair(&mut self.ports, *direction, &traffic)?;
             // Frames that were sent to choose the tool do not count in the trial.
             traffic.sent.tag = self.sides.tag()?;
-            ready.push(TrialDirection { direction: *direction, traffic, pair, burst: *burst, duration });
+            ready.push(TrialDirection { direction: *direction, traffic, pair });
         }
         wait(self.pauses.before, &self.stop)?;
         for direction in &ready {
             self.learn(direction)?;
         }
         wait(self.pauses.learned, &self.stop)?;
-        let ran = self.send_and_count(&ready, watch(order.test), reset)?;
+        let ran = self.send_and_count(&ready, burst, duration, watch(order.test), reset)?;
         wait(self.pauses.settle, &self.stop)?;
         Ok(ran)
     }
@@ -265,30 +259,28 @@ impl Tester {
     fn send_and_count(
         &mut self,
         ready: &[TrialDirection],
+        burst: &Burst,
+        duration: Nanos,
         watch: Watch,
         reset: Option<&Reset>,
     ) -> Result<Vec<Ran>> {
         for one_way in ready {
             let to = ends(one_way.direction).1;
-            self.ports[to].count(
-                one_way.pair.sink,
-                &one_way.traffic.arriving(),
-                one_way.burst.all_frames(),
-                watch,
-            )?;
+            let arriving = one_way.traffic.arriving();
+            self.ports[to].count(one_way.pair.sink, &arriving, burst.all_frames(), watch)?;
         }
         let mut failed = None;
         let mut sending = Vec::new();
         for one_way in ready {
             let from = ends(one_way.direction).0;
-            match self.ports[from].send(one_way.pair.source, &one_way.traffic.sent, &one_way.burst) {
+            match self.ports[from].send(one_way.pair.source, &one_way.traffic.sent, burst) {
                 Ok(()) => sending.push(one_way),
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
         let mut acted = None;
         if let (Some(reset), None) = (reset, &failed) {
-            match self.reset_halfway(reset, ready) {
+            match self.reset_halfway(reset, duration) {
                 Ok(when) => acted = Some(when),
                 Err(error) => failed = Some(error),
             }
@@ -308,8 +300,8 @@ impl Tester {
         for ((one_way, sent), counted) in ready.iter().zip(sent).zip(counted) {
             ran.push(Ran {
                 direction: one_way.direction,
-                burst: one_way.burst,
-                duration: one_way.duration,
+                burst: *burst,
+                duration,
                 sizes: one_way.traffic.arriving().whole_sizes().collect(),
                 sent: sent?,
                 counted: counted?,
@@ -322,8 +314,7 @@ impl Tester {
         Ok(ran)
     }
 
-    fn reset_halfway(&self, reset: &Reset, ready: &[TrialDirection]) -> Result<MonoTime> {
-        let duration = ready.iter().map(|direction| direction.duration).max().unwrap_or_default();
+    fn reset_halfway(&self, reset: &Reset, duration: Nanos) -> Result<MonoTime> {
         wait(Nanos(duration.0 / 2), &self.stop)?;
         let when = mono_now();
         reset.act()?;

@@ -13,7 +13,8 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
     pairs: HashMap<Class, Pair>,
-    tools: Vec<Tools>,
+    /// All of them, in the order they were chosen.
+    pub(super) tools: Vec<Tools>,
 }
 
 /// A source and a sink.
@@ -66,11 +67,6 @@ impl Chosen {
     /// Those that were chosen first for a direction.
     pub(super) fn first_of(&mut self, direction: Direction) -> Option<&mut Tools> {
         self.tools.iter_mut().find(|tools| tools.direction == direction)
-    }
-
-    /// All of it, in the order it was chosen.
-    pub(super) fn tools(&self) -> &[Tools] {
-        &self.tools
     }
 }
 

@@ -41,7 +41,8 @@ pub(super) struct Added {
     network: Network,
     addresses: Vec<(IpAddr, u8)>,
     gateways: Vec<IpAddr>,
-    notes: Vec<String>,
+    /// Changes to the interface for the test, in sentences.
+    pub(super) notes: Vec<String>,
     /// Renews the addresses, so that they do not lapse in mid test.
     renewal: Option<Renewal>,
 }
@@ -143,10 +144,6 @@ impl Added {
     pub(super) fn take_gateways(&mut self) -> Vec<IpAddr> {
         std::mem::take(&mut self.gateways)
     }
-
-    pub(super) fn notes(&self) -> &[String] {
-        &self.notes
-    }
 }
 
 impl Drop for Added {
@@ -187,6 +184,15 @@ pub(crate) fn ipv4(net: u8, host: u8) -> IpAddr {
 /// An address of 2001:2::/48 (RFC 5180 section 8): the host in the network 2001:2:0:NET::/64.
 pub(crate) fn ipv6(net: u8, host: u8) -> IpAddr {
     Ipv6Addr::new(0x2001, 2, 0, net.into(), 0, 0, 0, host.into()).into()
+}
+
+/// How many bits two addresses have in common at their beginning; `None` where they are of two families.
+pub(crate) fn shared_bits(one: IpAddr, other: IpAddr) -> Option<u32> {
+    match (one, other) {
+        (IpAddr::V4(one), IpAddr::V4(other)) => Some((one.to_bits() ^ other.to_bits()).leading_zeros()),
+        (IpAddr::V6(one), IpAddr::V6(other)) => Some((one.to_bits() ^ other.to_bits()).leading_zeros()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

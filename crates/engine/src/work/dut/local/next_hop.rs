@@ -1,5 +1,6 @@
 //! The Ethernet address that a port sends to: the kernel's route, and the neighbour it asks for.
 
+use super::addresses::shared_bits;
 use super::interface::Interface;
 use crate::error::{Failure, Result};
 use crate::host::reach::{reason, unanswered};
@@ -39,7 +40,7 @@ fn far_port(network: &mut Network, interface: &Interface, to: IpAddr) -> Result<
     let all = network.addresses()?;
     let Some(far) = all.iter().find(|far| far.address == to && far.link != own) else { return Ok(None) };
     let is_near = |near: &&linux::netlink::InterfaceAddress| {
-        near.link == own && shared_bits(near.address, to) >= u32::from(near.prefix)
+        near.link == own && shared_bits(near.address, to) >= Some(near.prefix.into())
     };
     if all.iter().find(is_near).is_some() {
         return Ok(network.link_by_index(far.link)?.mac);
@@ -120,15 +121,6 @@ fn ask(interface: &str, hop: IpAddr) -> Result<()> {
     // A refusal shows in the neighbour's state.
     socket.send_to(&[], SocketAddr::new(hop, DISCARD)).ok();
     Ok(())
-}
-
-/// How many bits two addresses of one family have in common at their beginning; of two families none.
-fn shared_bits(one: IpAddr, other: IpAddr) -> u32 {
-    match (one, other) {
-        (IpAddr::V4(one), IpAddr::V4(other)) => (one.to_bits() ^ other.to_bits()).leading_zeros(),
-        (IpAddr::V6(one), IpAddr::V6(other)) => (one.to_bits() ^ other.to_bits()).leading_zeros(),
-        _ => 0,
-    }
 }
 
 const DISCARD: u16 = 9;

@@ -66,7 +66,7 @@ fn nothing_is_added_unasked_to_what_others_use() {
     open(&fixture.hosts[0]).unwrap().add_address("eth0", public, 24).unwrap();
     let port = LocalPort::open(again(&fixture.hosts[0]), "eth0", &fixture.options(0)).unwrap();
     assert_eq!((port.addresses(), port.notes()), (vec![public], &[][..]));
-    assert!(crate::work::dut::safety::check(&[port.exposure()], &[], false).is_err());
+    assert!(crate::work::dut::safety::check(&[&port.exposure], &[], false).is_err());
     let addressing = bridged(0);
     let wanted = LocalOptions { addressing: addressing.clone(), ..fixture.options(0) };
     drop(port);

@@ -24,7 +24,8 @@ pub(super) struct Question {
 /// An open dialogue.
 pub(super) struct Conversation {
     dialogue: Dialogue<FramesClient>,
-    waker: Arc<Waker>,
+    /// Wakes the thread.
+    pub(super) waker: Arc<Waker>,
     stop: Stop,
     stop_sent: bool,
     waiting: Option<SyncSender<Result<FramesReply>>>,
@@ -46,11 +47,6 @@ impl Conversation {
         let dialogue = Dialogue::open(target, local, security, &interrupt, MESSAGES, machine)?;
         let waker = Arc::new(Waker::new()?);
         Ok(Conversation { dialogue, waker, stop: stop.clone(), stop_sent: false, waiting: None })
-    }
-
-    /// Wakes the thread.
-    pub(super) fn waker(&self) -> Arc<Waker> {
-        self.waker.clone()
     }
 
     /// The far interface, once it is open; the machine has a deadline for that.

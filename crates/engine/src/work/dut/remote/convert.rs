@@ -12,10 +12,9 @@ pub(super) fn limited(burst: &Burst) -> Burst {
     Burst { time: burst.time.min(wire::native::MAX_TIME), ..*burst }
 }
 
-/// Counts until `now`.
-pub(super) fn counted_out(counted: &Counted, now: MonoTime) -> FramesCounted {
+/// Counts of a port of this host.
+pub(super) fn counted_out(counted: &Counted) -> FramesCounted {
     let arrived = &counted.arrived;
-    let ended = counted.at.unwrap_or(now);
     FramesCounted {
         frames: arrived.frames,
         bytes: Bytes(arrived.bytes),
@@ -30,7 +29,7 @@ pub(super) fn counted_out(counted: &Counted, now: MonoTime) -> FramesCounted {
             .map(|(shorter, longer)| FramesVariation { shorter: rows(shorter), longer: rows(longer) }),
         silence: arrived.silence.map(|silence| FramesSilence {
             time: silence.time(),
-            ago: ended.saturating_since(silence.first),
+            ago: counted.at.saturating_since(silence.first),
         }),
     }
 }
@@ -56,7 +55,7 @@ pub(super) fn counted_in(counted: &FramesCounted, now: MonoTime) -> Counted {
             .map(|reply| (histogram(&reply.shorter), histogram(&reply.longer))),
         silence,
     };
-    Counted { arrived, last_missing: counted.last_missing, at: Some(now) }
+    Counted { arrived, last_missing: counted.last_missing, at: now }
 }
 
 /// The buckets of a histogram, no more than a message has room for; the least and the most value as they are.
@@ -120,8 +119,8 @@ mod tests {
     fn a_silence_is_as_long_and_as_long_ago_on_either_clock() {
         let silence = Some(Silence { last: MonoTime(1000), first: MonoTime(1500) });
         let arrived = Arrived { frames: 2, silence, ..Arrived::default() };
-        let counted = Counted { arrived, last_missing: Some(4), at: Some(MonoTime(2000)) };
-        let reply = counted_in(&counted_out(&counted, MonoTime(2100)), MonoTime(70_000));
+        let counted = Counted { arrived, last_missing: Some(4), at: MonoTime(2000) };
+        let reply = counted_in(&counted_out(&counted), MonoTime(70_000));
         assert_eq!(reply.arrived.silence, Some(Silence { last: MonoTime(69_000), first: MonoTime(69_500) }));
         assert_eq!((reply.arrived.frames, reply.last_missing), (2, Some(4)));
         // A liar's silence from before this host's start.

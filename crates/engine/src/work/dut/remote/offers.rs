@@ -1,7 +1,7 @@
 //! The interfaces that a server sends frames out of and counts them on, for clients that ask: those its operator named, each
 //! for one session at a time.
 
-use super::super::local::{LocalOptions, LocalPort, is_for_benchmarks};
+use super::super::local::{LocalOptions, LocalPort, is_for_benchmarks, shared_bits};
 use super::super::safety::{self, Exposure};
 use super::super::spec::PortSpec;
 use crate::error::{Context, Error, Failure, Result, sentence};
@@ -67,7 +67,7 @@ impl Offers {
     fn look_at(&self, port: &PortSpec) -> Result<()> {
         let options = LocalOptions { name: Some(port.clone()), ..LocalOptions::default() };
         let opened = LocalPort::open(port.open_namespace()?, &port.interface, &options)?;
-        self.check(opened.exposure(), &[])
+        self.check(&opened.exposure, &[])
     }
 
     /// RFC 6815, in the words of a server.
@@ -224,13 +224,8 @@ fn addresses_here() -> linux::Result<Vec<(String, IpAddr, u8)>> {
 
 /// Has one of these networks the other in it?
 fn overlap((one, one_prefix): (IpAddr, u8), (two, two_prefix): (IpAddr, u8)) -> bool {
-    let common = u32::from(one_prefix.min(two_prefix));
-    let same = |one: u128, two: u128, bits: u32| common == 0 || (one ^ two) >> (bits - common.min(bits)) == 0;
-    match (one, two) {
-        (IpAddr::V4(one), IpAddr::V4(two)) => same(one.to_bits().into(), two.to_bits().into(), 32),
-        (IpAddr::V6(one), IpAddr::V6(two)) => same(one.to_bits(), two.to_bits(), 128),
-        _ => false,
-    }
+    let most = if one.is_ipv4() { 32 } else { 128 };
+    shared_bits(one, two).is_some_and(|bits| bits >= u32::from(one_prefix.min(two_prefix).min(most)))
 }
 
 /// A refusal for a client, with advice.

@@ -6,7 +6,6 @@ use super::convert;
 use super::offers::{Claim, Offers, refusal, refused};
 use crate::error::Result;
 use frames::{Stop, Watch};
-use linux::clock::mono_now;
 use linux::poll::Waker;
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -149,7 +148,7 @@ impl Work {
             FramesAsk::Counted {} => {
                 let counted = self.port.counted()?;
                 self.log(|observed| observed.counted += counted.arrived.frames);
-                Ok(FramesReply::Counted(Box::new(convert::counted_out(&counted, mono_now()))))
+                Ok(FramesReply::Counted(Box::new(convert::counted_out(&counted))))
             }
             FramesAsk::Send { source, mut spec, burst } => {
                 self.claim.check_vlan(spec.vlan)?;

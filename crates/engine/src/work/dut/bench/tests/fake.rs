@@ -133,7 +133,7 @@ impl Port for FakePort {
         if wire.watching[side] == Some(Watch::Counts) {
             (arrived.delays, arrived.variation) = (None, None);
         }
-        Ok(Counted { arrived, last_missing, at: Some(MonoTime(0)) })
+        Ok(Counted { arrived, last_missing, at: MonoTime(0) })
     }
 
     fn send(&mut self, _: SourceKind, spec: &FrameSpec, burst: &Burst) -> Result<()> {
