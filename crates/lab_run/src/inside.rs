@@ -155,17 +155,7 @@ mod tests {
             found: String::new(),
             held,
         };
-        let variant = Variant {
-            name: String::new(),
-            title: String::new(),
-            device_under_test: None,
-            unavailable: None,
-            series: Vec::new(),
-            sweeps: Vec::new(),
-            expectations: all.map(expectation).into(),
-            findings: Vec::new(),
-            notes: Vec::new(),
-        };
+        let variant = Variant { expectations: all.map(expectation).into(), ..Variant::default() };
         let mut report = LabReport {
             schema: String::new(),
             started: None,

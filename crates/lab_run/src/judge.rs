@@ -42,7 +42,7 @@ fn reachable(topology: &Topology, testbed: &Testbed) -> Vec<Expectation> {
 fn path_mtu(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
     let mut all = Vec::new();
     for (family, expected) in FAMILIES.into_iter().zip(topology.expect.path_mtu) {
-        for direction in DIRECTIONS {
+        for direction in Direction::BOTH {
             let Some(expected) = expected.map(|both| both[place(direction)]) else { continue };
             let Some(series) = series(variant, family, LabTest::Mtu, direction) else { continue };
             let found = series.runs.iter().rev().find_map(|run| run.path_mtu);
@@ -63,7 +63,7 @@ fn rate(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
     let mut all = Vec::new();
     let has_udp = variant.series.iter().any(|one| one.test == LabTest::Udp);
     let fills = if has_udp { LabTest::Udp } else { LabTest::Tcp };
-    for one_way in DIRECTIONS {
+    for one_way in Direction::BOTH {
         let expected = rates[place(one_way)];
         let counted = shaped(topology)[place(one_way)].is_some();
         for series in variant.series.iter().filter(|one| one.direction == Some(one_way) && one.test == fills)
@@ -161,7 +161,6 @@ pub(super) const RATE_OF_LINK: &str = "rate of the link";
 /// Beginning of expectations of a delay.
 pub(super) const DELAY_ADDED: &str = "delay";
 const FAMILIES: [Network; 2] = [Network::V4, Network::V6];
-const DIRECTIONS: [Direction; 2] = Direction::BOTH;
 const RATE: f64 = 0.03;
 const DELAY: Nanos = Nanos::from_micros(200);
 /// Standard deviations of a normal distribution, in both directions.

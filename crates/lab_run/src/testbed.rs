@@ -112,12 +112,7 @@ fn variant(topology: &Topology) -> Variant {
         name: topology.name.clone(),
         title: topology.title.clone(),
         device_under_test: topology.device_under_test.clone(),
-        unavailable: None,
-        series: Vec::new(),
-        sweeps: Vec::new(),
-        expectations: Vec::new(),
-        findings: Vec::new(),
-        notes: Vec::new(),
+        ..Variant::default()
     }
 }
 

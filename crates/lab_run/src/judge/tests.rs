@@ -78,8 +78,8 @@ fn a_loss_may_stray_as_chance_allows() {
     let lossy = shipped("lossy");
     assert_eq!(lossy.expect.loss, Some([0.01; 2]));
     let judged = |runs: &[Repetition]| {
-        let directions =
-            DIRECTIONS.map(|direction| held(&loss(&lossy, &measured(LabTest::Loss, Some(direction), runs))));
+        let directions = Direction::BOTH
+            .map(|direction| held(&loss(&lossy, &measured(LabTest::Loss, Some(direction), runs))));
         assert_eq!(directions[0], directions[1], "both directions are to lose the same");
         directions[0]
     };

@@ -7,8 +7,9 @@ use super::flood;
 use super::halves::Halves;
 use super::job::DeviceTest;
 use crate::dut;
-use crate::search::{Irregular, Load, Mlr, Search, Trial, TrialResult};
+use crate::search::{Irregular, Load, Mlr, Search, SearchError, Trial};
 use crate::units::Nanos;
+use std::fmt::Debug;
 
 /// The searches of a stream.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub(super) struct Rates {
     most: Load,
     /// The rate that the device forwarded of the flood.
     forwarded: Load,
-    engine: Engine,
+    engine: Box<dyn RateSearch>,
     /// Time that remains for the present search.
     left: Nanos,
     /// Results of every finished search for each goal.
@@ -25,10 +26,10 @@ pub(super) struct Rates {
     trials: u32,
 }
 
-#[derive(Debug)]
-enum Engine {
-    Mlr(Box<Mlr>),
-    Halves(Halves),
+/// A search for the rates of all goals.
+trait RateSearch: Search + Debug + Send {
+    /// The result for each goal, in their order.
+    fn bounds(&self) -> Vec<Bounds>;
 }
 
 /// The result of one search for one goal.
@@ -43,7 +44,7 @@ struct Bounds {
 impl Rates {
     pub(super) fn new(setup: &Setup, row: &StreamReport, most: Load) -> Result<Rates, String> {
         let forwarded = flood::forwarded(&row.flood);
-        let engine = Engine::new(setup, most, forwarded)?;
+        let engine = engine(setup, most, forwarded)?;
         let left = setup.times.search;
         Ok(Rates { setup: setup.clone(), most, forwarded, engine, left, found: Vec::new(), trials: 0 })
     }
@@ -101,9 +102,9 @@ impl DeviceTest for Rates {
         self.trials = self.trials.saturating_add(1);
         self.engine.take(&observation.result);
         if self.planned().is_none() {
-            self.found.push(self.engine.outcome());
+            self.found.push(self.engine.bounds());
             if self.found.len() < self.setup.times.search_repeats as usize {
-                self.engine = Engine::new(&self.setup, self.most, self.forwarded)?;
+                self.engine = engine(&self.setup, self.most, self.forwarded)?;
                 self.left = self.setup.times.search;
             }
         }
@@ -111,7 +112,7 @@ impl DeviceTest for Rates {
     }
 
     fn report(&self, row: &mut StreamReport, _: &mut Option<ServiceReport>) {
-        let unfinished = vec![self.engine.outcome()];
+        let unfinished = vec![self.engine.bounds()];
         // A search that was aborted has a weaker result than one that was not.
         let searches = if self.found.is_empty() { &unfinished } else { &self.found };
         let goals = self.setup.goals.iter().enumerate();
@@ -120,54 +121,42 @@ impl DeviceTest for Rates {
     }
 }
 
-impl Engine {
-    fn new(setup: &Setup, most: Load, forwarded: Load) -> Result<Engine, String> {
-        let limits = setup.limits(most, forwarded);
-        if limits.min >= most {
-            return Err(format!("no more than {most} can be offered, and a search begins at {}", limits.min));
-        }
-        let engine = match setup.search {
-            SearchMethod::Mlr => Mlr::new(&setup.mlr(limits)).map(|search| Engine::Mlr(Box::new(search))),
-            SearchMethod::Binary => Halves::new(setup, limits, forwarded).map(Engine::Halves),
-        };
-        engine.map_err(|error| error.to_string())
+/// Starts a search.
+///
+/// # Errors
+/// Why none can be made.
+fn engine(setup: &Setup, most: Load, forwarded: Load) -> Result<Box<dyn RateSearch>, String> {
+    let limits = setup.limits(most, forwarded);
+    if limits.min >= most {
+        return Err(format!("no more than {most} can be offered, and a search begins at {}", limits.min));
     }
+    let refused = |error: SearchError| error.to_string();
+    Ok(match setup.search {
+        SearchMethod::Mlr => Box::new(Mlr::new(&setup.mlr(limits)).map_err(refused)?),
+        SearchMethod::Binary => Box::new(Halves::new(setup, limits, forwarded).map_err(refused)?),
+    })
+}
 
-    fn trial(&self) -> Option<Trial> {
-        match self {
-            Engine::Mlr(search) => search.trial(),
-            Engine::Halves(search) => search.trial(),
-        }
+impl RateSearch for Mlr {
+    fn bounds(&self) -> Vec<Bounds> {
+        let goals = self.outcome().into_iter().map(|goal| Bounds {
+            lower: goal.lower.map(|lower| lower.load),
+            upper: goal.upper,
+            conditional: goal.lower.map(|lower| lower.conditional_throughput),
+            irregular: goal.irregular,
+        });
+        goals.collect()
     }
+}
 
-    fn take(&mut self, result: &TrialResult) {
-        match self {
-            Engine::Mlr(search) => search.take(result),
-            Engine::Halves(search) => search.take(result),
-        }
-    }
-
-    fn outcome(&self) -> Vec<Bounds> {
-        match self {
-            Engine::Mlr(search) => search
-                .outcome()
-                .into_iter()
-                .map(|goal| Bounds {
-                    lower: goal.lower.map(|lower| lower.load),
-                    upper: goal.upper,
-                    conditional: goal.lower.map(|lower| lower.conditional_throughput),
-                    irregular: goal.irregular,
-                })
-                .collect(),
-            Engine::Halves(search) => search
-                .outcome()
-                .map(|(goal, conditional)| Bounds {
-                    lower: goal.throughput,
-                    upper: goal.upper,
-                    conditional: conditional.filter(|_| goal.throughput.is_some()),
-                    irregular: goal.irregular,
-                })
-                .collect(),
-        }
+impl RateSearch for Halves {
+    fn bounds(&self) -> Vec<Bounds> {
+        let goals = self.outcome().map(|(goal, conditional)| Bounds {
+            lower: goal.throughput,
+            upper: goal.upper,
+            conditional: conditional.filter(|_| goal.throughput.is_some()),
+            irregular: goal.irregular,
+        });
+        goals.collect()
     }
 }
