@@ -1,7 +1,7 @@
 //! The limit of each row's rate, in the kinds of `throughput`: the link, the generator, loss by chance, or the device, of which
 //! rows of several sizes show whether it counts packets or bits.
 
-use super::random::{is_chance, lost_share};
+use super::random::{is_chance, share};
 use model::dut::{DeviceReport, LoadLimit, RateReport, Setup, StreamReport};
 use model::limit::{Confidence, Limit, LimitKind};
 use model::units::BitRate;
@@ -17,7 +17,10 @@ pub(super) fn fill(device: &mut DeviceReport, setup: &Setup) {
 fn limit(device: &DeviceReport, row: &StreamReport, setup: &Setup) -> Option<Limit> {
     let rate = row.headline()?;
     if is_chance(row, rate, setup) {
-        return Some(Limit { share: lost_share(row), ..of_kind(LimitKind::Loss, Confidence::High) });
+        return Some(Limit {
+            share: share(row).map(|lost| lost.share),
+            ..of_kind(LimitKind::Loss, Confidence::High)
+        });
     }
     rate.lower?;
     if row.is_at_line_rate(rate) {

@@ -86,20 +86,15 @@ impl fmt::Display for Found<'_> {
     }
 }
 
-/// The share that is lost at every load.
-pub(super) fn lost_share(row: &StreamReport) -> Option<f64> {
-    share(row).map(|lost| lost.share)
-}
-
 /// The share that is lost at every load, and the loads that show it.
-struct Lost {
-    share: f64,
+pub(super) struct Lost {
+    pub(super) share: f64,
     from: Load,
     to: Load,
 }
 
 /// Returns the share lost at loads far below overload, where it is the same at each load within chance.
-fn share(row: &StreamReport) -> Option<Lost> {
+pub(super) fn share(row: &StreamReport) -> Option<Lost> {
     let steps = &row.loss.as_ref()?.rows;
     let lost = |step: &LossStep| step.result.sent.saturating_sub(step.result.received);
     // Overload may begin anywhere above: of the lower half at least no step is overload where all lose alike.

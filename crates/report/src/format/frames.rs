@@ -49,7 +49,7 @@ pub fn chart(run: &Run) -> LineChart {
     }
 }
 
-type Value = fn(&FrameRow) -> Option<f64>;
+pub(super) type Value = fn(&FrameRow) -> Option<f64>;
 
 pub(super) fn goodput(row: &FrameRow) -> Option<f64> {
     row.payload.map(|_| row.goodput.0 as f64 / 1e9)
@@ -67,7 +67,7 @@ pub(super) fn packets_limit(row: &FrameRow) -> Option<f64> {
     row.line_rate_pps.map(|rate| rate.0 as f64 / 1e6)
 }
 
-fn over(rows: &[FrameRow], sizes: &[u32], protocol: Transport, value: Value) -> Vec<Option<f64>> {
+pub(super) fn over(rows: &[FrameRow], sizes: &[u32], protocol: Transport, value: Value) -> Vec<Option<f64>> {
     let value_at =
         |size: &u32| rows.iter().find(|row| row.frame == *size && row.protocol == protocol).and_then(value);
     sizes.iter().map(value_at).collect()

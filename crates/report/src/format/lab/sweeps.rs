@@ -3,7 +3,7 @@
 use super::sections::FAMILIES;
 use super::sentences::{circumstances, title};
 use crate::document::{Column, Table};
-use crate::format::frames::{goodput, goodput_limit, packets, packets_limit};
+use crate::format::frames::{Value, goodput, goodput_limit, over, packets, packets_limit};
 use crate::plot::{Across, Line, LineChart, LinePanel};
 use model::frames::FrameRow;
 use model::framing::Network;
@@ -64,8 +64,8 @@ struct Panel {
     title: &'static str,
     unit: &'static str,
     protocol: Transport,
-    value: fn(&FrameRow) -> Option<f64>,
-    limit: fn(&FrameRow) -> Option<f64>,
+    value: Value,
+    limit: Value,
 }
 
 const PANELS: [Panel; 2] = [
@@ -111,18 +111,10 @@ impl Panel {
     }
 
     fn draw(&self, swept: &[(&Variant, &FrameSweep)], sizes: &[u32]) -> LinePanel {
-        let lines = swept.iter().map(|(variant, sweep)| {
-            let over = |value: fn(&FrameRow) -> Option<f64>| {
-                let row = |size: &u32| {
-                    sweep.rows.iter().find(|row| row.frame == *size && row.protocol == self.protocol)
-                };
-                sizes.iter().map(|size| row(size).and_then(value)).collect()
-            };
-            Line {
-                name: format!("{}, {}", variant.name, sweep.family),
-                values: over(self.value),
-                limit: over(self.limit),
-            }
+        let lines = swept.iter().map(|(variant, sweep)| Line {
+            name: format!("{}, {}", variant.name, sweep.family),
+            values: over(&sweep.rows, sizes, self.protocol, self.value),
+            limit: over(&sweep.rows, sizes, self.protocol, self.limit),
         });
         LinePanel::new(self.title, self.unit, lines.collect())
     }

@@ -1,7 +1,7 @@
 //! A device's benchmark on one screen: the verdict, a row for each kind of frame, the findings. The full tables are behind `-v`.
 
 use super::head::{Head, frames};
-use super::rates::{least, rate, remark};
+use super::rates::{least, remark};
 use super::{bursts, compared, conclusion, hops, sentences, service};
 use crate::document::{Block, Cell, Part, Table};
 use crate::format::gather::by_key;
@@ -69,7 +69,7 @@ impl SizeRow<'_> {
         let Some(lower) = found.lower else { return Some("-".into()) };
         let sum = Load(lower.0 * self.row.stream.direction_count() as f64);
         let open = if found.irregular.contains(&Irregular::Unfinished) { " ?" } else { "" };
-        Some(least(rate(sum), super::rates::is_least(self.row, found)) + open)
+        Some(least(sum.to_string(), super::rates::is_least(self.row, found)) + open)
     }
 
     fn share(&self) -> Option<String> {
@@ -95,7 +95,7 @@ fn cells<'a>() -> [Cell<SizeRow<'a>>; 8] {
         Cell("PDR", true, |row| row.rate(&["pdr"])),
         Cell("Most received", true, |row| {
             let mrr = row.row.mrr.as_ref()?;
-            Some(format!("{}, {} lost", rate(Load(mrr.forwarded.mean)), percent(mrr.loss_ratio)))
+            Some(format!("{}, {} lost", Load(mrr.forwarded.mean), percent(mrr.loss_ratio)))
         }),
         Cell("p50", true, |row| row.delay(|direction| direction.delays.p50).map(|time| time.to_string())),
         Cell("p99", true, |row| row.delay(|direction| direction.delays.p99).map(|time| time.to_string())),
@@ -111,7 +111,7 @@ fn notes(device: &DeviceReport) -> Vec<String> {
         let frames = frames(device, &row.stream);
         let line = match (found.lower, found.upper) {
             (Some(low), Some(high)) if found.irregular.contains(&Irregular::Unfinished) => {
-                unfinished.push(format!("{frames} {} to {}", rate(low), rate(high)));
+                unfinished.push(format!("{frames} {low} to {high}"));
                 continue;
             }
             _ => remark(row, found),

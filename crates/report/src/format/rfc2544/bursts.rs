@@ -2,7 +2,7 @@
 
 use super::head::Head;
 use super::latency::{over_runs, range};
-use super::rates::{mega, rate};
+use super::rates::mega;
 use crate::document::{Cell, Table};
 use model::dut::{
     BackToBackReport, DeviceReport, LoadLimit, RecoveryReport, ResetReport, ResetTime, StreamReport,
@@ -58,8 +58,8 @@ pub(super) fn recovery(device: &DeviceReport) -> Option<Table> {
 const RECOVERY: [Cell<(Head, RecoveryReport)>; 7] = [
     Cell("Frame", true, |(head, _)| head.frame()),
     Cell("", false, |(head, _)| head.network()),
-    Cell("overload", true, |(_, report)| Some(rate(report.loads.overload))),
-    Cell("then", true, |(_, report)| Some(rate(report.loads.relief))),
+    Cell("overload", true, |(_, report)| Some(report.loads.overload.to_string())),
+    Cell("then", true, |(_, report)| Some(report.loads.relief.to_string())),
     Cell("recovery (1–99 %)", true, |(_, report)| report.over_runs.map(over_runs)),
     Cell("runs", true, |(_, report)| Some(report.times.len().to_string())),
     Cell("", false, |(_, report)| match (report.loads.no_overload, report.unrecovered) {
@@ -87,7 +87,7 @@ pub(super) fn reset(device: &DeviceReport) -> Option<Table> {
 const RESET: [Cell<(Head, ResetReport)>; 7] = [
     Cell("Frame", true, |(head, _)| head.frame()),
     Cell("", false, |(head, _)| head.network()),
-    Cell("load", true, |(_, report)| Some(rate(report.load))),
+    Cell("load", true, |(_, report)| Some(report.load.to_string())),
     Cell("by time", true, |(_, report)| over(&report.runs, |run| run.by_time)),
     Cell("by loss", true, |(_, report)| over(&report.runs, |run| run.by_loss)),
     Cell("runs", true, |(_, report)| Some(report.runs.len().to_string())),

@@ -1,7 +1,6 @@
 //! Latency: percentiles over load as CSIT shows them, RFC 2544's and RFC 8219's figures at the throughput, delay variation.
 
 use super::head::Head;
-use super::rates::rate;
 use crate::document::{Cell, Table};
 use model::dut::{DelayVariationDirection, DeviceReport, LatencyDirection, LatencyReport};
 use model::plan::Direction;
@@ -24,7 +23,7 @@ const OVER_LOAD: [Cell<AtLoad>; 11] = [
     Cell("Frame", true, |(head, _)| head.frame()),
     Cell("", false, |(head, _)| head.network()),
     Cell("Load", true, |(_, report)| Some(format!("{} %", report.percent))),
-    Cell("rate", true, |(_, report)| Some(rate(report.load))),
+    Cell("rate", true, |(_, report)| Some(report.load.to_string())),
     Cell("Up P50", true, |(_, report)| delay_in(report, Direction::Up, |one_way| one_way.delays.p50)),
     Cell("P90", true, |(_, report)| delay_in(report, Direction::Up, |one_way| one_way.delays.p90)),
     Cell("P99", true, |(_, report)| delay_in(report, Direction::Up, |one_way| one_way.delays.p99)),
@@ -85,7 +84,7 @@ const AT_THROUGHPUT: [Cell<OneWay<LatencyDirection>>; 9] = [
     Cell("Frame", true, |row| row.head.frame()),
     Cell("", false, |row| row.head.network()),
     Cell("Direction", false, |row| Some(row.direction.direction.to_string())),
-    Cell("Rate", true, |row| Some(rate(row.load))),
+    Cell("Rate", true, |row| Some(row.load.to_string())),
     Cell("TL (1–99 %)", true, |row| row.direction.typical.map(over_runs)),
     Cell("WCL (1–99 %)", true, |row| row.direction.worst_case.map(over_runs)),
     Cell("store-fwd", true, |row| row.direction.store_and_forward.map(|time| time.to_string())),
@@ -110,7 +109,7 @@ const VARIATION: [Cell<OneWay<DelayVariationDirection>>; 9] = [
     Cell("Frame", true, |row| row.head.frame()),
     Cell("", false, |row| row.head.network()),
     Cell("Direction", false, |row| Some(row.direction.direction.to_string())),
-    Cell("Rate", true, |row| Some(rate(row.load))),
+    Cell("Rate", true, |row| Some(row.load.to_string())),
     Cell("PDV (1–99 %)", true, |row| Some(over_runs(row.direction.packet))),
     Cell("IPDV least", true, |row| Some(signed(row.direction.inter_packet?.min_ns))),
     Cell("median", true, |row| Some(signed(row.direction.inter_packet?.median_ns))),

@@ -6,7 +6,7 @@ use crate::document::{Cell, Column, Table};
 use crate::format::gather::by_key;
 use model::dut::{DeviceReport, LoadLimit, RateReport, Stream, StreamReport};
 use model::framing::WIRE_OVERHEAD;
-use model::search::{Irregular, Load};
+use model::search::Irregular;
 use model::units::{percent, significant};
 
 /// A rate of a stream: of each direction, or of both together.
@@ -171,11 +171,6 @@ pub(super) fn is_least(row: &StreamReport, rate: &RateReport) -> bool {
 
 pub(super) fn least(value: String, least: bool) -> String {
     if least { format!("≥ {value}") } else { value }
-}
-
-/// `1.07 Mpps`.
-pub(super) fn rate(load: Load) -> String {
-    load.to_string()
 }
 
 pub(super) fn mega(pps: f64) -> String {
