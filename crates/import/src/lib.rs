@@ -214,17 +214,6 @@ impl Imported {
     }
 }
 
-/// Things in the order in which each came first, each once.
-fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut once = Vec::new();
-    for one in all {
-        if !once.contains(&one) {
-            once.push(one);
-        }
-    }
-    once
-}
-
 /// Whether an output can begin or go on with a line, whatever stands before it.
 fn is_claimed(line: &str) -> bool {
     READERS.iter().any(|reader| (reader.mark)(line, None) != Mark::No)

@@ -3,7 +3,8 @@
 
 use super::block::Block;
 use super::build::ParsedRun;
-use super::{Imported, Known, Tool, distinct, iperf2, probes};
+use super::{Imported, Known, Tool, iperf2, probes};
+use model::distinct;
 use model::event::Outcome;
 use model::plan::{ProtocolName, TestSpec, Transport};
 use std::iter;

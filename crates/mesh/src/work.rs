@@ -145,14 +145,9 @@ fn measure(request: &Request, options: &Options, start: &Start) -> Result<(Run, 
     })?;
     let run = ended.run().cloned();
     let mut run = ended.error.map_or_else(|| run.ok_or_else(|| fault("a job measured no path")), Err)?;
-    let span = began.map(|began| (began, began + elapsed(&run)));
+    let span = began.map(|began| (began, began + run.summary.elapsed()));
     run.started = began.or(run.started);
     Ok((run, span))
-}
-
-fn elapsed(run: &Run) -> Nanos {
-    let directions = [run.summary.up.as_ref(), run.summary.down.as_ref()];
-    directions.into_iter().flatten().map(|direction| direction.elapsed).max().unwrap_or_default()
 }
 
 fn sampled_every(time: Nanos) -> Nanos {

@@ -623,7 +623,7 @@ pub fn usual_least(ipv6: bool) -> u32 {
 /// Bytes from pairs of hexadecimal digits; `None`: it is something else.
 pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     let byte = |pair: &[u8]| {
-        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2 && !pair.starts_with('+'))?;
         u8::from_str_radix(pair, 16).ok()
     };
     text.as_bytes().chunks(2).map(byte).collect()

@@ -4,7 +4,7 @@
 mod fault;
 mod read;
 
-pub use fault::{Fault, Faults, FileError, suggest};
+pub use fault::{Fault, Faults, FileError, position, suggest};
 pub use read::{Table, Value, quoted};
 
 use std::cell::RefCell;

@@ -81,18 +81,10 @@ impl FromStr for Fingerprint {
 
     /// 64 hexadecimal digits, with colons or without, after `sha256:` or not.
     fn from_str(text: &str) -> Result<Fingerprint, String> {
-        let wrong = || "expected the 64 hexadecimal digits that `pathmeter serve --tls` prints".to_owned();
+        let wrong = "expected the 64 hexadecimal digits that `pathmeter serve --tls` prints";
         let text = text.strip_prefix("sha256:").or_else(|| text.strip_prefix("SHA256:")).unwrap_or(text);
-        let digits: Vec<u8> = text
-            .chars()
-            .filter(|&c| c != ':')
-            .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()).ok_or_else(wrong))
-            .collect::<Result<_, _>>()?;
-        let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair[0] << 4 | pair.get(1).unwrap_or(&0)).collect();
-        if digits.len() != 64 {
-            return Err(wrong());
-        }
-        bytes.try_into().map(Fingerprint).map_err(|_| wrong())
+        let bytes = from_hex(&text.replace(':', "")).and_then(|bytes| bytes.try_into().ok());
+        bytes.map(Fingerprint).ok_or_else(|| wrong.into())
     }
 }
 
@@ -114,6 +106,15 @@ mod tests {
             assert!(link_speed(text).is_err(), "{text}");
         }
         assert!(link_speed("25").unwrap_err().ends_with("such as 25G or 100M"));
+    }
+
+    #[test]
+    fn bytes_are_a_text_or_pairs_of_digits() {
+        assert_eq!("hello".parse(), Ok(Pattern(b"hello".to_vec())));
+        assert_eq!("hex:0aFF".parse(), Ok(Pattern(vec![0x0a, 0xff])));
+        for text in ["hex:0", "hex:0aff1", "hex:+f", "hex:-1", "hex:0x", "hex:zz"] {
+            assert!(text.parse::<Pattern>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Parsing of the file's text. Every fault is reported with its line and column.
 
 use super::{Config, Default, Target, meant};
+use model::toml_file::position;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -191,9 +192,7 @@ impl Reader<'_> {
 
     /// `FILE:LINE:COLUMN`, both from 1, the column in characters.
     fn place(&self, at: usize) -> String {
-        let before = String::from_utf8_lossy(&self.text.as_bytes()[..at.min(self.text.len())]).into_owned();
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let (line, column) = position(self.text, at);
         format!("{}:{line}:{column}", self.file)
     }
 }

@@ -6,7 +6,8 @@
 use super::super::block::{Block, Lines};
 use super::super::build::{ParsedRun, add_sample, possible, role_of, total};
 use super::super::number::{Printed, seconds};
-use super::super::{Known, Tool, distinct, gaps};
+use super::super::{Known, Tool, gaps};
+use model::distinct;
 use model::event::Outcome;
 use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
 use model::sample::{Role, Side, StreamResult, StreamSample, TcpCounters, UdpCounters};

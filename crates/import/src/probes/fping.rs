@@ -3,8 +3,9 @@
 
 use super::super::block::{Block, Mark};
 use super::super::ping::{milliseconds, stamp_of};
-use super::super::{Imported, Known, Reader, Tool, distinct};
+use super::super::{Imported, Known, Reader, Tool};
 use super::{Probes, extremes_of, is_host, name_of};
+use model::distinct;
 use model::units::Nanos;
 
 pub(in super::super) const FPING: Reader = Reader { tool: Tool::Fping, mark, read };

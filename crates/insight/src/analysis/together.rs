@@ -18,7 +18,7 @@ struct Span {
 /// The sum; `None` of fewer than two runs of throughput.
 pub(super) fn runs_together(subjects: &[Subject<'_>], link: Option<BitRate>) -> Option<Together> {
     let runs: Vec<&Run> =
-        subjects.iter().map(|one| one.run).filter(|run| elapsed(run) > Nanos::ZERO).collect();
+        subjects.iter().map(|one| one.run).filter(|run| run.summary.elapsed() > Nanos::ZERO).collect();
     if runs.len() < 2 {
         return None;
     }
@@ -49,14 +49,9 @@ pub(super) fn runs_together(subjects: &[Subject<'_>], link: Option<BitRate>) -> 
     })
 }
 
-fn elapsed(run: &Run) -> Nanos {
-    let directions = [run.summary.up.as_ref(), run.summary.down.as_ref()];
-    directions.into_iter().flatten().map(|direction| direction.elapsed).max().unwrap_or_default()
-}
-
 fn span(run: &Run, clocked: bool) -> Span {
     let start = run.started.filter(|_| clocked).map_or(0, |wall| wall.0);
-    Span { start, end: start.saturating_add(elapsed(run).0) }
+    Span { start, end: start.saturating_add(run.summary.elapsed().0) }
 }
 
 /// From the intervals inside the window; where there are none the run's rate holds for all of it.

@@ -66,7 +66,8 @@ impl Faults {
 }
 
 /// Line and column of a byte, both from 1, the column in characters.
-fn position(source: &str, at: usize) -> (usize, usize) {
+#[must_use]
+pub fn position(source: &str, at: usize) -> (usize, usize) {
     let before: String = String::from_utf8_lossy(&source.as_bytes()[..at.min(source.len())]).into_owned();
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;

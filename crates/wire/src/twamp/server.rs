@@ -94,6 +94,10 @@ impl Server {
     /// # Errors
     /// The client has meanwhile sent a message that is not TWAMP's.
     pub fn opened(&mut self, now: MonoTime, outcome: Result<u16, Accept>) -> Result<(), ProtocolError> {
+        if self.state == State::Over {
+            // The client has gone meanwhile.
+            return Ok(());
+        }
         self.number += 1;
         let mut session = [0; 16];
         put(&mut session, 0, self.seed);

@@ -268,6 +268,17 @@ fn a_client_that_breaks_the_protocol_is_reported() {
 }
 
 #[test]
+fn a_client_that_goes_before_its_port_is_open_stays_gone() {
+    let mut server = ready();
+    hear(&mut server, &request().write()).unwrap();
+    assert!(matches!(server.take_command(), Some(TwampCommand::Open(_))));
+    server.input(NOW, Input::Closed).unwrap();
+    server.opened(NOW, Ok(40_000)).unwrap();
+    assert_eq!(sent(&mut server), (Vec::new(), true));
+    assert!(matches!(server.output(NOW), Output::WaitUntil(None)));
+}
+
+#[test]
 fn a_tail_has_an_end() {
     let mut server = ready();
     ask(&mut server, Request { timeout: Nanos::from_secs(3600), ..request() }.write());

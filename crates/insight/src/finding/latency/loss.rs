@@ -129,8 +129,8 @@ fn missed(run: &Run, egress: &EgressResult) -> Option<Finding> {
     ))
 }
 
-/// Late messages are no fault of the path, and none by themselves: a note, where a figure is this sender's because of them.
-/// Messages went later than they were due, at the requested rate, and that is in the figures.
+/// Messages went later than they were due, at the requested rate. They are no fault of the path: a note, where a figure is this
+/// sender's because of them.
 pub(in super::super) fn sent_late(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let is_late = share(egress.counted.behind, egress.counted.sent) >= BEHIND;
     if !is_late || missed_rate(run, egress).is_some() {

@@ -1,6 +1,7 @@
 //! `[[links]]`: a cable, and what happens to packets that leave by its ends.
 
 use super::super::{End, Link, Queue, Shape, Side};
+use model::path::from_hex;
 use model::toml_file::{Table, Value};
 use model::units::{Bytes, Nanos};
 
@@ -86,10 +87,8 @@ fn macs(value: &Value<'_>) -> Option<[[u8; 6]; 2]> {
 }
 
 pub(super) fn mac(text: &str) -> Option<[u8; 6]> {
-    let parts: Vec<&str> = text.split(':').collect();
-    let bytes =
-        parts.iter().map(|part| (part.len() == 2).then(|| u8::from_str_radix(part, 16).ok()).flatten());
-    bytes.collect::<Option<Vec<u8>>>()?.try_into().ok()
+    let byte = |part: &str| <[u8; 1]>::try_from(from_hex(part)?).ok().map(|[byte]| byte);
+    text.split(':').map(byte).collect::<Option<Vec<u8>>>()?.try_into().ok()
 }
 
 /// `1%`, `0.5%`: a share from 0 to 1.
