@@ -56,7 +56,7 @@ impl Link {
             }
             if self.tls.as_ref().is_some_and(|t| t.is_handshaking() && t.wants_read()) {
                 if self.ahead.is_empty() {
-                    self.wait_for(deadline, false)?;
+                    wait_for(Interest::readable(&*self.socket), deadline)?;
                 }
                 match self.read_tls() {
                     Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
@@ -112,7 +112,9 @@ impl Link {
         while !bytes.is_empty() {
             match SmallSegments(&self.socket).write(bytes) {
                 Ok(n) => bytes = &bytes[n..],
-                Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait_for(deadline, true)?,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    wait_for(Interest::writable(&*self.socket), deadline)?;
+                }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
             }
@@ -137,7 +139,9 @@ impl Link {
                 Ok(0) => return,
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == ErrorKind::WouldBlock && self.wait_for(deadline, false).is_ok() => {}
+                Err(e)
+                    if e.kind() == ErrorKind::WouldBlock
+                        && wait_for(Interest::readable(&*self.socket), deadline).is_ok() => {}
                 Err(_) => return,
             }
         }
@@ -174,29 +178,36 @@ impl Link {
     }
 
     fn flush_tls(&mut self, deadline: MonoTime) -> io::Result<()> {
-        loop {
-            let Some(tls) = &mut self.tls else { return Ok(()) };
-            if !tls.wants_write() {
-                return Ok(());
-            }
-            match tls.write_tls(&mut SmallSegments(&self.socket)) {
-                Ok(_) => {}
-                Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait_for(deadline, true)?,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
+        let Some(tls) = &mut self.tls else { return Ok(()) };
+        flush(tls, SmallSegments(&self.socket), &self.socket, deadline)
     }
+}
 
-    fn wait_for(&self, deadline: MonoTime, write: bool) -> io::Result<()> {
-        let interest =
-            if write { Interest::writable(&*self.socket) } else { Interest::readable(&*self.socket) };
-        wait(&mut [interest], Some(deadline))?;
-        if mono_now() >= deadline {
-            return Err(ErrorKind::TimedOut.into());
+/// Sends what TLS has ready, by a writer to this socket, which does not block.
+pub(crate) fn flush(
+    tls: &mut rustls::Connection,
+    mut writer: impl Write,
+    socket: &TcpStream,
+    deadline: MonoTime,
+) -> io::Result<()> {
+    while tls.wants_write() {
+        match tls.write_tls(&mut writer) {
+            Ok(_) => {}
+            Err(e) if e.kind() == ErrorKind::WouldBlock => wait_for(Interest::writable(socket), deadline)?,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
         }
-        Ok(())
     }
+    Ok(())
+}
+
+/// Waits for a socket; [`ErrorKind::TimedOut`] from the deadline on.
+pub(crate) fn wait_for(interest: Interest<'_>, deadline: MonoTime) -> io::Result<()> {
+    wait(&mut [interest], Some(deadline))?;
+    if mono_now() >= deadline {
+        return Err(ErrorKind::TimedOut.into());
+    }
+    Ok(())
 }
 
 /// The least that the kernel takes.

@@ -1,8 +1,7 @@
 //! A TCP connection whose messages are encrypted, never blocking once it is open.
 
 use crate::session::closing::Tcp;
-use linux::clock::mono_now;
-use linux::poll::{Interest, wait};
+use crate::session::link::flush;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::{self, ErrorKind, Read, Write};
@@ -46,20 +45,7 @@ impl Encrypted {
     pub(crate) fn send(&self, message: &[u8], deadline: MonoTime) -> io::Result<()> {
         let mut tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
         tls.writer().write_all(message)?;
-        while tls.wants_write() {
-            match tls.write_tls(&mut &*self.socket) {
-                Ok(_) => {}
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    wait(&mut [Interest::writable(&*self.socket)], Some(deadline))?;
-                    if mono_now() >= deadline {
-                        return Err(ErrorKind::TimedOut.into());
-                    }
-                }
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(())
+        flush(&mut tls, &*self.socket, &self.socket, deadline)
     }
 
     /// Receives what is there.

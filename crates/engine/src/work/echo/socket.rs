@@ -4,9 +4,10 @@ use super::encrypted::Encrypted;
 use super::wait::Waiter;
 use crate::session::budget::{Budget, Held, Limits, client_of};
 use crate::session::closing::Tcp;
+use crate::session::link::wait_for;
 use linux::clock::{mono_now, wall_now};
 use linux::message::{self, Received};
-use linux::poll::{Interest, wait};
+use linux::poll::Interest;
 use linux::timestamp::PacketTimes;
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -108,10 +109,7 @@ pub(crate) fn finish(socket: &TcpStream, mut rest: &[u8], limit: Nanos) -> io::R
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
                 let deadline = *deadline.get_or_insert_with(|| mono_now() + limit);
-                wait(&mut [Interest::writable(socket)], Some(deadline))?;
-                if mono_now() >= deadline {
-                    return Err(ErrorKind::TimedOut.into());
-                }
+                wait_for(Interest::writable(socket), deadline)?;
             }
             Err(e) => return Err(e),
         }
