@@ -2,10 +2,10 @@
 //! server's start, whose owner is not checked.
 
 use crate::error::{Failure, Result, fault};
-use crate::session::tls;
+use crate::session::tls::{self, Identity};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig, ServerConnection,
     SignatureScheme, SupportedCipherSuite, SupportedProtocolVersion,
@@ -90,13 +90,11 @@ impl ForeignTls {
             let what = "a server has an ECDSA key, and this suite needs one of RSA";
             return Err(Failure::usage(what, ADVICE).into());
         }
-        let made = rcgen::generate_simple_self_signed([NAME.to_owned()])
-            .map_err(|error| fault(format!("make a certificate: {error}")))?;
-        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(fault)?;
+        let Identity { key, certificate, .. } = Identity::make(NAME)?;
         let config = ServerConfig::builder_with_provider(suite.provider())
             .with_protocol_versions(&[suite.version])?
             .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)?;
+            .with_single_cert(vec![certificate], key)?;
         Ok(ForeignTls(Side::Server(Arc::new(config))))
     }
 

@@ -26,7 +26,7 @@ pub struct ServerTls {
 impl ServerTls {
     /// Makes a key and a certificate; they live as long as this process.
     pub fn new() -> Result<ServerTls> {
-        ServerTls::with(Identity::make()?)
+        ServerTls::with(Identity::make(NAME)?)
     }
 
     /// The key and the certificate in this file, which is made when it is not there: clients that know the fingerprint go on
@@ -40,7 +40,7 @@ impl ServerTls {
                 ServerTls::with(Identity::read(&pem).with_context(|| format!("read {}", file.display()))?)
             }
             Err(e) if secret::is_missing(&e) => {
-                let made = Identity::make()?;
+                let made = Identity::make(NAME)?;
                 secret::write_new(file, made.pem.as_bytes())?;
                 ServerTls::with(made)
             }
@@ -70,16 +70,17 @@ impl ServerTls {
 }
 
 /// The identity of a server.
-struct Identity {
-    key: PrivateKeyDer<'static>,
-    certificate: CertificateDer<'static>,
+pub(super) struct Identity {
+    pub(super) key: PrivateKeyDer<'static>,
+    pub(super) certificate: CertificateDer<'static>,
     /// Both, as they are kept.
     pem: String,
 }
 
 impl Identity {
-    fn make() -> Result<Identity> {
-        let made = rcgen::generate_simple_self_signed([NAME.to_string()])
+    /// Makes a key, and a certificate for this name.
+    pub(super) fn make(name: &str) -> Result<Identity> {
+        let made = rcgen::generate_simple_self_signed([name.to_owned()])
             .map_err(|error| fault(format!("make a certificate: {error}")))?;
         Ok(Identity {
             certificate: made.cert.der().clone(),
