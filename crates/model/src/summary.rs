@@ -284,7 +284,6 @@ impl Summary {
     }
 
     /// Time of the longer direction.
-    #[must_use]
     pub fn elapsed(&self) -> Nanos {
         let directions = [self.up.as_ref(), self.down.as_ref()].into_iter().flatten();
         directions.map(|direction| direction.elapsed).max().unwrap_or_default()

@@ -160,7 +160,6 @@ impl Default for BatchReceiver {
 
 impl<'a> Message<'a> {
     /// The datagrams in order of arrival; a message of no bytes is one empty datagram.
-    #[must_use]
     pub fn segments(&self) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
         let empty = self.data.is_empty().then_some(self.data);
         self.data.chunks(self.segment_size.max(1)).chain(empty)
