@@ -12,10 +12,11 @@ pub mod reach;
 
 use crate::error::{Result, fault};
 use linux::clock::clock_source;
+use linux::cpu::spare_cpu;
 use linux::cpu::{self, CpuSnapshot};
 use linux::nic::Nic;
 use linux::options::default_congestion;
-use linux::privilege::{Uname, spare_cpu};
+use linux::privilege::Uname;
 use model::host::{self, Host};
 use std::net::IpAddr;
 

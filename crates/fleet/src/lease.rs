@@ -22,8 +22,7 @@ mod rule;
 mod tests;
 mod waits;
 
-pub use acquire::Acquire;
-pub use drive::Acquired;
+pub use acquire::{Acquire, Acquired};
 pub use free::{Held, free, held, remove_dead};
 pub(crate) use grant::take_back;
 pub use grant::{Granted, grant};

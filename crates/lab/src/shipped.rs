@@ -83,7 +83,7 @@ pub fn text_of(name: &str) -> Result<String, FindError> {
 /// The text of a file of this kind, a topology or a plan: none is as large as a disk, and no device or pipe is one.
 ///
 /// # Errors
-/// It cannot be read, or is none.
+/// The file cannot be read, is too large, or is no regular file.
 pub fn read_file(path: &Path, kind: &str) -> io::Result<String> {
     let about = std::fs::metadata(path)?;
     if !about.is_file() {

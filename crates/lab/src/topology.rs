@@ -57,23 +57,23 @@ impl Topology {
         self.sides().filter(|side| side.end.node == node).collect()
     }
 
-    /// The shortest way from a node to each that links join it to, itself first: the names of the nodes along it.
+    /// The shortest path from a node to each that links join it to, itself first: the names of the nodes along it.
     #[must_use]
-    pub fn ways_from<'a>(&'a self, node: &'a str) -> Vec<Vec<&'a str>> {
-        let mut ways = vec![vec![node]];
+    pub fn paths_from<'a>(&'a self, node: &'a str) -> Vec<Vec<&'a str>> {
+        let mut paths = vec![vec![node]];
         let mut next = 0;
-        while let Some(way) = ways.get(next).cloned() {
+        while let Some(path) = paths.get(next).cloned() {
             for link in &self.links {
                 let [one, other] = link.sides.each_ref().map(|side| side.end.node.as_str());
                 for (near, far) in [(one, other), (other, one)] {
-                    if way.last() == Some(&near) && ways.iter().all(|way| way.last() != Some(&far)) {
-                        ways.push(way.iter().copied().chain([far]).collect());
+                    if path.last() == Some(&near) && paths.iter().all(|path| path.last() != Some(&far)) {
+                        paths.push(path.iter().copied().chain([far]).collect());
                     }
                 }
             }
             next += 1;
         }
-        ways
+        paths
     }
 
     /// The devices that are made in nodes.

@@ -26,11 +26,12 @@ mod server;
 
 pub use crate::vm_error::VmError;
 pub use client::{Asker, Lost, RemoteCommand};
+pub use control::VmOutput;
 pub use fetch::fetch_kernel;
 pub use frame::Ended;
 pub use inside::{Done, Inside};
 pub use kernel::{Kernel, stores};
-pub use process::{VmOutput, VmProcess};
+pub use process::VmProcess;
 pub use qemu::Program as QemuProgram;
 
 use crate::interfaces::InterfaceCounters;

@@ -41,8 +41,8 @@ pub(super) fn has_jitter(topology: &Topology) -> bool {
 
 /// Links between the measuring node and this one.
 fn distance(topology: &Topology, node: &str) -> usize {
-    let ways = topology.ways_from(&topology.from);
-    ways.iter().find(|way| way.last() == Some(&node)).map_or(usize::MAX, Vec::len)
+    let paths = topology.paths_from(&topology.from);
+    paths.iter().find(|path| path.last() == Some(&node)).map_or(usize::MAX, Vec::len)
 }
 
 /// The encapsulation of a family's packets on the link that all of them cross, from the outermost header.

@@ -21,6 +21,13 @@ pub fn affinity() -> Result<Vec<usize>> {
     affinity_of(0)
 }
 
+/// The last of several CPUs that this thread may use.
+#[must_use]
+pub fn spare_cpu() -> Option<u32> {
+    let cpus = affinity().ok().filter(|cpus| cpus.len() > 1)?;
+    cpus.into_iter().max().and_then(|cpu| u32::try_from(cpu).ok())
+}
+
 /// The CPUs a thread may run on; 0 is the calling one.
 pub fn affinity_of(thread: libc::pid_t) -> Result<Vec<usize>> {
     let mut mask = CpuMask([0; MASK_WORDS]);

@@ -5,7 +5,6 @@
 pub mod activation;
 pub mod drop;
 
-use crate::cpu;
 use crate::error::{Named, Result};
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 use rustix::system::uname;
@@ -133,13 +132,6 @@ impl Uname {
             machine: text(name.machine()),
         }
     }
-}
-
-/// The last of several CPUs that this thread may use.
-#[must_use]
-pub fn spare_cpu() -> Option<u32> {
-    let cpus = cpu::affinity().ok().filter(|cpus| cpus.len() > 1)?;
-    cpus.into_iter().max().and_then(|cpu| u32::try_from(cpu).ok())
 }
 
 /// Whether io_uring may be used; really tried, for besides `kernel.io_uring_disabled` a container's filter may forbid it.

@@ -3,10 +3,9 @@
 use crate::interfaces::{self, as_word};
 use crate::inventory::agents;
 use crate::job::{PlanJob, check, lapse, read_run};
-use crate::rounds::Reports;
+use crate::rounds::{Reports, class};
 use crate::together::document;
 use engine::host::interrupt::Interrupt;
-use engine::request::Request;
 use experiment::{Agents, Carried, Cell, Lease, Path, PathPlace, Plan};
 use fleet::broker::Broker;
 use fleet::clock::Clock;
@@ -190,15 +189,6 @@ fn paths<'c>(cell: &'c Cell<'_>) -> &'c [Path] {
     match &cell.path.place {
         PathPlace::Together(paths) => paths,
         _ => std::slice::from_ref(cell.path),
-    }
-}
-
-/// How a run gets on with others on the same resources.
-pub(crate) fn class(request: &Request) -> Class {
-    match request {
-        Request::Latency(asked) if asked.load.is_none() => Class::Normal,
-        Request::Path(_) | Request::Hops(_) => Class::Background,
-        _ => Class::Exclusive,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Which runs a mesh has: every pair of agents in rounds, some pairs, or some that start at the same time.
 
-use crate::errand::class;
 use crate::inventory::AgentReport;
 use crate::job::{MeshJob, MeshTest};
-use fleet::lease::Resource;
+use engine::request::Request;
+use fleet::lease::{Class, Resource};
 use fleet::mesh::{Crossing, MeshPlan, RunRequest};
 use fleet::rounds::Pair;
 use fleet::{FleetError, check_name};
@@ -282,6 +282,15 @@ fn request(reports: &Reports, asked: &MeshRequest, flow: Flow<'_>, test: MeshTes
         resources: nics(reports, (opener, listener), family).to_vec(),
         span: job.span(),
         body: serde_json::to_string(&job).unwrap_or_default(),
+    }
+}
+
+/// How a run gets on with others on the same resources.
+pub(crate) fn class(request: &Request) -> Class {
+    match request {
+        Request::Latency(asked) if asked.load.is_none() => Class::Normal,
+        Request::Path(_) | Request::Hops(_) => Class::Background,
+        _ => Class::Exclusive,
     }
 }
 

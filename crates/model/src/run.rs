@@ -63,7 +63,7 @@ impl Run {
     /// Reads a document of any version: those before `work` have a key for each kind of plan.
     ///
     /// # Errors
-    /// It is not a result of this schema.
+    /// The document is not a result of this schema.
     pub fn read(mut document: Value) -> serde_json::Result<Run> {
         join_plans(&mut document);
         serde_json::from_value(document)

@@ -4,7 +4,6 @@
 mod server;
 mod sqlite;
 
-use crate::query::from_sql;
 use crate::{Location, Result, StoreError};
 use model::time::WallTime;
 use std::cell::Cell;
@@ -240,6 +239,15 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Value {
         value.map_or(Value::Null, Into::into)
     }
+}
+
+/// Databases' integers are signed: enough until the year 2262.
+pub(crate) fn to_sql(time: WallTime) -> i64 {
+    i64::try_from(time.0).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn from_sql(time: i64) -> WallTime {
+    WallTime(u64::try_from(time).unwrap_or_default())
 }
 
 /// Time for which another program may lock the store, and a server may take to answer.

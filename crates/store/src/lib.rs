@@ -257,7 +257,7 @@ impl Store {
         let sql = "INSERT INTO runs (id, kind, target, label, origin, started) VALUES ($1, $2, $3, $4, $5, $6) \
                    ON CONFLICT (id) DO NOTHING";
         let Begun { id, kind, target, label, started } = begun;
-        let started = query::to_sql(*started).into();
+        let started = database::to_sql(*started).into();
         let values: [Value; 6] =
             [id.into(), kind.into(), target.into(), label.into(), origin.name().into(), started];
         self.database.execute(sql, &values)
@@ -353,7 +353,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn forget_before(&self, time: WallTime) -> Result<u64> {
-        self.database.execute("DELETE FROM runs WHERE started < $1", &[query::to_sql(time).into()])
+        self.database.execute("DELETE FROM runs WHERE started < $1", &[database::to_sql(time).into()])
     }
 
     /// The whole name of the one run whose name begins with `beginning`.

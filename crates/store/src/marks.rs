@@ -1,7 +1,6 @@
 //! Stored facts about trends: known changes, reported changes, and alerts that are still to be delivered.
 
-use crate::database::Value;
-use crate::query::to_sql;
+use crate::database::{Value, to_sql};
 use crate::{Filter, Result, Store};
 use model::history::{Mark, Sample};
 use model::time::WallTime;

@@ -1,6 +1,6 @@
 //! Queries of the tables.
 
-use crate::database::{Database, ResultRow, Value};
+use crate::database::{Database, ResultRow, Value, from_sql, to_sql};
 use crate::{Result, Store};
 use model::history::{Entry, Fact, Headline, Origin, Sample};
 use model::stats::histogram::Histogram;
@@ -378,15 +378,6 @@ fn entry_of(mut row: ResultRow) -> Entry {
         note: row.optional_text(10).unwrap_or_default(),
         figures: Vec::new(),
     }
-}
-
-/// Databases' integers are signed: enough until the year 2262.
-pub(crate) fn to_sql(time: WallTime) -> i64 {
-    i64::try_from(time.0).unwrap_or(i64::MAX)
-}
-
-pub(crate) fn from_sql(time: i64) -> WallTime {
-    WallTime(u64::try_from(time).unwrap_or_default())
 }
 
 /// A program that has not updated `alive` for this long has ended.

@@ -1,8 +1,7 @@
 //! Recording a run in the store while it is measured.
 
-use crate::database::{Database, Value};
+use crate::database::{Database, Value, to_sql};
 use crate::document::describe;
-use crate::query::to_sql;
 use crate::{Begun, Ended, Location, Result, Store, StoreError};
 use model::event::Event;
 use model::history::{Headline, Measured, Origin};

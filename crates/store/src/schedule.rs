@@ -1,8 +1,7 @@
 //! The time of a path's next measurement: a `watch` stores it here, so that a page can show when the next run is due, and whether
 //! it is overdue.
 
-use crate::database::{ResultRow, Value};
-use crate::query::to_sql;
+use crate::database::{ResultRow, Value, to_sql};
 use crate::{Result, Store};
 use model::time::WallTime;
 use model::units::Nanos;

@@ -29,8 +29,8 @@ fn overview(program: &Command, width: usize) -> String {
 /// Lines as wide as the terminal: an explanation that does not fit stands below its command.
 fn fitted(text: &str, width: usize) -> String {
     let broken = |sentence: &str, indent: usize| {
-        let words: Vec<&str> = sentence.split_whitespace().collect();
-        filled(&words, indent, indent, width).join("\n")
+        let tokens: Vec<&str> = sentence.split_whitespace().collect();
+        filled(&tokens, indent, indent, width).join("\n")
     };
     let fit = |line: &str| {
         let (command, explained) = line.split_once("   ").unwrap_or(("", line));

@@ -118,7 +118,7 @@ fn client(line: Line, version: Version, mode: Mode) -> Result<Client, Fault> {
         Mode::Throughput => (None, NEVER),
         Mode::UnderLoad | Mode::Playback => (Some(RATE), REPLY_EVERY),
     };
-    let asked = RequestedTest {
+    let requested = RequestedTest {
         version,
         mode,
         burst: line.burst.unwrap_or(1),
@@ -128,7 +128,7 @@ fn client(line: Line, version: Version, mode: Mode) -> Result<Client, Fault> {
         ..line.client.asked
     };
     let connect_timeout = line.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
-    Ok(Client { asked, largest: max, connect_timeout, ..line.client })
+    Ok(Client { asked: requested, largest: max, connect_timeout, ..line.client })
 }
 
 fn server(line: Line) -> Result<Server, Fault> {

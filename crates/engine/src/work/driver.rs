@@ -6,7 +6,7 @@ use crate::host::interrupt::Interrupt;
 use crate::session::link::Link;
 use crate::session::listener::LEFT;
 use crate::session::pump::{Pump, Step};
-use crate::work::throughput::flows::UNKNOWN;
+use crate::work::throughput::shared::UNKNOWN;
 use crate::work::workers::{Setting, WorkContext, Worker, Workers};
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};

@@ -3,12 +3,28 @@
 use super::grant::grant_key;
 use super::release::Release;
 use super::{
-    Acquired, Claim, Command, Holder, Lease, MOST_CONFLICTS, Reply, Step, has_room, heartbeat_key,
-    holder_and_resource, is_void, reliance, resource_key, resource_pattern,
+    Claim, Command, Holder, Lease, MOST_CONFLICTS, Reply, Step, has_room, heartbeat_key, holder_and_resource,
+    is_void, reliance, resource_key, resource_pattern,
 };
 use crate::broker::{Entry, Expected, Listing};
 use model::time::MonoTime;
 use model::units::Nanos;
+
+/// How a claim ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Acquired {
+    /// All of it is held.
+    Held(Lease),
+    /// Others hold a resource, and nothing is held.
+    Blocked {
+        /// The resource.
+        resource: String,
+        /// The claims that hold it; none when it was too busy to be entered.
+        by: Vec<Holder>,
+    },
+    /// No coordinator granted it to this agent, or not any more.
+    NotGranted,
+}
 
 /// A claim that is being made.
 #[derive(Clone, Debug)]

@@ -1,27 +1,11 @@
 //! The machines at work over a broker.
 
 use super::{
-    Acquire, Claim, Command, FREED, Holder, Lease, Release, Renewal, Renewed, Reply, Step, heartbeat_key,
+    Acquire, Acquired, Claim, Command, FREED, Lease, Release, Renewal, Renewed, Reply, Step, heartbeat_key,
 };
 use crate::broker::{Broker, Bucket, Listing};
 use crate::error::{FleetError, Result};
 use model::time::MonoTime;
-
-/// How a claim ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Acquired {
-    /// All of it is held.
-    Held(Lease),
-    /// Others hold a resource, and nothing is held.
-    Blocked {
-        /// The resource.
-        resource: String,
-        /// The claims that hold it; none when it was too busy to be entered.
-        by: Vec<Holder>,
-    },
-    /// No coordinator granted it to this agent, or not any more.
-    NotGranted,
-}
 
 impl Lease {
     /// Claims resources. `clock` is this host's monotonic clock.

@@ -81,8 +81,8 @@ impl Sink for XdpSink {
     }
 
     fn last_missing(&self, frames: u64) -> Result<Option<u64>> {
-        let words = frames.div_ceil(64).min(self.maps.observed.entries().into()) as u32;
-        for index in (0..words).rev() {
+        let entries = frames.div_ceil(64).min(self.maps.observed.entries().into()) as u32;
+        for index in (0..entries).rev() {
             let mut absent = absent(index.into(), self.maps.observed.read(index)?[0]);
             if let Some(last) = absent.rfind(|number| *number < frames) {
                 return Ok(Some(last));

@@ -114,17 +114,17 @@ impl Quantity {
     /// Its name in an error.
     #[must_use]
     pub fn what(self) -> &'static str {
-        self.words().0
+        self.description().0
     }
 
     /// Such a value.
     #[must_use]
     pub fn example(self) -> &'static str {
-        self.words().1
+        self.description().1
     }
 
     /// Its name in an error, and an example.
-    fn words(self) -> (&'static str, &'static str) {
+    fn description(self) -> (&'static str, &'static str) {
         match self {
             Quantity::Rate => ("a rate with its unit", "9.4Gbit/s"),
             Quantity::Packets => ("a packet rate with its unit", "1.2Mpps"),

@@ -1,13 +1,25 @@
 //! The host's end of the talk with a virtual machine: commands started in it, what they write, how they end.
 
 use super::frame::{Ended, Frame, Kind};
-use super::process::VmOutput;
 use std::collections::HashMap;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// Output and end of a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VmOutput {
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error.
+    pub stderr: Vec<u8>,
+    /// Its end; `None`: it runs.
+    pub ended: Option<Ended>,
+    /// Whether it wrote more than 64 MiB that was not taken: the excess is lost.
+    pub cut: bool,
+}
 
 /// The host's end. Many threads may use it.
 #[derive(Debug)]

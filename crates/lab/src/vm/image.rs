@@ -21,7 +21,7 @@ pub(super) fn build(kernel: &Kernel, spec: &VmSpec) -> Result<File, VmError> {
     let mut archive = Archive::new(BufWriter::with_capacity(1 << 20, memory));
     base(&mut archive).during("write", IMAGE)?;
     program::add(&mut archive, &spec.executable, Path::new(EXECUTABLE))?;
-    // It runs as `/init`, and as each requested program under its own path.
+    // The program runs as `/init`, and as each requested program under its own path.
     for name in ["/init", "/sbin/modprobe"].map(Path::new).into_iter().chain([&*spec.executable]) {
         archive.link(name, Path::new(EXECUTABLE)).during("write", IMAGE)?;
     }

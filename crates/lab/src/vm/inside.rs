@@ -1,6 +1,6 @@
 //! This program run wholly inside a virtual machine, whose kernel has what this host's may lack.
 
-use super::process::VmOutput;
+use super::control::VmOutput;
 use super::{Vm, VmError, VmSpec};
 use crate::programs::programs;
 use crate::topology::{Machine, Topology};

@@ -1,7 +1,7 @@
 //! A command in a virtual machine, as the host sees it.
 
-use super::control::{Control, Silence};
-use super::frame::{Ended, Frame, Kind};
+use super::control::{Control, Silence, VmOutput};
+use super::frame::{Frame, Kind};
 use serde::Serialize;
 use std::io;
 use std::sync::Arc;
@@ -12,19 +12,6 @@ use std::time::Duration;
 pub struct VmProcess {
     control: Arc<Control>,
     stream: u32,
-}
-
-/// Output and end of a command.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VmOutput {
-    /// Its standard output.
-    pub stdout: Vec<u8>,
-    /// Its standard error.
-    pub stderr: Vec<u8>,
-    /// Its end; `None`: it runs.
-    pub ended: Option<Ended>,
-    /// Whether it wrote more than 64 MiB that was not taken: the excess is lost.
-    pub cut: bool,
 }
 
 impl VmProcess {

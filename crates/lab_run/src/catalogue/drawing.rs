@@ -48,10 +48,10 @@ pub(super) fn draw(topology: &Topology) -> String {
 
 /// The nodes on the shortest path first, the others behind them.
 fn nodes_along_path(topology: &Topology) -> Vec<&Node> {
-    let mut ways = topology.ways_from(&topology.from).into_iter();
-    let direction = ways.find(|way| way.last() == Some(&topology.to.as_str())).unwrap_or_default();
-    let beside = topology.nodes.iter().filter(|node| !direction.contains(&node.name.as_str()));
-    direction.iter().filter_map(|name| topology.node(name)).chain(beside).collect()
+    let mut paths = topology.paths_from(&topology.from).into_iter();
+    let path = paths.find(|path| path.last() == Some(&topology.to.as_str())).unwrap_or_default();
+    let beside = topology.nodes.iter().filter(|node| !path.contains(&node.name.as_str()));
+    path.iter().filter_map(|name| topology.node(name)).chain(beside).collect()
 }
 
 fn between<'a>(topology: &'a Topology, one: &Node, other: &Node) -> Option<&'a Link> {

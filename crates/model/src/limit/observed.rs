@@ -13,7 +13,7 @@ pub struct ObservedHost {
     /// The name that it reports; empty: it did not answer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// It reports the name, the kernel and the CPU of this host: their CPUs may be the same.
+    /// The far end reports the name, the kernel and the CPU of this host: their CPUs may be the same.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_this_host: bool,
     /// Links from this host to it.

@@ -8,7 +8,7 @@ pub(crate) fn say(line: &str) {
     print(&report::harmless::text(line));
 }
 
-/// The same of a line with nobody else's words.
+/// Writes a line that this program alone has made.
 pub(crate) fn print(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -120,8 +120,11 @@ fn part(device: &DeviceReport, report: &DutReport) -> Vec<Block> {
 
 /// The verdict, with the name of the device where there are several.
 fn conclusion(device: &DeviceReport, report: &DutReport) -> Block {
-    let of = if report.devices.len() > 1 { device.name.clone() } else { String::new() };
-    Block::Conclusion(Conclusion { of, ..Conclusion::new(device.verdict.status, &device.verdict.text) })
+    let device_name = if report.devices.len() > 1 { device.name.clone() } else { String::new() };
+    Block::Conclusion(Conclusion {
+        of: device_name,
+        ..Conclusion::new(device.verdict.status, &device.verdict.text)
+    })
 }
 
 /// The promises of the provider of a service, as the exit code judges them.

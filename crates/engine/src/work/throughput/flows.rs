@@ -60,9 +60,6 @@ pub(crate) fn unanswered_ports(dead: u32) -> Option<Warning> {
     })
 }
 
-/// The address of a socket that has none any more.
-pub(crate) const UNKNOWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-
 /// Describes an open flow. `sends`: the direction in which this end sends.
 pub(crate) fn describe(test: &TestSpec, stream: u32, socket: FlowSocket, sends: Direction) -> Flow {
     let direction = test.direction_of(stream);

@@ -1,7 +1,6 @@
 //! State that a stream's thread shares with the driver: counters it adds to, requests it obeys.
 
 use crate::session::closing::Tcp;
-use crate::work::throughput::flows::UNKNOWN;
 use crate::work::throughput::receive::UdpReceive;
 use crate::work::throughput::timed::{Timed, Timing};
 use linux::cpu::Usage;
@@ -11,7 +10,7 @@ use model::sample::StreamInfo;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use std::io;
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -352,3 +351,6 @@ impl Budget {
         }
     }
 }
+
+/// The address of a socket that has none any more.
+pub(crate) const UNKNOWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);

@@ -69,7 +69,7 @@ fn translates(topology: &Topology) -> bool {
 }
 
 fn linked(topology: &Topology, from: &str, to: &str) -> bool {
-    topology.ways_from(from).iter().any(|way| way.last() == Some(&to))
+    topology.paths_from(from).iter().any(|path| path.last() == Some(&to))
 }
 
 /// Goes from node to node as their routes lead. The error is the node where it ends and why.
