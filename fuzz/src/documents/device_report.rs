@@ -37,7 +37,7 @@ fn hold(report: &DutReport) {
     let written = json(report);
     let again = rfc2544::read(&written).expect("our own document is read");
     assert_eq!(json(&again), written, "a report changed when it went through JSON");
-    let again = rfc2544::read(report.ndjson()).expect("our own lines are read");
+    let again = rfc2544::read(&report.ndjson()).expect("our own lines are read");
     assert_eq!(json(&again), written, "a report changed when it went through lines");
     every_format(report);
     let comparisons = [compare_with(report, &again), compare_devices(report)];
