@@ -29,7 +29,7 @@ impl TcpClient {
         TcpClient::begin(request, header, now)
     }
 
-    /// A server's connection back to its client, as [`FlowOutput::ConnectBack`] requests: data from the first byte.
+    /// A server's connection back to its client, as [`ConnectBack`](super::FlowOutput::ConnectBack) requests: data from the first byte.
     #[must_use]
     pub fn back(request: Request, now: MonoTime) -> TcpClient {
         let request = Request { traffic: super::Traffic::Forward, starts_then: false, ..request };

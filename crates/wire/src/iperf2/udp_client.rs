@@ -43,7 +43,7 @@ impl UdpClient {
         UdpClient::begin(request, head, clock, now)
     }
 
-    /// A server's flow back to its client, as [`FlowOutput::ConnectBack`] requests: its datagrams have no header.
+    /// A server's flow back to its client, as [`ConnectBack`](super::FlowOutput::ConnectBack) requests: its datagrams have no header.
     #[must_use]
     pub fn back(request: Request, clock: Clock, now: MonoTime) -> UdpClient {
         let request = Request { traffic: Traffic::Forward, starts_then: false, ..request };

@@ -15,7 +15,7 @@ pub enum Request {
         /// Messages above this rate get no answer; absent: all get one.
         most: Option<PacketRate>,
     },
-    /// Report the counts of messages; [`WorkReply::RoundTrips`] follows.
+    /// Report the counts of messages; [`WorkReply::RoundTrips`](crate::WorkReply::RoundTrips) follows.
     Count,
 }
 
