@@ -68,7 +68,7 @@ enum State {
     },
     /// A latency session: waits until the server answers messages.
     Starting,
-    /// So many requests are without a reply.
+    /// The dialogue is open; the number counts the requests without a reply.
     Ready(u32),
 }
 
